@@ -1,0 +1,169 @@
+"""Every error memscope raises, in one tree.
+
+    MemscopeError                     code, retryable, hint, detail
+    ├── InputError (ValueError)       a value that cannot be taken; nothing was changed
+    │   ├── LimitError                too large, too many, too deep
+    │   └── ScopeError                a user, agent or session that is no identifier
+    ├── NotFound (LookupError)        no such id in this scope; a foreign id answers the same
+    ├── Conflict                      the memory changed since it was read
+    ├── ConfigError (ValueError)      a setting that is unknown, missing or wrong
+    ├── PluginError                   a plugin that cannot load, or that refused the call
+    ├── ClosedError (RuntimeError)    used after close, or from its own private loop
+    ├── StoreError                    the place that keeps the records
+    │   ├── StoreBusy *               too much at once, or locked by another for too long
+    │   ├── StoreUnavailable *        a server that does not answer
+    │   ├── StoreFull *               no room left
+    │   ├── StoreReadOnly             cannot be written
+    │   ├── StoreCorrupt              damaged, or not a memscope store
+    │   ├── StoreTooNew               written by a newer memscope
+    │   ├── StoreGone                 removed or replaced while it was open
+    │   └── LeaseLost                 somebody else has the work now; discard the result
+    └── ModelError                    a chat, embedding or rerank endpoint
+        ├── ModelTimeout *            no answer within the deadline
+        ├── ModelUnavailable *        connection lost, 5xx
+        ├── ModelRateLimited *        429
+        ├── ModelReplyError *         an answer that is not what was asked for
+        ├── ModelAuthError            the key was refused
+        ├── ModelRejected             the request was refused (unknown model, content filter)
+        └── EmbeddingError            a vector that cannot be used
+            └── EmbeddingMismatch     another model or length than the store holds
+
+A star marks what may succeed when tried again (``retryable``).
+"""
+
+from __future__ import annotations
+
+
+class MemscopeError(Exception):
+    """Root of the tree.
+
+    ``str(error)`` says what happened and what to do, and never holds conversation text.
+    ``detail`` may hold what a server said; it is kept out of the message.
+    """
+
+    code = "error"
+    retryable = False
+
+    def __init__(self, message: str, *, hint: str = "", detail: str = "", retry_after: float | None = None) -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.hint = hint
+        self.detail = detail
+        self.retry_after = retry_after
+
+
+class InputError(MemscopeError, ValueError):
+    code = "input"
+
+
+class LimitError(InputError):
+    """``limit`` and ``got`` are in the unit the message names."""
+
+    code = "limit"
+
+    def __init__(self, what: str, *, limit: int, got: int, hint: str = "") -> None:
+        super().__init__(f"{what}: at most {limit}, got {got}", hint=hint)
+        self.limit = limit
+        self.got = got
+
+
+class ScopeError(InputError):
+    code = "scope"
+
+
+class NotFound(MemscopeError, LookupError):
+    code = "not_found"
+
+
+class Conflict(MemscopeError):
+    code = "conflict"
+
+
+class ConfigError(MemscopeError, ValueError):
+    code = "config"
+
+
+class PluginError(MemscopeError):
+    code = "plugin"
+
+
+class ClosedError(MemscopeError, RuntimeError):
+    code = "closed"
+
+
+class StoreError(MemscopeError):
+    code = "store"
+
+
+class StoreBusy(StoreError):
+    code = "store_busy"
+    retryable = True
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"
+    retryable = True
+
+
+class StoreFull(StoreError):
+    code = "store_full"
+    retryable = True
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+
+
+class StoreCorrupt(StoreError):
+    code = "store_corrupt"
+
+
+class StoreTooNew(StoreError):
+    code = "store_too_new"
+
+
+class StoreGone(StoreError):
+    code = "store_gone"
+
+
+class LeaseLost(StoreError):
+    code = "lease_lost"
+
+
+class ModelError(MemscopeError):
+    code = "model"
+
+
+class ModelTimeout(ModelError):
+    code = "model_timeout"
+    retryable = True
+
+
+class ModelUnavailable(ModelError):
+    code = "model_unavailable"
+    retryable = True
+
+
+class ModelRateLimited(ModelError):
+    code = "model_rate_limited"
+    retryable = True
+
+
+class ModelReplyError(ModelError):
+    code = "model_reply"
+    retryable = True
+
+
+class ModelAuthError(ModelError):
+    code = "model_auth"
+
+
+class ModelRejected(ModelError):
+    code = "model_rejected"
+
+
+class EmbeddingError(ModelError):
+    code = "embedding"
+
+
+class EmbeddingMismatch(EmbeddingError):
+    code = "embedding_mismatch"

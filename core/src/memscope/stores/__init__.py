@@ -1,0 +1,180 @@
+"""What a store is. ``memory.py`` is the reference to read first; ``memscope.testing.StoreSuite`` states the whole contract.
+
+A store keeps the records of many users and never looks at another user's to answer for one. A local store gets ``search``
+from ``index.py``; everything else is below. Every method may be called at once from many tasks; a call is done wholly or
+not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from memscope.records import (
+    Appended,
+    Candidates,
+    Claim,
+    Draft,
+    Fetched,
+    ForgetReport,
+    Handle,
+    Insight,
+    Observation,
+    Plan,
+    Record,
+    Search,
+    Select,
+    Space,
+    Stage,
+    Stats,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ATOMIC = "atomic"  # a reader never sees half of a claim
+BACKUP = "backup"  # backup() writes a copy of the whole store
+PARK_AFTER = 5  # attempts
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a user's index must learn to go from one revision to the next.
+
+    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made them, by
+    rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units among them).
+    ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
+    """
+
+    revision: int
+    columns: bytes
+    terms: bytes
+    gone: NDArray[np.int64]
+    vector_units: NDArray[np.int64]
+    vectors: NDArray[np.float16]
+    space: Space | None
+    whole: bool = False
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Keeps records. Ids, keys and names mean something only together with their user: a foreign one is a missing one."""
+
+    @property
+    def capabilities(self) -> frozenset[str]: ...
+
+    async def open(self) -> None:
+        """Connect, create or upgrade; called once before anything else, harmless when repeated."""
+
+    async def close(self) -> None:
+        """Everything acknowledged is durable; further calls raise ``ClosedError``."""
+
+    async def secret(self) -> bytes:
+        """The random secret of this store's turn keys; travels with export and copy."""
+
+    async def adopt_secret(self, secret: bytes) -> bool:
+        """Take over the secret of an imported store; False (and unchanged) when this store holds turns of its own."""
+
+    # ---- turns and memories
+
+    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
+        """Store turns, each at most once, with the units and the work that follow from them; durable on return.
+
+        A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With ``plan``,
+        its memories are written in the same step.
+        """
+
+    async def apply(self, user: str, plan: Plan) -> int:
+        """Write new memories, close and revise old ones; the number that changed.
+
+        Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or whose id
+        was forgotten, is dropped. A ``name`` taken in its namespace is superseded by the new memory. ``Conflict`` when
+        a revision expects another version: then nothing is written.
+        """
+
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
+        """Records by id, or by the handle that ``search`` gave; and what was derived from them directly (superseded too)."""
+
+    async def history(self, user: str, id: str) -> list[Observation | Insight]:
+        """Every version of a memory and of those that it superseded or that superseded it, oldest first."""
+
+    def scan(self, select: Select) -> AsyncIterator[list[Record]]:
+        """Pages of records in the order they were stored, memory bounded; ``NotFound`` never, an empty scan instead."""
+
+    async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
+        """Remove what is selected and all that was derived from it: records, units, vectors, saved replies.
+
+        Leaves tombstones of keys and ids, reopens what a removed memory had superseded, gives the remaining sources back
+        to the stage that derived the removed memory, and takes running work's lease where it touches any of it.
+        """
+
+    async def search(self, search: Search) -> Candidates:
+        """The pool for the ranking: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""
+
+    async def users(self) -> list[str]: ...
+
+    async def stats(self, user: str | None = None) -> Stats: ...
+
+
+    # ---- work
+
+    async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
+        """At most one claim a user: its oldest unfinished batch, else a new one of up to ``limit`` pending items.
+
+        Consolidate and reflect share one live lease a user. Failed batches wait for their ``not_before``; a batch with
+        a saved reply comes with it. Up to 8 users at once when ``user`` is None.
+        """
+
+    async def extend(self, claim: Claim, lease_s: float) -> Claim:
+        """``LeaseLost`` when somebody else has it."""
+
+    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+        """Keep what the model's reply led to, before it is written. ``LeaseLost`` as above."""
+
+    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+        """Apply the plan (the saved one by default) and mark ``plan.done``, in one step; the number of new memories.
+
+        Items that are not in ``done`` are pending again. ``LeaseLost`` as above; completed before is 0.
+        """
+
+    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
+        """Give the batch back with the error's code; parked after ``PARK_AFTER`` attempts, visible, never dropped."""
+
+    async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
+        """Parked batches are pending again."""
+
+    # ---- vectors
+
+    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+        """Declare the embedder. ``EmbeddingMismatch`` when vectors of another space are here, unless ``replace``:
+        then they serve until the new ones are complete (stage embed fills them)."""
+
+    # ---- the whole
+
+    async def backup(self, path: Path) -> None:
+        """A consistent copy while others write (capability ``backup``)."""
+
+    async def compact(self) -> ForgetReport:
+        """Finish what ``forget`` could not wipe at once."""
+
+
+@runtime_checkable
+class LocalStore(Store, Protocol):
+    """A store that has its units at hand: ``index.LocalSearch`` makes ``search`` of these two.
+
+    Each record of a user has a number that no other ever has; units carry it (``text.units``), and it is the handle that
+    ``search`` gives to ``fetch``.
+    """
+
+    async def changes(self, user: str, since: int) -> Changes:
+        """What the index lacks since revision ``since`` (0: everything); cheap when nothing changed."""
+
+    async def numbers(self, select: Select) -> list[int]:
+        """The numbers of the records selected (``ids``, ``filter``)."""
+
+
+__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "Changes", "LocalStore", "Store"]
