@@ -1,0 +1,132 @@
+"""Conversations of several weeks to try memory on, written for this project in English and Chinese, and their reader.
+
+A file holds one conversation a line, as a JSON object (UTF-8):
+
+    id, lang, speakers[],
+    sessions[]   id, date_time (ISO, UTC where it names no zone), turns[] {id, speaker, text, image_caption?}
+    questions[]  id, question, answer, category, category_name, evidence[] (ids of the turns that answer it)
+
+Other fields are kept as they are. Sessions are in order of time; ids are unique within a conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from memscope.errors import InputError
+
+LANGUAGES = ("en", "zh")
+
+_TEXT, _LIST, _TEXT_OR_NUMBER = (str,), (list,), (str, int)
+_WANTED: dict[tuple[type, ...], str] = {_TEXT: "text", _LIST: "a list", _TEXT_OR_NUMBER: "text or a number"}
+_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
+    "conversation": {"id": _TEXT, "speakers": _LIST, "sessions": _LIST, "questions": _LIST},
+    "session": {"id": _TEXT_OR_NUMBER, "date_time": _TEXT, "turns": _LIST},
+    "turn": {"id": _TEXT, "speaker": _TEXT, "text": _TEXT},
+    "question": {"id": _TEXT, "question": _TEXT, "evidence": _LIST},
+}
+
+
+def load(language: str) -> dict[str, Any]:
+    """The project's own conversation in ``language`` (one of ``LANGUAGES``)."""
+    if language not in LANGUAGES:
+        raise InputError(f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(LANGUAGES)}")
+    with resources.as_file(resources.files(__name__) / f"conversation_{language}.jsonl") as path:
+        [conversation] = conversations(path)
+    return conversation
+
+
+def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
+    """The conversations of a file, each read and checked when asked for.
+
+    Raises ``InputError`` naming the file, the line and the id of what cannot be taken.
+    """
+    seen: set[str] = set()
+    for number, line in _lines(Path(path)):
+        where = f"{str(path)!r} line {number}"
+        try:
+            conversation = _conversation(json.loads(line))
+            _unique("conversation", conversation["id"], seen)
+        except InputError as error:
+            raise InputError(f"{where}: {error}", hint="memscope.demo describes the format") from None
+        except (ValueError, RecursionError):  # json's own message would quote the line
+            raise InputError(f"{where} is not JSON", hint="one conversation a line, as a JSON object") from None
+        yield conversation
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror}", hint="check the path") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{str(path)!r} is not UTF-8", hint="save it as UTF-8") from None
+
+
+def _conversation(value: object) -> dict[str, Any]:
+    conversation = _record("conversation", value)
+    turns: set[str] = set()
+    _sessions(conversation["sessions"], turns, conversation["speakers"])
+    _questions(conversation["questions"], turns)
+    return conversation
+
+
+def _sessions(values: Iterable[object], turns: set[str], speakers: list[object]) -> None:
+    seen: set[str] = set()
+    last = datetime.min.replace(tzinfo=UTC)
+    for session in (_record("session", value) for value in values):
+        _unique("session", session["id"], seen)
+        time = _time(session)
+        if time < last:
+            raise InputError(f"session {session['id']!r} is earlier than the one before it")
+        last = time
+        for turn in session["turns"]:
+            _turn(_record("turn", turn), turns, speakers)
+
+
+def _turn(turn: dict[str, Any], seen: set[str], speakers: list[object]) -> None:
+    _unique("turn", turn["id"], seen)
+    if turn["speaker"] not in speakers:
+        raise InputError(f"the speaker of turn {turn['id']!r} is not among 'speakers'")
+    if not turn["text"] and not turn.get("image_caption"):
+        raise InputError(f"turn {turn['id']!r} is empty")
+
+
+def _questions(values: Iterable[object], turns: set[str]) -> None:
+    seen: set[str] = set()
+    for question in (_record("question", value) for value in values):
+        _unique("question", question["id"], seen)
+        for turn in question["evidence"]:
+            if not isinstance(turn, str) or turn not in turns:
+                raise InputError(f"question {question['id']!r} names a turn that is not there as its evidence")
+
+
+def _record(kind: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"a {kind} is not a JSON object")
+    for field, types in _FIELDS[kind].items():
+        if not isinstance(value.get(field), types):
+            of = f"{kind} {value['id']!r}" if field != "id" else f"a {kind}"
+            raise InputError(f"{field!r} of {of} must be {_WANTED[types]}")
+    return value
+
+
+def _unique(kind: str, key: Any, seen: set[Any]) -> None:
+    if key in seen:
+        raise InputError(f"two {kind}s have the id {key!r}")
+    seen.add(key)
+
+
+def _time(session: dict[str, Any]) -> datetime:
+    try:
+        time = datetime.fromisoformat(session["date_time"])
+    except ValueError:
+        raise InputError(f"'date_time' of session {session['id']!r} is not an ISO time") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
