@@ -203,7 +203,11 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Which records of a user. Unset means all; conditions are joined by "and"."""
+    """Which records of a user. Unset means all; conditions are joined by "and".
+
+    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` those that still wait for a stage
+    (leased, failed and parked ones included); ``live_at`` leaves out what has expired by then.
+    """
 
     user: str
     agent: str | None = None
@@ -216,6 +220,7 @@ class Select:
     name: str | None = None
     namespace: str | None = None
     current: bool = False
+    pending: Stage | None = None
     expired_by: datetime | None = None
     live_at: datetime | None = None
 

@@ -85,7 +85,7 @@ class Store(Protocol):
         """Store turns, each at most once, with the units and the work that follow from them; durable on return.
 
         A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With ``plan``,
-        its memories are written in the same step.
+        its memories are written in the same step; turns in ``plan.done`` wait for no consolidation.
         """
 
     async def apply(self, user: str, plan: Plan) -> int:
@@ -93,7 +93,7 @@ class Store(Protocol):
 
         Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or whose id
         was forgotten, is dropped. A ``name`` taken in its namespace is superseded by the new memory. ``Conflict`` when
-        a revision expects another version: then nothing is written.
+        a revision expects another version: then nothing is written. Observations in ``plan.done`` wait for no reflection.
         """
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
@@ -112,10 +112,19 @@ class Store(Protocol):
         to the stage that derived the removed memory, and takes running work's lease where it touches any of it.
         """
 
+    async def tombstones(self, user: str) -> list[str]:
+        """The keys and ids that were forgotten, sorted."""
+
+    async def bury(self, user: str, ids: Sequence[str]) -> None:
+        """Tombstones that come from another store; what is here stays."""
+
     async def search(self, search: Search) -> Candidates:
         """The pool for the ranking: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""
 
     async def users(self) -> list[str]: ...
+
+    async def searchable(self, user: str) -> None:
+        """Returns once every process's search sees what was acknowledged; at once where that is always so."""
 
     async def stats(self, user: str | None = None) -> Stats: ...
 

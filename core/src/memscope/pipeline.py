@@ -1,0 +1,81 @@
+"""Run the named steps of an operation. A worker is one async function from batch to batch; only its ``Kit`` does I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from memscope.errors import ConfigError
+
+if TYPE_CHECKING:
+    from memscope.models import ChatModel, Embedder, Reranker, Usage
+    from memscope.prompts import Prompts
+    from memscope.settings import Settings
+    from memscope.stores import Store
+
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What a worker may use. Models are None where none is configured."""
+
+    store: Store
+    settings: Settings
+    clock: Callable[[], datetime]
+    usage: Usage
+    chat: ChatModel | None = None
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    prompts: Prompts | None = None
+    notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
+
+
+@dataclass(frozen=True)
+class Worker(Generic[B]):
+    """A step with a name. ``reads`` and ``writes`` are fields of the batch."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    call: Callable[[B, Kit], Awaitable[B]]
+
+    async def __call__(self, batch: B, kit: Kit) -> B:
+        return await self.call(batch, kit)
+
+
+def worker(
+    *, reads: Sequence[str], writes: Sequence[str], name: str = ""
+) -> Callable[[Callable[[B, Kit], Awaitable[B]]], Worker[B]]:
+    """Make an async function ``(batch, kit) -> batch`` a worker."""
+
+    def make(call: Callable[[B, Kit], Awaitable[B]]) -> Worker[B]:
+        return Worker(name or call.__name__, tuple(reads), tuple(writes), call)
+
+    return make
+
+
+def assemble(operation: str, names: Sequence[str], known: Mapping[str, Worker[Any]], batch: type[Any]) -> list[Worker[Any]]:
+    """The workers of an operation in order.
+
+    Raises ``ConfigError`` for a name that nobody registered and for a worker that reads or writes what the batch has not.
+    """
+    columns = {column.name for column in fields(batch)}
+    steps = []
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"{operation} has no worker {name!r}", hint=f"known: {', '.join(sorted(known))}")
+        strange = (set(known[name].reads) | set(known[name].writes)) - columns
+        if strange:
+            raise ConfigError(f"worker {name!r} names {sorted(strange)}, which {batch.__name__} does not have")
+        steps.append(known[name])
+    return steps
+
+
+async def run(steps: Sequence[Worker[B]], batch: B, kit: Kit) -> B:
+    """The batch after all steps. A worker's error ends the operation; nothing was written by then."""
+    for step in steps:
+        batch = await step(batch, kit)
+    return batch
