@@ -1,0 +1,30 @@
+"""Fixtures for the whole suite. What belongs to one folder stands in that folder's own conftest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from servers.embeddings import EmbeddingServer, Missing
+from servers.faults import FaultServer
+
+pytest.register_assert_rewrite("memscope.testing")  # or the shipped suites' asserts lose their diff
+
+
+@pytest.fixture
+def fault_server() -> Iterator[FaultServer]:
+    """An OpenAI-compatible server without faults; replace ``plan`` and ``script`` as the test needs."""
+    with FaultServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def embedding_server() -> Iterator[EmbeddingServer]:
+    """Real MiniLM vectors over HTTP; skipped where the weights are not installed."""
+    try:
+        server = EmbeddingServer()
+    except Missing as missing:
+        pytest.skip(f"no embedding model: {missing}")
+    with server:
+        yield server

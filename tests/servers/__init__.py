@@ -1,0 +1,1 @@
+"""Servers that the tests and benchmarks talk to, all on loopback."""
