@@ -1,0 +1,225 @@
+"""Records as JSON and back, for the stores, the export and the command line; and the keys of turns.
+
+The JSON of a record is an object with ``"kind"`` and the record's fields by name, those at their default left out, times
+as ISO 8601 with offset. It loses nothing. ``FORMAT`` rises when an old reader could no longer read it; a reader refuses
+what it does not know. Nothing is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
+from datetime import datetime
+from hashlib import blake2b
+from sys import byteorder
+from typing import Any, TypeAlias
+
+from memscope.errors import InputError
+from memscope.records import (
+    ROLES,
+    Closing,
+    Insight,
+    Interval,
+    Json,
+    Observation,
+    Plan,
+    Quote,
+    Record,
+    Revision,
+    Scope,
+    Turn,
+)
+
+FORMAT = 1
+Object: TypeAlias = dict[str, Json]
+Coder: TypeAlias = Callable[[Any], Any]
+
+_KINDS: dict[str, type[Turn | Observation | Insight]] = {"turn": Turn, "observation": Observation, "insight": Insight}
+_NAMES = {made: name for name, made in _KINDS.items()}
+
+
+def turn_key(base: bytes, n: int) -> str:
+    """The key of the turn that is number ``n`` (from 0) of those with the same ``base``: 32 hex digits."""
+    return blake2b(base + n.to_bytes(8, "big"), digest_size=16).hexdigest()
+
+
+# -------------------------------------------------------------------------------------------------------------- records
+
+
+def to_json(record: Record) -> Object:
+    """The record as an object that ``json.dumps`` takes."""
+    made: Object = {"kind": _NAMES[type(record)]}
+    for name, default, encode, _ in _PLANS[type(record)]:
+        value = getattr(record, name)
+        if value is not None and value != default:
+            made[name] = encode(value) if encode is not None else value
+    return made
+
+
+def from_json(made: Mapping[str, Json]) -> Record:
+    """The record that ``to_json`` was given; ``InputError`` when this is none, or a field is missing or wrong."""
+    kind = made.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_KINDS)}")
+    unknown = made.keys() - _KNOWN[_KINDS[kind]]
+    if unknown:
+        raise InputError(f"a {kind} has no field {min(unknown)!r}", hint="a newer memscope may have written it")
+    try:
+        return _KINDS[kind](**_values(_KINDS[kind], made))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
+
+
+def _values(cls: type, made: Mapping[str, Json]) -> Object:
+    here = ((name, decode) for name, _, _, decode in _PLANS[cls] if name in made)
+    return {name: decode(made[name]) if decode is not None else made[name] for name, decode in here}
+
+
+def _scope(scope: Scope) -> list[str | None]:
+    return [scope.user, scope.agent, scope.session]
+
+
+def _interval(interval: Interval) -> list[str]:
+    return [interval.start.isoformat(), interval.end.isoformat()]
+
+
+def _quotes(quotes: tuple[Quote, ...]) -> list[list[str]]:
+    return [[quote.turn, quote.text] for quote in quotes]
+
+
+def _time(value: str) -> datetime:
+    when = datetime.fromisoformat(value)
+    if when.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return when
+
+
+def _to_interval(value: list[str]) -> Interval:
+    start, end = value
+    return Interval(_time(start), _time(end))
+
+
+def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
+    return tuple(Quote(turn, text) for turn, text in value)
+
+
+def _exactly(cls: type) -> Coder:
+    def check(value: Json) -> Json:
+        if type(value) is not cls:
+            raise TypeError(f"not {cls.__name__}")
+        return value
+
+    return check
+
+
+def _role(value: Json) -> Json:
+    if value not in ROLES:
+        raise ValueError("not a role")
+    return value
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise TypeError("not a list of texts")
+    return tuple(value)
+
+
+def _object(value: Json) -> Json:
+    return dict(value.items())
+
+
+_TEXT, _WHOLE, _FLAG = _exactly(str), _exactly(int), _exactly(bool)
+_TIME: tuple[Coder, Coder] = (datetime.isoformat, _time)
+_BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
+    "str": (None, _TEXT),
+    "str | None": (None, _TEXT),
+    "int": (None, _WHOLE),
+    "bool": (None, _FLAG),
+    "Role": (None, _role),
+    "datetime": _TIME,
+    "datetime | None": _TIME,
+    "Scope": (_scope, lambda value: Scope(*value)),
+    "Interval | None": (_interval, _to_interval),
+    "tuple[str, ...]": (list, _texts),
+    "tuple[Quote, ...]": (_quotes, _to_quotes),
+    "Mapping[str, Json]": (dict, _object),
+}
+
+
+def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
+    """Per field: its name, the default that is left out, and how it becomes JSON and back (None: as it is)."""
+    rows: list[tuple[str, Json, Coder | None, Coder | None]] = []
+    for spec in fields(cls):
+        default = {} if spec.default_factory is not MISSING else spec.default
+        rows.append((spec.name, default, *_BY_TYPE.get(str(spec.type), (None, None))))
+    return rows
+
+
+_PLANS = {cls: _plan_of(cls) for cls in _KINDS.values()}
+_KNOWN = {cls: {"kind", *(name for name, *_ in rows)} for cls, rows in _PLANS.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------- plans
+
+
+def plan_to_json(plan: Plan) -> Object:
+    """A plan with its vectors as base64 of little-endian float32."""
+    return {
+        "format": FORMAT,
+        "new": [to_json(memory) for memory in plan.new],
+        "closed": [_closing(closing) for closing in plan.closed],
+        "revised": [[to_json(revision.memory), revision.expected] for revision in plan.revised],
+        "done": list(plan.done),
+        "vectors": {unit: _pack(vector) for unit, vector in plan.vectors.items()},
+        "report": dict(plan.report),
+    }
+
+
+def plan_from_json(made: Mapping[str, Json]) -> Plan:
+    """The plan that ``plan_to_json`` was given; ``InputError`` as in ``from_json``."""
+    if made.get("format") != FORMAT:
+        raise InputError(f"a plan of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
+    try:
+        return Plan(
+            new=tuple(_memory(memory) for memory in made["new"]),
+            closed=tuple(_to_closing(closing) for closing in made["closed"]),
+            revised=tuple(Revision(_memory(memory), expected) for memory, expected in made["revised"]),
+            done=tuple(made["done"]),
+            vectors={unit: _unpack(vector) for unit, vector in made["vectors"].items()},
+            report=made["report"],
+        )
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"a plan that cannot be read: {type(error).__name__}") from None
+
+
+def _memory(made: Mapping[str, Json]) -> Observation | Insight:
+    record = from_json(made)
+    if isinstance(record, Turn):
+        raise InputError("a turn in the place of a memory")
+    return record
+
+
+def _closing(closing: Closing) -> list[str | None]:
+    valid_to = None if closing.valid_to is None else closing.valid_to.isoformat()
+    return [closing.id, closing.by, closing.at.isoformat(), closing.said.isoformat(), valid_to]
+
+
+def _to_closing(value: list[Any]) -> Closing:
+    id, by, at, said, valid_to = value
+    return Closing(id, by, _time(at), _time(said), None if valid_to is None else _time(valid_to))
+
+
+def _pack(vector: Iterable[float]) -> str:
+    floats = array("f", vector)
+    if byteorder == "big":
+        floats.byteswap()
+    return b64encode(floats.tobytes()).decode()
+
+
+def _unpack(text: str) -> tuple[float, ...]:
+    floats = array("f", b64decode(text, validate=True))
+    if byteorder == "big":
+        floats.byteswap()
+    return tuple(floats)
