@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memscope.models import ChatModel, Embedder, Reranker, Usage
     from memscope.prompts import Prompts
     from memscope.settings import Settings
@@ -31,6 +34,16 @@ class Kit:
     reranker: Reranker | None = None
     prompts: Prompts | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
+
+    async def embed_query(self, text: str) -> NDArray[np.float32] | None:
+        """The query's vector; None, and a note, without an embedder that answers: the words alone will do."""
+        if self.embedder is None:
+            return None
+        try:
+            return await self.embedder.embed_query(text)
+        except ModelError as error:
+            self.notes.append(f"without vectors: {error.code}")
+            return None
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
-from memscope.codec import turn_key
-from memscope.errors import ClosedError, Conflict, EmbeddingMismatch, LeaseLost, StoreError
-from memscope.filters import matches
+from memscope.errors import ClosedError, Conflict, StoreError
 from memscope.records import (
     Appended,
-    Claim,
     Closing,
     Draft,
     Fetched,
@@ -34,80 +31,20 @@ from memscope.records import (
     Stats,
     Turn,
 )
-from memscope.stores import ATOMIC, PARK_AFTER, Changes
+from memscope.stores import ATOMIC, Changes
 from memscope.stores.index import LocalSearch
-from memscope.text import Unit, units
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memscope.stores.shelf import Shelf, cascade, free_key, orphaned, record_id, reopened, same_name, selected, touches
+from memscope.stores.shelf_work import Work
+from memscope.text import units
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
-USERS_AT_ONCE = 8
 
 
 def utc_now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-@dataclass
-class Job:
-    """A batch of work: pending (no token), leased (token, until), extracted (plan), failed (code, not_before), parked."""
-
-    id: str
-    stage: Stage
-    items: tuple[str, ...]
-    token: str = ""
-    until: datetime | None = None
-    attempt: int = 0
-    code: str = ""
-    not_before: datetime | None = None
-    parked: bool = False
-    plan: Plan | None = None
-
-    def leased(self, now: datetime) -> bool:
-        return bool(self.token) and self.until is not None and self.until > now
-
-
-@dataclass
-class Shelf:
-    """What the store has of one user. Numbers count records, ``seq`` counts units, ``revision`` counts writes."""
-
-    number: int = 0
-    seq: int = 0
-    revision: int = 0
-    records: dict[int, Record] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
-    units: dict[int, list[Unit]] = field(default_factory=dict)  # by record number
-    written: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
-    gone: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
-    vectors: dict[Space, dict[int, NDArray[np.float16]]] = field(default_factory=dict)
-    vectored: dict[int, int] = field(default_factory=dict)  # unit seq -> revision of its vector
-    versions: dict[str, list[Observation | Insight]] = field(default_factory=dict)
-    tombstones: set[str] = field(default_factory=set)
-    pending: dict[Stage, set[str]] = field(default_factory=lambda: {"consolidate": set(), "reflect": set()})
-    jobs: list[Job] = field(default_factory=list)
-
-    def find(self, handle: Handle) -> Record | None:
-        number = self.numbers.get(handle) if isinstance(handle, str) else handle
-        return self.records.get(number) if number is not None else None
-
-    def memories(self) -> Iterable[Observation | Insight]:
-        return [record for record in self.records.values() if not isinstance(record, Turn)]
-
-    def roots(self, memory: Observation | Insight) -> list[tuple[int, Turn]]:
-        """The turns that a memory rests on, with their numbers."""
-        found: dict[int, Turn] = {}
-        for source in memory.sources:
-            record = self.find(source)
-            if isinstance(record, Turn):
-                found[self.numbers[source]] = record
-            elif record is not None:
-                found.update(self.roots(record))
-        return sorted(found.items())
-
-
-class InMemoryStore(LocalSearch):
+class InMemoryStore(Work, LocalSearch):
     """Keeps records until the process ends. ``clock`` gives the time that leases are measured by."""
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
@@ -149,7 +86,7 @@ class InMemoryStore(LocalSearch):
             shelf.pending["consolidate"] -= set(plan.done)
         return Appended(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
-    def _place(self, shelf: Shelf, draft: Draft) -> tuple[str, Any]:
+    def _place(self, shelf: Shelf, draft: Draft) -> tuple[str, Literal["stored", "duplicate", "forgotten"]]:
         key = draft.turn.key if draft.base is None else free_key(shelf, draft.base)
         if key in shelf.tombstones:
             return key, "forgotten"
@@ -315,131 +252,6 @@ class InMemoryStore(LocalSearch):
             elif isinstance(record, Observation) and record.current:
                 shelf.pending["reflect"].add(id)
 
-    # ---- work
-
-    async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
-        names = sorted(self._shelves) if user is None else [user]
-        claims = (self._claim(name, stage, limit, lease_s) for name in names)
-        return [claim for claim in claims if claim is not None][:USERS_AT_ONCE]
-
-    def _claim(self, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
-        shelf, now = self._shelf(user), self._clock()
-        lane = {"embed"} if stage == "embed" else {"consolidate", "reflect"}
-        if any(job.stage in lane and job.leased(now) for job in shelf.jobs):
-            return None
-        unfinished = [job for job in shelf.jobs if job.stage == stage and not job.parked]
-        job = unfinished[0] if unfinished else self._new_job(shelf, stage, limit)
-        if job is None or (job.not_before is not None and job.not_before > now):
-            return None
-        job.token, job.until, job.attempt = secrets.token_hex(8), now + timedelta(seconds=lease_s), job.attempt + 1
-        texts = self._texts(shelf, job.items) if stage == "embed" else ()
-        return Claim(job.id, stage, user, job.token, job.until, job.attempt, job.items, texts, job.plan)
-
-    def _new_job(self, shelf: Shelf, stage: Stage, limit: int) -> Job | None:
-        items = self._waiting(shelf, stage)[:limit]
-        if not items:
-            return None
-        job = Job(secrets.token_hex(16), stage, tuple(items))
-        shelf.jobs.append(job)
-        if stage != "embed":
-            shelf.pending[stage] -= set(items)
-        return job
-
-    def _waiting(self, shelf: Shelf, stage: Stage) -> list[str]:
-        if stage != "embed":
-            return sorted(shelf.pending[stage], key=lambda id: shelf.numbers[id])
-        target = self._filling or self._active
-        if target is None:
-            return []
-        taken = {item for job in shelf.jobs if job.stage == "embed" for item in job.items}
-        have = shelf.vectors.get(target, {})
-        return [str(seq) for seq in sorted(shelf.written) if seq not in have and str(seq) not in taken]
-
-    def _texts(self, shelf: Shelf, items: Sequence[str]) -> tuple[str, ...]:
-        texts = {str(unit.seq): unit.text for made in shelf.units.values() for unit in made}
-        return tuple(texts.get(item, "") for item in items)
-
-    async def extend(self, claim: Claim, lease_s: float) -> Claim:
-        job = self._job(claim)
-        job.until = self._clock() + timedelta(seconds=lease_s)
-        return replace(claim, until=job.until)
-
-    async def save_reply(self, claim: Claim, plan: Plan) -> None:
-        self._job(claim).plan = plan
-
-    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
-        job = self._job(claim)
-        plan = plan or job.plan or Plan()
-        shelf = self._shelf(claim.user)
-        shelf.revision += 1
-        before = len(shelf.records)
-        self._write(shelf, plan)
-        if claim.stage == "embed":
-            self._take_vectors(shelf, plan)
-        dropped = {source for memory in plan.new if memory.id not in shelf.numbers for source in memory.sources}
-        self._release(shelf, job, set(plan.done) - dropped)
-        return len(shelf.records) - before
-
-    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
-        job = self._job(claim)
-        job.token, job.until, job.code, job.not_before = "", None, code, not_before
-        job.parked = job.attempt >= PARK_AFTER
-
-    async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
-        shelves = self._shelves.values() if user is None else [self._shelf(user)]
-        parked = [job for shelf in shelves for job in shelf.jobs if job.parked and stage in (None, job.stage)]
-        for job in parked:
-            job.parked, job.attempt, job.not_before = False, 0, None
-        return len(parked)
-
-    def _job(self, claim: Claim) -> Job:
-        for job in self._shelf(claim.user).jobs:
-            if job.id == claim.id and job.token == claim.token and job.leased(self._clock()):
-                return job
-        raise LeaseLost(f"the lease of batch {claim.id!r} is over", hint="discard the result; another worker has it")
-
-    def _release(self, shelf: Shelf, job: Job, done: Iterable[str]) -> None:
-        """The job ends; what is not done is pending again."""
-        shelf.jobs.remove(job)
-        if job.stage != "embed":
-            shelf.pending[job.stage] |= {id for id in job.items if id not in set(done) and id in shelf.numbers}
-
-    # ---- vectors
-
-    async def use_space(self, space: Space, *, replace: bool = False) -> None:
-        self._check_open()
-        if self._active in (None, space):
-            self._active, self._filling = space, None
-        elif not replace:
-            raise EmbeddingMismatch(
-                f"the store holds vectors of {self._active}, the embedder makes {space}",
-                hint="configure the old model, or run 'memscope reembed'",
-            )
-        else:
-            self._filling = space
-            self._switch_when_full()
-
-    def _take_vectors(self, shelf: Shelf, plan: Plan) -> None:
-        import numpy as np
-
-        target = self._filling or self._active
-        for item, vector in plan.vectors.items():
-            if target is None or len(vector) != target.dims:
-                raise EmbeddingMismatch(f"a vector of length {len(vector)} for {target}")
-            if int(item) in shelf.written:
-                shelf.vectors.setdefault(target, {})[int(item)] = np.asarray(vector, dtype=np.float16)
-                shelf.vectored[int(item)] = shelf.revision
-        self._switch_when_full()
-
-    def _switch_when_full(self) -> None:
-        shelves = self._shelves.values()
-        if self._filling and not any(shelf.written.keys() - shelf.vectors.get(self._filling, {}) for shelf in shelves):
-            self._active, self._filling = self._filling, None
-            for shelf in shelves:
-                shelf.vectors = {self._active: shelf.vectors.get(self._active, {})}
-                shelf.revision += 1
-                shelf.vectored = dict.fromkeys(shelf.vectors[self._active], shelf.revision)
-
     # ---- for the index
 
     async def changes(self, user: str, since: int) -> Changes:
@@ -507,88 +319,3 @@ class InMemoryStore(LocalSearch):
             raise ClosedError("the store is closed")
 
 
-def record_id(record: Record) -> str:
-    return record.key if isinstance(record, Turn) else record.id
-
-
-def free_key(shelf: Shelf, base: bytes) -> str:
-    """The key with the first n that neither a turn nor a tombstone has: doubling, then halving."""
-    taken = lambda n: (key := turn_key(base, n)) in shelf.numbers or key in shelf.tombstones  # noqa: E731
-    high = 1
-    while taken(high - 1):
-        high *= 2
-    low = high // 2
-    while low < high - 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if taken(middle - 1) else (low, middle)
-    return turn_key(base, high - 1)
-
-
-def same_name(old: Observation | Insight, new: Observation | Insight) -> bool:
-    return old.closed is None and (old.name, old.namespace) == (new.name, new.namespace)
-
-
-def reopened(memory: Observation | Insight) -> Observation | Insight:
-    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=None)
-
-
-def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
-    """With what is derived from it, to the last; and with the statements that were made for a memory only."""
-    ids = {record_id(shelf.records[number]) for number in gone}
-    while True:
-        more = {memory.id for memory in shelf.memories() if ids.intersection(memory.sources)}
-        for memory in shelf.memories():
-            if memory.id in ids:
-                more |= {source for source in memory.sources if getattr(shelf.find(source), "statement", False)}
-        if more <= ids:
-            return {shelf.numbers[id] for id in ids}
-        ids |= more
-
-
-def orphaned(removed: Iterable[Record], ids: set[str]) -> set[str]:
-    """Sources that stay while a memory made of them goes: to be looked at again."""
-    return {source for record in removed if not isinstance(record, Turn) for source in record.sources} - ids
-
-
-def touches(job: Job, ids: set[str]) -> bool:
-    planned = () if job.plan is None else (source for memory in job.plan.new for source in memory.sources)
-    return not ids.isdisjoint(job.items) or not ids.isdisjoint(planned)
-
-
-def selected(select: Select, shelf: Shelf, number: int) -> bool:
-    record = shelf.records[number]
-    if isinstance(record, Turn):
-        sessions, meta, kind = {record.scope.session}, record.metadata, "turn"
-        of_memories = select.name is not None or select.namespace is not None or select.expired_by is not None
-        when = not select.period or record.time in select.period
-    else:
-        sessions = {turn.scope.session for _, turn in shelf.roots(record)}
-        meta, kind = record.data, "observation" if isinstance(record, Observation) else "insight"
-        of_memories = not _memory_selected(select, record)
-        when = not select.period or record.said in select.period or overlaps(record, select)
-    return (
-        kind in select.kinds
-        and not of_memories
-        and when
-        and select.agent in (None, record.scope.agent)
-        and (select.session is None or select.session in sessions)
-        and (select.ids is None or record_id(record) in select.ids)
-        and (select.text is None or select.text.casefold() in record.text.casefold())
-        and (select.filter is None or matches(select.filter, meta))
-        and (select.pending is None or waits(shelf, select.pending, record_id(record)))
-    )
-
-
-def waits(shelf: Shelf, stage: Stage, id: str) -> bool:
-    return id in shelf.pending.get(stage, ()) or any(job.stage == stage and id in job.items for job in shelf.jobs)
-
-
-def overlaps(memory: Observation | Insight, select: Select) -> bool:
-    return memory.happened is not None and select.period is not None and memory.happened.overlaps(select.period)
-
-
-def _memory_selected(select: Select, memory: Observation | Insight) -> bool:
-    live = select.live_at is None or memory.expires is None or memory.expires > select.live_at
-    over = select.expired_by is None or (memory.expires is not None and memory.expires <= select.expired_by)
-    named = select.name in (None, memory.name) and select.namespace in (None, memory.namespace)
-    return live and over and named and (memory.current or not select.current)

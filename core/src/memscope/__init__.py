@@ -1,0 +1,22 @@
+"""memscope: long-term memory for LLM agents, native in the framework you already use."""
+
+from memscope.errors import MemscopeError
+from memscope.memory import AsyncMemoryScope
+from memscope.records import Hit, Insight, Interval, Observation, Retrieval, Scope, Turn
+from memscope.sync import MemoryScope
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "AsyncMemoryScope",
+    "Hit",
+    "Insight",
+    "Interval",
+    "MemoryScope",
+    "MemscopeError",
+    "Observation",
+    "Retrieval",
+    "Scope",
+    "Turn",
+    "__version__",
+]

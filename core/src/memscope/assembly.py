@@ -1,0 +1,174 @@
+"""The parts of one memory put together: settings, store, models, plugins, and what runs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from memscope import intake, telemetry
+from memscope.embedding import Filler, declare, embed_batch
+from memscope.errors import ConfigError
+from memscope.models import Usage
+from memscope.pipeline import Kit, Worker
+from memscope.pipeline import assemble as steps
+from memscope.records import Json, Retrieval, Scope, Stage, WorkReport
+
+if TYPE_CHECKING:
+    from memscope.models import ChatModel, Embedder, Reranker
+    from memscope.plugins import Plugins
+    from memscope.retrieval import Question
+    from memscope.settings import Settings
+    from memscope.stores import Store
+
+
+def utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+@dataclass
+class Assembly:
+    """Made by ``assemble``; the operations of ``memory.py`` are written against it."""
+
+    settings: Settings
+    store: Store
+    plugins: Plugins
+    kit: Kit
+    clock: Callable[[], datetime]
+    zone: tzinfo | None
+    limits: intake.Limits
+    location: str
+    filler: Filler = field(default_factory=Filler)
+    _secret: bytes | None = None
+    _retrieving: list[Worker[Any]] | None = None
+
+    def span(self, operation: str) -> AbstractContextManager[None]:
+        return telemetry.span(operation)
+
+    async def secret(self) -> bytes:
+        if self._secret is None:
+            self._secret = await self.store.secret()
+        return self._secret
+
+    def wake(self) -> None:
+        """There is something to embed."""
+        self.filler.wake(self.kit)
+
+    # ---- reading
+
+    def question(self, query: str, where: Scope, **asked: Any) -> Question:
+        from memscope.retrieval import Question
+
+        now = self.clock()
+        return Question(query=query, scope=where, now=now.astimezone(self.zone) if self.zone else now, **asked)
+
+    async def retrieve(self, question: Question) -> Retrieval:
+        from memscope import retrieval
+
+        if self._retrieving is None:
+            names = self.settings.pipelines.retrieve
+            self._retrieving = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Question)
+        return await retrieval.retrieve(question, replace(self.kit, notes=[]), self._retrieving)
+
+    def context(self, found: Retrieval, *, tokens: int, lines: Literal["memories", "turns"]) -> str:
+        from memscope import retrieval
+
+        return retrieval.context(found, tokens=tokens, lines=lines)
+
+    # ---- the back end
+
+    async def consolidate(self, user: str | None, *, preview: bool) -> WorkReport:
+        return await self._without_model("consolidate", user)
+
+    async def reflect(self, user: str, *, preview: bool) -> WorkReport:
+        return await self._without_model("reflect", user)
+
+    async def _without_model(self, stage: Stage, user: str | None) -> WorkReport:
+        stats = await self.store.stats(user)
+        return WorkReport(stage, model="none", pending=stats.pending[stage])
+
+    async def reembed(self, progress: Callable[[int, int | None], None] | None) -> int:
+        if self.kit.embedder is None:
+            raise ConfigError("there is no embedder", hint="set embedding in the settings")
+        await declare(self.kit, replace=True)
+        total, done = (await self.store.stats()).pending["embed"], 0
+        while batch := await embed_batch(self.kit):
+            done += batch
+            if progress:
+                progress(done, total)
+        return done
+
+    async def flush(self, timeout_s: float | None) -> bool:
+        self.wake()
+        drained = await self.filler.drain(timeout_s)
+        if self.filler.error is not None:
+            raise self.filler.error
+        return drained
+
+    # ---- the whole
+
+    async def status(self, user: str | None) -> Mapping[str, Json]:
+        from memscope import __version__
+
+        stats = asdict(await self.store.stats(user))
+        kit = self.kit
+        models = {"chat": kit.chat and kit.chat.name, "embedding": kit.embedder and kit.embedder.space.model,
+                  "rerank": kit.reranker and kit.reranker.name}  # fmt: skip
+        return {
+            "version": __version__,
+            "store": self.location,
+            "capabilities": sorted(self.store.capabilities),
+            "models": {kind: name or "none" for kind, name in models.items()},
+            "plugins": [plugin.name for plugin in self.plugins.listed() if plugin.state == "loaded"],
+            "usage": asdict(kit.usage),
+            "embedding_error": self.filler.error.code if self.filler.error else None,
+            **stats,
+        }
+
+    async def close(self, drain_s: float) -> None:
+        await self.filler.stop(drain_s)
+        await self.store.close()
+        await asyncio.gather(*(model.close() for model in (self.kit.chat, self.kit.embedder, self.kit.reranker)
+                               if hasattr(model, "close")))  # fmt: skip
+
+
+def assemble(
+    store: Store | str | Path | None,
+    settings: Settings | Mapping[str, Any] | str | Path | None,
+    chat: ChatModel | None,
+    embedder: Embedder | None,
+    reranker: Reranker | None,
+    plugins: Sequence[object],
+    clock: Callable[[], datetime] | None,
+) -> Assembly:
+    """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
+    from memscope.plugins import Plugins
+    from memscope.settings import load
+
+    configured = load(settings)
+    loaded = Plugins(configured.plugins, extra=plugins)
+    place = configured.store if store is None else store
+    made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
+    kit = Kit(
+        store=made,
+        settings=configured,
+        clock=clock or utc_now,
+        usage=Usage(),
+        chat=chat or loaded.make_model("chat", configured),
+        embedder=embedder or loaded.make_model("embedding", configured),
+        reranker=reranker or loaded.make_model("rerank", configured),
+    )
+    return Assembly(
+        settings=configured,
+        store=made,
+        plugins=loaded,
+        kit=kit,
+        clock=kit.clock,
+        zone=intake.zone(configured.timezone),
+        limits=intake.Limits(**configured.limits.model_dump()),
+        location=str(place) if isinstance(place, str | Path) else type(place).__name__,
+    )

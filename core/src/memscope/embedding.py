@@ -1,0 +1,95 @@
+"""Vectors for what is stored: after the acknowledgement, never before it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memscope.errors import LeaseLost, MemscopeError, ModelError
+from memscope.records import Plan
+
+if TYPE_CHECKING:
+    from memscope.pipeline import Kit
+
+log = logging.getLogger("memscope")
+BATCH = 128
+LEASE_S = 60.0
+RETRY_S = 5.0
+
+
+async def embed_batch(kit: Kit, user: str | None = None) -> int:
+    """Embed one batch of units a user that have no vector; how many units that were.
+
+    A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
+    model's vectors.
+    """
+    if kit.embedder is None:
+        return 0
+    claims = await kit.store.claim("embed", BATCH, LEASE_S, user=user)
+    for claim in claims:
+        try:
+            vectors = await kit.embedder.embed(claim.texts)
+            plan = Plan(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
+            await kit.store.complete(claim, plan)
+        except LeaseLost:
+            continue
+        except ModelError as error:
+            wait = error.retry_after or RETRY_S * 2 ** (claim.attempt - 1)
+            await kit.store.fail(claim, error.code, kit.clock() + timedelta(seconds=wait))
+            raise
+    return sum(len(claim.items) for claim in claims)
+
+
+async def declare(kit: Kit, *, replace: bool = False) -> None:
+    """Tell the store whose vectors these will be; asks the model once for the length of a vector."""
+    if kit.embedder is not None:
+        await kit.store.use_space(await kit.embedder.measure(), replace=replace)
+
+
+class Filler:
+    """Embeds in the background of one event loop. A failure is kept in ``error`` and said once in the log."""
+
+    def __init__(self) -> None:
+        self._wanted = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+        self.error: MemscopeError | None = None
+
+    def wake(self, kit: Kit) -> None:
+        if kit.embedder is None:
+            return
+        self._wanted.set()
+        self._idle.clear()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run(kit), name="memscope-embed")
+
+    async def _run(self, kit: Kit) -> None:
+        while self._wanted.is_set():
+            self._wanted.clear()
+            try:
+                await declare(kit)
+                while await embed_batch(kit):
+                    pass
+                self.error = None
+            except MemscopeError as error:
+                if self.error is None or self.error.code != error.code:
+                    log.warning("no vectors for now: %s (text search goes on)", error.code)
+                self.error = error
+        self._idle.set()
+
+    async def drain(self, timeout_s: float | None) -> bool:
+        """Wait until nothing is being embedded; False when the time was over before."""
+        try:
+            await asyncio.wait_for(self._idle.wait(), timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    async def stop(self, drain_s: float) -> None:
+        await self.drain(drain_s)
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

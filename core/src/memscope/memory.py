@@ -1,0 +1,435 @@
+"""AsyncMemoryScope: the operations, nothing else.
+
+    add_turns ──▶ consolidate ──▶ reflect        writing: the first is durable at once, the others run later
+    retrieve  ──▶ context                        reading: no chat model
+    add_memory, get, list, update, history, forget, export, import_, backup, status
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from memscope import intake, transfer
+from memscope.assembly import Assembly, assemble
+from memscope.errors import ClosedError, InputError, NotFound
+from memscope.keys import drafts, statement
+from memscope.records import (
+    AddReport,
+    Closing,
+    ForgetReport,
+    Insight,
+    Interval,
+    Json,
+    Kind,
+    Observation,
+    Plan,
+    Record,
+    Retrieval,
+    Revision,
+    Scope,
+    Select,
+    Turn,
+    WorkReport,
+)
+
+if TYPE_CHECKING:
+    from memscope.models import ChatModel, Embedder, Reranker
+    from memscope.settings import Settings
+    from memscope.stores import Store
+
+Progress = Callable[[int, int | None], None]  # done, of how many if known
+ALL_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+
+
+class AsyncMemoryScope:
+    """Long-term memory for agents, over one store.
+
+    ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data folder.
+    Models are optional and come from the settings unless given. ``user`` is required everywhere: nothing of one user
+    is ever seen by another. Raises the errors of ``memscope.errors`` and no others.
+    """
+
+    def __init__(
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        settings: Settings | Mapping[str, Any] | str | Path | None = None,
+        chat: ChatModel | None = None,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        plugins: Sequence[object] = (),
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._parts: Assembly = assemble(store, settings, chat, embedder, reranker, plugins, clock)
+        self._open = False
+        self._closed = False
+
+    async def __aenter__(self) -> AsyncMemoryScope:
+        await self._ready()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # ---- writing
+
+    async def add_turns(
+        self,
+        turns: Sequence[Mapping[str, Any] | Turn],
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        replay: bool = False,
+        wait: Literal["durable", "searchable"] = "durable",
+    ) -> AddReport:
+        """Keep turns: durable and searchable when this returns, no model asked.
+
+        A turn is ``{"role", "content"}`` with optional ``speaker``, ``time``, ``id``, ``session``, ``metadata``. Without id
+        and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a history shown
+        again, of which only what is new is added. ``wait="searchable"``: other processes' searches see it too.
+        """
+        where = intake.scope(user, agent, session)
+        async with self._operation("add_turns") as parts:
+            taken = intake.turns(turns, where, parts.clock(), parts.zone, parts.limits)
+            kept = tuple(await parts.plugins.before("add_turns", taken.turns, scope=where))
+            appended = await parts.store.append(user, drafts(await parts.secret(), kept, taken.timed, replay=replay))
+            if wait == "searchable":
+                await parts.store.searchable(user)
+            report = AddReport(
+                stored=appended.outcomes.count("stored"),
+                duplicates=appended.outcomes.count("duplicate"),
+                forgotten=appended.outcomes.count("forgotten"),
+                repaired=taken.repaired,
+                skipped_parts=taken.skipped_parts,
+                clock_suspect=taken.clock_suspect,
+                keys=appended.keys,
+            )
+            parts.wake()
+            await parts.plugins.after("add_turns", report, scope=where)
+            return report
+
+    async def add_memory(
+        self,
+        text: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        name: str | None = None,
+        namespace: str | None = None,
+        data: Mapping[str, Json] | None = None,
+        expires: datetime | str | None = None,
+        time: datetime | str | None = None,
+        speaker: str | None = None,
+    ) -> Observation:
+        """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first."""
+        where = intake.scope(user, agent, session)
+        async with self._operation("add_memory") as parts:
+            given = {"role": "user", "content": text, "speaker": speaker, "time": time}
+            taken = intake.turns([given], where, parts.clock(), parts.zone, parts.limits)
+            (turn,) = await parts.plugins.before("add_turns", taken.turns, scope=where)
+            memory = Observation(
+                id="",
+                scope=Scope(user, agent),
+                text=turn.text,
+                sources=(),
+                said=turn.time,
+                recorded=turn.recorded,
+                origin="statement",
+                name=None if name is None else intake.identifier("name", name),
+                namespace=None if namespace is None else intake.identifier("namespace", namespace),
+                data=intake.json_object("data", data, parts.limits),
+                expires=None if expires is None else intake.when("expires", expires, parts.zone),
+            )
+            draft, memory = statement(await parts.secret(), turn, memory, timed=taken.timed[0])
+            await parts.store.append(user, [draft], Plan(new=(memory,)))
+            parts.wake()
+            return memory
+
+    async def update(
+        self,
+        id: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        text: str | None = None,
+        data: Mapping[str, Json] | None = None,
+        expires: datetime | str | None = None,
+        version: int | None = None,
+    ) -> Observation | Insight:
+        """Correct a memory under its id; the old version stays in ``history``. ``Conflict`` if ``version`` is not current."""
+        where = intake.scope(user, agent)
+        async with self._operation("update") as parts:
+            old = await self._memory(id, where)
+            changed = replace(
+                old,
+                text=old.text if text is None else intake.text("text", text, parts.limits.text),
+                data=old.data if data is None else intake.json_object("data", data, parts.limits),
+                expires=old.expires if expires is None else intake.when("expires", expires, parts.zone),
+                origin="user",
+                recorded=parts.clock(),
+            )
+            await parts.store.apply(user, Plan(revised=(Revision(changed, version or old.version),)))
+            parts.wake()
+            return await self._memory(id, where)
+
+    async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
+        """Turn what is pending into observations now (of every user by default). Without a chat model: what is pending."""
+        async with self._operation("consolidate") as parts:
+            return await parts.consolidate(user, preview=preview)
+
+    async def reflect(self, *, user: str, preview: bool = False) -> WorkReport:
+        """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
+        intake.scope(user)
+        async with self._operation("reflect") as parts:
+            return await parts.reflect(user, preview=preview)
+
+    # ---- reading
+
+    async def retrieve(
+        self,
+        query: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        k: int = 10,
+        as_of: datetime | str | None = None,
+        exclude: Sequence[str] = (),
+        filter: Mapping[str, Json] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        explain: bool = False,
+    ) -> Retrieval:
+        """The ``k`` best hits for a query: evidence with its time and what found it. No chat model, at most one embedding.
+
+        ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
+        ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``.
+        """
+        where = intake.scope(user, agent, session)
+        async with self._operation("retrieve") as parts:
+            question = parts.question(
+                intake.text("query", query, parts.limits.query),
+                where,
+                k=intake.count("k", k, parts.limits.k),
+                as_of=None if as_of is None else intake.when("as_of", as_of, parts.zone),
+                exclude=frozenset(exclude),
+                filter=filter,
+                kinds=ALL_KINDS if kinds is None else frozenset(kinds),
+                explain=explain,
+            )
+            question = await parts.plugins.before("retrieve", question, scope=where)
+            found = await parts.retrieve(question)
+            await parts.plugins.after("retrieve", found, scope=where)
+            return found
+
+    async def context(
+        self,
+        query: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        k: int = 10,
+        tokens: int = 1000,
+        lines: Literal["memories", "turns"] = "memories",
+        as_of: datetime | str | None = None,
+        exclude: Sequence[str] = (),
+        filter: Mapping[str, Json] | None = None,
+    ) -> str:
+        """The hits as dated lines for a prompt, best ones that fit into ``tokens``, oldest first; "" when there is none."""
+        found = await self.retrieve(
+            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
+        )
+        return self._parts.context(found, tokens=intake.count("tokens", tokens, 1_000_000), lines=lines)
+
+    async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
+        """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""
+        where = intake.scope(user, agent)
+        async with self._operation("get") as parts:
+            record = (await parts.store.fetch(user, [id])).records.get(id) if isinstance(id, str) else None
+            if record is None or (agent is not None and record.scope.agent != where.agent):
+                raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
+            return record
+
+    async def list(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        filter: Mapping[str, Json] | None = None,
+        period: Interval | tuple[Any, Any] | None = None,
+        text: str | None = None,
+        name: str | None = None,
+        namespace: str | None = None,
+        superseded: bool = False,
+        limit: int | None = None,
+    ) -> builtins.list[Record]:
+        """Records in the order they were stored, the newest ``limit`` of them; superseded memories only if asked for."""
+        where = intake.scope(user, agent, session)
+        async with self._operation("list") as parts:
+            select = self._select(where, kinds=kinds, filter=filter, period=period, text=text, name=name)
+            select = replace(select, namespace=namespace, current=not superseded, live_at=parts.clock())
+            found = [record async for page in parts.store.scan(select) for record in page]
+            return found if limit is None else found[-intake.count("limit", limit, 1_000_000) :]
+
+    async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
+        """All versions of a memory, with those it superseded and those that superseded it, oldest first."""
+        await self.get(id, user=user, agent=agent)
+        async with self._operation("history") as parts:
+            versions = await parts.store.history(user, id)
+            return [memory for memory in versions if agent in (None, memory.scope.agent)]
+
+    # ---- forgetting
+
+    async def forget(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        ids: Sequence[str] | None = None,
+        period: Interval | tuple[Any, Any] | None = None,
+        text: str | None = None,
+        name: str | None = None,
+        namespace: str | None = None,
+        filter: Mapping[str, Json] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ForgetReport:
+        """Remove what is selected and all that was derived from it, for good; a receipt without content.
+
+        At least one of ``session``, ``ids``, ``period``, ``text``, ``name``, ``namespace``, ``filter`` or ``everything=True``;
+        several narrow each other. Ids that are not there make ``NotFound`` and nothing is removed.
+        """
+        where = intake.scope(user, agent, session)
+        async with self._operation("forget") as parts:
+            select = self._select(where, ids=ids, filter=filter, period=period, text=text, name=name)
+            select = replace(select, namespace=namespace)
+            if not everything and select == Select(user, agent):
+                raise InputError(
+                    "forget needs to know what",
+                    hint="give ids, session, period, text, name, namespace or filter, or everything=True",
+                )
+            for id in ids or ():
+                await self.get(id, user=user, agent=agent)
+            select = await parts.plugins.before("forget", select, scope=where)
+            report = await parts.store.forget(select, dry_run=dry_run)
+            await parts.plugins.after("forget", report, scope=where)
+            return report
+
+    async def sweep(self, *, user: str) -> ForgetReport:
+        """Forget what has expired."""
+        intake.scope(user)
+        async with self._operation("sweep") as parts:
+            return await parts.store.forget(Select(user, expired_by=parts.clock()))
+
+    async def compact(self) -> ForgetReport:
+        """Finish what a ``forget`` whose receipt says "pending" could not wipe."""
+        async with self._operation("compact") as parts:
+            return await parts.store.compact()
+
+    # ---- the whole
+
+    async def export(
+        self, path: str | Path, *, user: str | None = None, progress: Progress | None = None
+    ) -> Mapping[str, int]:
+        """Write all records (of one user, or of all) as JSON lines; the number of each kind."""
+        async with self._operation("export") as parts:
+            return await transfer.export(parts.store, Path(path), user=user, progress=progress)
+
+    async def import_(
+        self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
+    ) -> Mapping[str, int]:
+        """Read what ``export`` wrote; what is here already is left alone, what was forgotten here stays forgotten.
+
+        ``strict=False`` skips lines that cannot be read and counts them.
+        """
+        async with self._operation("import") as parts:
+            counts = await transfer.import_(parts.store, Path(path), user=user, strict=strict, progress=progress)
+            parts.wake()
+            return counts
+
+    async def backup(self, path: str | Path) -> None:
+        """A consistent copy of the store, taken while it is in use."""
+        async with self._operation("backup") as parts:
+            await parts.store.backup(Path(path))
+
+    async def reembed(self, *, progress: Progress | None = None) -> int:
+        """Make all vectors anew with the embedder configured now; the old ones serve until then. Resumable."""
+        async with self._operation("reembed") as parts:
+            return await parts.reembed(progress)
+
+    async def flush(self, *, timeout_s: float | None = None) -> bool:
+        """Wait for the vectors of what was added; False when the time was over before."""
+        async with self._operation("flush") as parts:
+            return await parts.flush(timeout_s)
+
+    async def status(self, *, user: str | None = None) -> Mapping[str, Json]:
+        """Versions, store, models, plugins, counts, what is pending, failed and parked, and with which error."""
+        async with self._operation("status") as parts:
+            return await parts.status(user)
+
+    async def close(self, *, drain_s: float = 5.0) -> None:
+        """Finish what is under way within ``drain_s`` seconds; what is left stays in the store for the next process."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._open:
+            await self._parts.close(drain_s)
+
+    # ---- inside
+
+    async def _ready(self) -> Assembly:
+        if self._closed:
+            raise ClosedError("this memory is closed", hint="make a new one")
+        if not self._open:
+            await self._parts.store.open()
+            self._open = True
+        return self._parts
+
+    @asynccontextmanager
+    async def _operation(self, name: str) -> AsyncIterator[Assembly]:
+        parts = await self._ready()
+        with parts.span(name):
+            yield parts
+
+    async def _memory(self, id: str, where: Scope) -> Observation | Insight:
+        record = await self.get(id, user=where.user, agent=where.agent)
+        if isinstance(record, Turn):
+            raise InputError(f"{id!r} is a turn; turns are never altered", hint="forget it, or update what rests on it")
+        return record
+
+    def _select(
+        self,
+        where: Scope,
+        *,
+        kinds: Sequence[Kind] | None = None,
+        ids: Sequence[str] | None = None,
+        filter: Mapping[str, Json] | None = None,
+        period: Interval | tuple[Any, Any] | None = None,
+        text: str | None = None,
+        name: str | None = None,
+    ) -> Select:
+        return Select(
+            where.user,
+            where.agent,
+            where.session,
+            kinds=ALL_KINDS if kinds is None else frozenset(kinds),
+            ids=None if ids is None else frozenset(ids),
+            period=intake.period(period, self._parts.zone),
+            text=text or None,
+            filter=filter,
+            name=name,
+        )
+
+
+__all__ = ["AsyncMemoryScope", "Closing", "Progress"]

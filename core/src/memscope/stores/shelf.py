@@ -1,0 +1,161 @@
+"""What the in-memory store keeps of one user, and which of it a call means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memscope.codec import turn_key
+from memscope.filters import matches
+from memscope.records import Handle, Insight, Observation, Plan, Record, Select, Space, Stage, Turn
+from memscope.text import Unit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass
+class Job:
+    """A batch of work: pending (no token), leased (token, until), extracted (plan), failed (code, not_before), parked."""
+
+    id: str
+    stage: Stage
+    items: tuple[str, ...]
+    token: str = ""
+    until: datetime | None = None
+    attempt: int = 0
+    code: str = ""
+    not_before: datetime | None = None
+    parked: bool = False
+    plan: Plan | None = None
+
+    def leased(self, now: datetime) -> bool:
+        return bool(self.token) and self.until is not None and self.until > now
+
+
+@dataclass
+class Shelf:
+    """What the store has of one user. Numbers count records, ``seq`` counts units, ``revision`` counts writes."""
+
+    number: int = 0
+    seq: int = 0
+    revision: int = 0
+    records: dict[int, Record] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    units: dict[int, list[Unit]] = field(default_factory=dict)  # by record number
+    written: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
+    gone: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
+    vectors: dict[Space, dict[int, NDArray[np.float16]]] = field(default_factory=dict)
+    vectored: dict[int, int] = field(default_factory=dict)  # unit seq -> revision of its vector
+    versions: dict[str, list[Observation | Insight]] = field(default_factory=dict)
+    tombstones: set[str] = field(default_factory=set)
+    pending: dict[Stage, set[str]] = field(default_factory=lambda: {"consolidate": set(), "reflect": set()})
+    jobs: list[Job] = field(default_factory=list)
+
+    def find(self, handle: Handle) -> Record | None:
+        number = self.numbers.get(handle) if isinstance(handle, str) else handle
+        return self.records.get(number) if number is not None else None
+
+    def memories(self) -> Iterable[Observation | Insight]:
+        return [record for record in self.records.values() if not isinstance(record, Turn)]
+
+    def roots(self, memory: Observation | Insight) -> list[tuple[int, Turn]]:
+        """The turns that a memory rests on, with their numbers."""
+        found: dict[int, Turn] = {}
+        for source in memory.sources:
+            record = self.find(source)
+            if isinstance(record, Turn):
+                found[self.numbers[source]] = record
+            elif record is not None:
+                found.update(self.roots(record))
+        return sorted(found.items())
+
+
+def record_id(record: Record) -> str:
+    return record.key if isinstance(record, Turn) else record.id
+
+
+def free_key(shelf: Shelf, base: bytes) -> str:
+    """The key with the first n that neither a turn nor a tombstone has: doubling, then halving."""
+    taken = lambda n: (key := turn_key(base, n)) in shelf.numbers or key in shelf.tombstones  # noqa: E731
+    high = 1
+    while taken(high - 1):
+        high *= 2
+    low = high // 2
+    while low < high - 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if taken(middle - 1) else (low, middle)
+    return turn_key(base, high - 1)
+
+
+def same_name(old: Observation | Insight, new: Observation | Insight) -> bool:
+    return old.closed is None and (old.name, old.namespace) == (new.name, new.namespace)
+
+
+def reopened(memory: Observation | Insight) -> Observation | Insight:
+    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=None)
+
+
+def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
+    """With what is derived from it, to the last; and with the statements that were made for a memory only."""
+    ids = {record_id(shelf.records[number]) for number in gone}
+    while True:
+        more = {memory.id for memory in shelf.memories() if ids.intersection(memory.sources)}
+        for memory in shelf.memories():
+            if memory.id in ids:
+                more |= {source for source in memory.sources if getattr(shelf.find(source), "statement", False)}
+        if more <= ids:
+            return {shelf.numbers[id] for id in ids}
+        ids |= more
+
+
+def orphaned(removed: Iterable[Record], ids: set[str]) -> set[str]:
+    """Sources that stay while a memory made of them goes: to be looked at again."""
+    return {source for record in removed if not isinstance(record, Turn) for source in record.sources} - ids
+
+
+def touches(job: Job, ids: set[str]) -> bool:
+    planned = () if job.plan is None else (source for memory in job.plan.new for source in memory.sources)
+    return not ids.isdisjoint(job.items) or not ids.isdisjoint(planned)
+
+
+def selected(select: Select, shelf: Shelf, number: int) -> bool:
+    record = shelf.records[number]
+    if isinstance(record, Turn):
+        sessions, meta, kind = {record.scope.session}, record.metadata, "turn"
+        of_memories = select.name is not None or select.namespace is not None or select.expired_by is not None
+        when = not select.period or record.time in select.period
+    else:
+        sessions = {turn.scope.session for _, turn in shelf.roots(record)}
+        meta, kind = record.data, "observation" if isinstance(record, Observation) else "insight"
+        of_memories = not _memory_selected(select, record)
+        when = not select.period or record.said in select.period or overlaps(record, select)
+    return (
+        kind in select.kinds
+        and not of_memories
+        and when
+        and select.agent in (None, record.scope.agent)
+        and (select.session is None or select.session in sessions)
+        and (select.ids is None or record_id(record) in select.ids)
+        and (select.text is None or select.text.casefold() in record.text.casefold())
+        and (select.filter is None or matches(select.filter, meta))
+        and (select.pending is None or waits(shelf, select.pending, record_id(record)))
+    )
+
+
+def waits(shelf: Shelf, stage: Stage, id: str) -> bool:
+    return id in shelf.pending.get(stage, ()) or any(job.stage == stage and id in job.items for job in shelf.jobs)
+
+
+def overlaps(memory: Observation | Insight, select: Select) -> bool:
+    return memory.happened is not None and select.period is not None and memory.happened.overlaps(select.period)
+
+
+def _memory_selected(select: Select, memory: Observation | Insight) -> bool:
+    live = select.live_at is None or memory.expires is None or memory.expires > select.live_at
+    over = select.expired_by is None or (memory.expires is not None and memory.expires <= select.expired_by)
+    named = select.name in (None, memory.name) and select.namespace in (None, memory.namespace)
+    return live and over and named and (memory.current or not select.current)

@@ -1,0 +1,152 @@
+"""The work of the in-memory store: batches under a lease, and the vectors that one stage of it makes."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memscope.errors import EmbeddingMismatch, LeaseLost
+from memscope.records import Claim, Plan, Space, Stage
+from memscope.stores import PARK_AFTER
+from memscope.stores.shelf import Job, Shelf
+
+USERS_AT_ONCE = 8
+
+
+class Work:
+    """pending -> leased(token, until) -> extracted(plan) -> done; failed(code, not_before) -> ... -> parked."""
+
+    _clock: Callable[[], datetime]
+    _shelves: dict[str, Shelf]
+    _active: Space | None = None
+    _filling: Space | None = None
+
+    def _shelf(self, user: str) -> Shelf:
+        raise NotImplementedError
+
+    def _write(self, shelf: Shelf, plan: Plan) -> int:
+        raise NotImplementedError
+
+    async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
+        names = sorted(self._shelves) if user is None else [user]
+        claims = (self._claim(name, stage, limit, lease_s) for name in names)
+        return [claim for claim in claims if claim is not None][:USERS_AT_ONCE]
+
+    def _claim(self, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
+        shelf, now = self._shelf(user), self._clock()
+        lane = {"embed"} if stage == "embed" else {"consolidate", "reflect"}
+        if any(job.stage in lane and job.leased(now) for job in shelf.jobs):
+            return None
+        unfinished = [job for job in shelf.jobs if job.stage == stage and not job.parked]
+        job = unfinished[0] if unfinished else self._new_job(shelf, stage, limit)
+        if job is None or (job.not_before is not None and job.not_before > now):
+            return None
+        job.token, job.until, job.attempt = secrets.token_hex(8), now + timedelta(seconds=lease_s), job.attempt + 1
+        texts = self._texts(shelf, job.items) if stage == "embed" else ()
+        return Claim(job.id, stage, user, job.token, job.until, job.attempt, job.items, texts, job.plan)
+
+    def _new_job(self, shelf: Shelf, stage: Stage, limit: int) -> Job | None:
+        items = self._waiting(shelf, stage)[:limit]
+        if not items:
+            return None
+        job = Job(secrets.token_hex(16), stage, tuple(items))
+        shelf.jobs.append(job)
+        if stage != "embed":
+            shelf.pending[stage] -= set(items)
+        return job
+
+    def _waiting(self, shelf: Shelf, stage: Stage) -> list[str]:
+        if stage != "embed":
+            return sorted(shelf.pending[stage], key=lambda id: shelf.numbers[id])
+        target = self._filling or self._active
+        if target is None:
+            return []
+        taken = {item for job in shelf.jobs if job.stage == "embed" for item in job.items}
+        have = shelf.vectors.get(target, {})
+        return [str(seq) for seq in sorted(shelf.written) if seq not in have and str(seq) not in taken]
+
+    def _texts(self, shelf: Shelf, items: Sequence[str]) -> tuple[str, ...]:
+        texts = {str(unit.seq): unit.text for made in shelf.units.values() for unit in made}
+        return tuple(texts.get(item, "") for item in items)
+
+    async def extend(self, claim: Claim, lease_s: float) -> Claim:
+        job = self._job(claim)
+        job.until = self._clock() + timedelta(seconds=lease_s)
+        return replace(claim, until=job.until)
+
+    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+        self._job(claim).plan = plan
+
+    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+        job = self._job(claim)
+        plan = plan or job.plan or Plan()
+        shelf = self._shelf(claim.user)
+        shelf.revision += 1
+        before = len(shelf.records)
+        self._write(shelf, plan)
+        if claim.stage == "embed":
+            self._take_vectors(shelf, plan)
+        dropped = {source for memory in plan.new if memory.id not in shelf.numbers for source in memory.sources}
+        self._release(shelf, job, set(plan.done) - dropped)
+        return len(shelf.records) - before
+
+    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
+        job = self._job(claim)
+        job.token, job.until, job.code, job.not_before = "", None, code, not_before
+        job.parked = job.attempt >= PARK_AFTER
+
+    async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
+        shelves = self._shelves.values() if user is None else [self._shelf(user)]
+        parked = [job for shelf in shelves for job in shelf.jobs if job.parked and stage in (None, job.stage)]
+        for job in parked:
+            job.parked, job.attempt, job.not_before = False, 0, None
+        return len(parked)
+
+    def _job(self, claim: Claim) -> Job:
+        for job in self._shelf(claim.user).jobs:
+            if job.id == claim.id and job.token == claim.token and job.leased(self._clock()):
+                return job
+        raise LeaseLost(f"the lease of batch {claim.id!r} is over", hint="discard the result; another worker has it")
+
+    def _release(self, shelf: Shelf, job: Job, done: Iterable[str]) -> None:
+        """The job ends; what is not done is pending again."""
+        shelf.jobs.remove(job)
+        if job.stage != "embed":
+            shelf.pending[job.stage] |= {id for id in job.items if id not in set(done) and id in shelf.numbers}
+
+    # ---- vectors
+
+    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+        if self._active in (None, space):
+            self._active, self._filling = space, None
+        elif not replace:
+            raise EmbeddingMismatch(
+                f"the store holds vectors of {self._active}, the embedder makes {space}",
+                hint="configure the old model, or run 'memscope reembed'",
+            )
+        else:
+            self._filling = space
+            self._switch_when_full()
+
+    def _take_vectors(self, shelf: Shelf, plan: Plan) -> None:
+        import numpy as np
+
+        target = self._filling or self._active
+        for item, vector in plan.vectors.items():
+            if target is None or len(vector) != target.dims:
+                raise EmbeddingMismatch(f"a vector of length {len(vector)} for {target}")
+            if int(item) in shelf.written:
+                shelf.vectors.setdefault(target, {})[int(item)] = np.asarray(vector, dtype=np.float16)
+                shelf.vectored[int(item)] = shelf.revision
+        self._switch_when_full()
+
+    def _switch_when_full(self) -> None:
+        shelves = self._shelves.values()
+        if self._filling and not any(shelf.written.keys() - shelf.vectors.get(self._filling, {}) for shelf in shelves):
+            self._active, self._filling = self._filling, None
+            for shelf in shelves:
+                shelf.vectors = {self._active: shelf.vectors.get(self._active, {})}
+                shelf.revision += 1
+                shelf.vectored = dict.fromkeys(shelf.vectors[self._active], shelf.revision)

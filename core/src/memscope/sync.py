@@ -1,0 +1,104 @@
+"""MemoryScope: the same operations without ``await``, over one private event loop in a thread of its own.
+
+It works in a plain program, inside a running loop and in a notebook. Only a call from the private loop itself (from a
+plugin's async hook, say) cannot wait for itself and raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from memscope.errors import ClosedError
+from memscope.memory import AsyncMemoryScope
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LoopThread:
+    """An event loop in a daemon thread; made again after a fork, where threads do not survive."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = 0
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+                threading.Thread(target=self._loop.run_forever, name="memscope", daemon=True).start()
+            return self._loop
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        loop = self.loop()
+        if _running() is loop:
+            work.close()
+            raise ClosedError("MemoryScope was called from its own loop", hint="use AsyncMemoryScope there, with await")
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+_thread = LoopThread()
+
+
+def _sync(
+    method: Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[MemoryScope, P], R]:
+    """The method with its signature and docstring, waiting for the result."""
+
+    @functools.wraps(method)
+    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
+        return _thread.run(method(self.memory, *args, **kwargs))
+
+    return call
+
+
+class MemoryScope:
+    """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.memory = AsyncMemoryScope(*args, **kwargs)
+
+    def __enter__(self) -> MemoryScope:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    add_turns = _sync(AsyncMemoryScope.add_turns)
+    add_memory = _sync(AsyncMemoryScope.add_memory)
+    update = _sync(AsyncMemoryScope.update)
+    consolidate = _sync(AsyncMemoryScope.consolidate)
+    reflect = _sync(AsyncMemoryScope.reflect)
+    retrieve = _sync(AsyncMemoryScope.retrieve)
+    context = _sync(AsyncMemoryScope.context)
+    get = _sync(AsyncMemoryScope.get)
+    list = _sync(AsyncMemoryScope.list)
+    history = _sync(AsyncMemoryScope.history)
+    forget = _sync(AsyncMemoryScope.forget)
+    sweep = _sync(AsyncMemoryScope.sweep)
+    compact = _sync(AsyncMemoryScope.compact)
+    export = _sync(AsyncMemoryScope.export)
+    import_ = _sync(AsyncMemoryScope.import_)
+    backup = _sync(AsyncMemoryScope.backup)
+    reembed = _sync(AsyncMemoryScope.reembed)
+    flush = _sync(AsyncMemoryScope.flush)
+    status = _sync(AsyncMemoryScope.status)
+    close = _sync(AsyncMemoryScope.close)
