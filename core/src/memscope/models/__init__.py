@@ -1,0 +1,119 @@
+"""Chat, embedding and rerank models: three small protocols, whatever serves them.
+
+``openai.py`` implements all three for any OpenAI-compatible endpoint; a plugin may bring its own, which needs no more
+than what stands here. Nothing of pydantic, numpy or HTTP is loaded before a model is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Protocol, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from memscope.records import Space
+
+
+class Message(TypedDict):
+    """One message of a prompt: role "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+@dataclass
+class Usage:
+    """What calls cost: requests sent (repeated ones too), characters of prompts and schemas, tokens as the server
+    counts them (0 where it does not), milliseconds from request to reply. Embedded and ranked texts are prompts too."""
+
+    calls: int = 0
+    prompt_characters: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    milliseconds: float = 0.0
+
+    def add(self, other: Usage) -> None:
+        for column in fields(self):
+            setattr(self, column.name, getattr(self, column.name) + getattr(other, column.name))
+
+    @contextmanager
+    def counting(self) -> Iterator[Usage]:
+        """Add everything that is asked of models within the block, in the tasks it starts as well. Blocks may nest."""
+        token = _counters.set((*_counters.get(), self))
+        try:
+            yield self
+        finally:
+            _counters.reset(token)
+
+
+_counters: ContextVar[tuple[Usage, ...]] = ContextVar("memscope_usage", default=())
+
+
+def count(spent: Usage) -> None:
+    """Tell every ``Usage.counting`` block around the call; a model of one's own calls it once a request."""
+    for usage in _counters.get():
+        usage.add(spent)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished chat reply. ``parsed`` is set when a schema was given; ``finish`` is "stop" or "tool_calls"."""
+
+    text: str = field(repr=False)
+    parsed: BaseModel | None = field(default=None, repr=False)
+    finish: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+
+
+class ChatModel(Protocol):
+    """``name`` is for reports. What was cut, refused or empty is a ``ModelError``, never a reply."""
+
+    name: str
+
+    async def chat(
+        self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
+    ) -> Reply:
+        """The whole reply. A model that leaves ``parsed`` None has its text parsed by ``replies.ask``."""
+        ...
+
+    def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
+        """The reply in pieces; raises at the end if it was not finished. ``deadline_s`` is the time spent waiting."""
+        ...
+
+
+class Embedder(Protocol):
+    """Texts to vectors: float32 rows of length 1, all of one ``space``.
+
+    ``languages`` are those the model understands ("en", "zh", ...); None means any. ``space.dims`` is 0 until known.
+    """
+
+    languages: frozenset[str] | None
+
+    @property
+    def space(self) -> Space: ...
+
+    async def measure(self) -> Space:
+        """The space with its dimensions, asking the model if nobody did yet."""
+        ...
+
+    async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        """Shape [len(texts), dims], in the order given. ``EmbeddingError`` if any vector cannot be used."""
+        ...
+
+    async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        """Shape [dims]; cached."""
+        ...
+
+
+class Reranker(Protocol):
+    name: str
+
+    async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
+        """One score a document, in the order given; higher is nearer to the query. Comparable within one call only."""
+        ...

@@ -1,0 +1,202 @@
+"""How a model is called, whatever it is: one deadline around our own retries, a breaker, a limit on what runs at once.
+
+A client library's own retries are no safety net: its timeout is per read, so a dripping server is never given up, and
+three tries of ten minutes are half an hour (measured). So there is one deadline here, and everything happens within it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from itertools import count
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from memscope.errors import InputError, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
+from memscope.models.endpoint import Endpoint
+
+T = TypeVar("T")
+
+
+class _End:
+    """No further item."""
+
+
+_END = _End()
+LONGEST_PAUSE_S = 8.0
+
+
+class PerLoop(Generic[T]):
+    """One ``T`` an event loop, made when first asked for in it: connections and semaphores belong to their loop."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    def get(self) -> T:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._made:
+                for old in [old for old in self._made if old.is_closed()]:
+                    del self._made[old]  # what was made refers to its loop and would keep it
+                self._made[loop] = self._make()
+            return self._made[loop]
+
+    def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
+        """All of them, with their loops; they are not kept any longer."""
+        with self._lock:
+            taken = list(self._made.items())
+            self._made.clear()
+        return taken
+
+
+class Breaker:
+    """After ``failures`` failed calls in a row no call is made for ``seconds``; then one is let through to see."""
+
+    def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.failures, self.seconds = failures, seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._row = 0
+        self._closed_until = 0.0
+
+    def check(self) -> None:
+        """Raises ``ModelUnavailable`` while the endpoint is left alone."""
+        with self._lock:
+            wait = self._closed_until - self._clock()
+            if wait <= 0 and self._row >= self.failures:
+                self._closed_until = self._clock() + self.seconds
+        if wait > 0:
+            said = f"not asked, since the last {self.failures} calls or more failed"
+            raise ModelUnavailable(said, hint=f"next try in {wait:.0f} s", retry_after=wait)
+
+    def record(self, well: bool) -> None:
+        with self._lock:
+            self._row = 0 if well else self._row + 1
+            if well:
+                self._closed_until = 0.0
+            elif self._row >= self.failures:
+                self._closed_until = self._clock() + self.seconds
+
+
+class Deadline:
+    """Seconds left to wait. Time that a reader of a stream takes for itself is not counted."""
+
+    def __init__(self, seconds: float) -> None:
+        if isinstance(seconds, bool) or not 0 < seconds < math.inf:
+            raise InputError(f"deadline_s must be a number above 0, got {seconds!r}")
+        self.seconds = self.left = float(seconds)
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[None]:
+        began, expired = time.monotonic(), False
+        try:
+            async with asyncio.timeout(max(0.0, self.left)) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            expired = True
+        finally:
+            self.left -= time.monotonic() - began
+        if expired:  # outside of the except clause: what was cancelled is nobody's business
+            raise ModelTimeout(f"no answer within {self.seconds:g} s", hint="try again, or raise deadline_s")
+
+    async def over(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """The items, waiting for each no longer than is left."""
+        async with aclosing(items):
+            while True:
+                async with self():
+                    item = await anext(items, _END)
+                if isinstance(item, _End):
+                    return
+                yield item
+
+
+class Caller:
+    """Calls one endpoint. ``work`` makes one request and may be run again."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.breaker = Breaker(endpoint.breaker_failures, endpoint.breaker_s)
+        self._slots = PerLoop(lambda: asyncio.Semaphore(endpoint.concurrency))
+
+    def deadline(self, seconds: float | None) -> Deadline:
+        return Deadline(self.endpoint.deadline_s if seconds is None else seconds)
+
+    async def call(self, work: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
+        """``work()``, repeated while that may help. Raises ``ModelTimeout`` at the deadline, else the last error."""
+        deadline = self.deadline(deadline_s)
+        async with self._slot(deadline), self._watched(), deadline():
+            return await self._persist(work, time.monotonic() + deadline.left)
+
+    async def _persist(self, work: Callable[[], Awaitable[T]], end: float) -> T:
+        for attempt in count(1):
+            try:
+                return await work()
+            except (ModelUnavailable, ModelRateLimited) as error:
+                pause = self._pause(attempt, error, end - time.monotonic())
+            await asyncio.sleep(pause)
+        raise AssertionError  # pragma: no cover
+
+    def _pause(self, attempt: int, error: ModelError, left: float) -> float:
+        """Seconds until the next attempt; raises ``error`` when there is none worth making.
+
+        Exponential with jitter, so that many callers do not come back at once, and never sooner than the server asked.
+        """
+        longest = min(LONGEST_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
+        pause = max(error.retry_after or 0.0, random.uniform(longest / 2, longest))
+        if attempt >= self.endpoint.attempts or pause >= left:
+            raise error
+        return pause
+
+    async def stream(self, work: Callable[[], AsyncGenerator[T]], deadline_s: float | None = None) -> AsyncGenerator[T]:
+        """The items of ``work()``; it is run again only as long as it gave nothing."""
+        deadline = self.deadline(deadline_s)
+        async with self._slot(deadline), self._watched():
+            for attempt in count(1):
+                given = False
+                try:
+                    async with aclosing(deadline.over(work())) as items:
+                        async for item in items:
+                            given = True
+                            yield item
+                    return
+                except (ModelUnavailable, ModelRateLimited) as error:
+                    if given:
+                        raise
+                    pause = self._pause(attempt, error, deadline.left)
+                async with deadline():
+                    await asyncio.sleep(pause)
+
+    @asynccontextmanager
+    async def _slot(self, deadline: Deadline) -> AsyncIterator[None]:
+        slots = self._slots.get()
+        async with deadline():
+            await slots.acquire()
+        try:
+            yield
+        finally:
+            slots.release()
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        """Let the breaker know how it went. An answer of any kind but "too many" is a server that is there."""
+        self.breaker.check()
+        try:
+            yield
+        except (ModelUnavailable, ModelTimeout):
+            self.breaker.record(False)
+            raise
+        except ModelRateLimited:
+            raise
+        except ModelError:
+            self.breaker.record(True)
+            raise
+        self.breaker.record(True)

@@ -1,0 +1,207 @@
+"""One request to an endpoint: JSON there, JSON or events back, every failure a typed error.
+
+Not the ``openai`` client: it has no rerank, returns a web page as a string, lets ``JSONDecodeError`` out, never gives
+up a dripping server, has no limit on a reply's size and takes 0.9 s to import, so each of its calls would need what
+stands here around it. ``httpx2``, which it is built on, does the HTTP and the events; its redirects are off (they would
+carry the conversation to whoever the server names), cookies too, and proxies of the environment unless ``trust_env``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from memscope.errors import (
+    ConfigError,
+    InputError,
+    ModelAuthError,
+    ModelError,
+    ModelRateLimited,
+    ModelRejected,
+    ModelReplyError,
+    ModelUnavailable,
+)
+from memscope.models.calls import PerLoop
+from memscope.models.endpoint import Endpoint
+from memscope.records import Json
+
+if TYPE_CHECKING:
+    import httpx2
+
+QUOTA_S = 300.0  # somebody has to pay first: no sense in asking sooner
+DETAIL = 2000  # characters of what a server said that an error keeps
+WRONG_URL = "check base_url: it is what /chat/completions, /embeddings or /rerank is added to"
+
+
+class NotUnderstood(ModelRejected):
+    """The server cannot do something with the request (400, 415, 422, 501): without an extra it may."""
+
+
+class Http:
+    """Sends to one endpoint, with a connection pool for each event loop."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._clients = PerLoop(self._client)
+
+    def _client(self) -> httpx2.AsyncClient:
+        library = _library()
+        client: httpx2.AsyncClient = library.AsyncClient(
+            headers=self._headers(),
+            follow_redirects=False,
+            trust_env=self.endpoint.trust_env,
+            timeout=library.Timeout(None, connect=self.endpoint.connect_s),
+            limits=library.Limits(max_keepalive_connections=self.endpoint.concurrency),
+        )
+        return client
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "User-Agent": "memscope", **self.endpoint.headers}
+        if secret := self.endpoint.secret:
+            bearer = self.endpoint.key_header.lower() == "authorization"
+            headers[self.endpoint.key_header] = f"Bearer {secret}" if bearer else secret
+        return headers
+
+    async def post(self, path: str, body: Mapping[str, Json]) -> dict[str, Any]:
+        """The reply to ``body``, an object. Raises a ``ModelError``."""
+        async with self._answer("POST", path, body) as answer:
+            return self._object(answer, await self._read(answer))
+
+    async def get(self, path: str) -> dict[str, Any]:
+        async with self._answer("GET", path, None) as answer:
+            return self._object(answer, await self._read(answer))
+
+    async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
+        """The objects of a stream, or the one object of a server that does not stream. Ends at ``[DONE]``."""
+        async with self._answer("POST", path, {**body, "stream": True}) as answer:
+            if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
+                yield self._object(answer, await self._read(answer))
+                return
+            async for event in _library().EventSource(answer, max_event_size=self.endpoint.reply_bytes):
+                if event.data.strip() == "[DONE]":
+                    return
+                yield self._sound(_loads(event.data))
+
+    async def aclose(self) -> None:
+        """Close the connections of every loop that still runs."""
+        for loop, client in self._clients.take():
+            if loop is asyncio.get_running_loop():
+                await client.aclose()
+            elif loop.is_running():
+                asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+
+    @asynccontextmanager
+    async def _answer(self, method: str, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
+        """The response, not read yet. What the library raises carries the request: it is not even kept as a cause."""
+        client, failure = self._clients.get(), ""
+        content = None if body is None else _dumps(body)
+        try:
+            async with client.stream(method, self.endpoint.base_url + path, content=content) as answer:
+                client.cookies.clear()
+                yield answer
+        except _library().HTTPError as error:
+            failure = type(error).__name__
+        if failure:
+            said = f"the connection to the model failed ({failure})"
+            raise ModelUnavailable(said, hint="is base_url right, and the server up?")
+
+    async def _read(self, answer: httpx2.Response) -> bytes:
+        parts, size = [], 0
+        async for part in answer.aiter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > self.endpoint.reply_bytes:
+                raise ModelReplyError(f"the reply is longer than {self.endpoint.reply_bytes} bytes (reply_bytes)")
+        return b"".join(parts)
+
+    def _object(self, answer: httpx2.Response, raw: bytes) -> dict[str, Any]:
+        text = raw.decode("utf-8", "replace").strip()
+        if not answer.is_success:
+            raise self._refusal(answer.status_code, answer.headers, text)
+        if text[:1] == "<" or "html" in answer.headers.get("content-type", ""):
+            raise ModelReplyError("the endpoint answered with a web page", hint=WRONG_URL)
+        value = _loads(text)
+        if value is None and text[:1] in ("{", "["):
+            raise ModelUnavailable("the endpoint's reply broke off", hint="try again")
+        return self._sound(value)
+
+    def _sound(self, value: Any) -> dict[str, Any]:
+        """``value`` if it is an object that reports no error; some servers answer 200 and an error."""
+        if not isinstance(value, dict):
+            raise ModelReplyError("the endpoint's answer is not a JSON object", hint=WRONG_URL)
+        error = value.get("error")
+        if error:
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            raise self._refusal(status, {}, json.dumps(error, ensure_ascii=False))
+        return value
+
+    def _refusal(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
+        """The error for a status that is no success. It may quote the prompt: its words go to ``detail`` only."""
+        secret = self.endpoint.secret
+        detail = (text.replace(secret, "***") if secret else text)[:DETAIL]
+        said = f"the endpoint of {self.endpoint.model!r} answered {status}"
+        if status in (401, 403):
+            return ModelAuthError(said, hint="check key, and whether it may use this model", detail=detail)
+        if status == 429:
+            if "insufficient_quota" in text:
+                return ModelRateLimited(said, hint="the account's quota is used up", detail=detail, retry_after=QUOTA_S)
+            return ModelRateLimited(said, hint="try later", detail=detail, retry_after=_retry_after(headers))
+        if status in (408, 409, 425, 500) or status > 501:
+            return ModelUnavailable(said, hint="try again", detail=detail, retry_after=_retry_after(headers))
+        if 300 <= status < 400:
+            hint = "redirects are not followed; set base_url to the final address"
+            return ModelRejected(said, hint=hint, detail=detail)
+        if status in (404, 405):
+            return ModelRejected(said, hint=f"check the name of the model; or {WRONG_URL}", detail=detail)
+        if status in (400, 415, 422, 501) and "content_filter" not in text and "context_length" not in text:
+            return NotUnderstood(said, hint="see the error's detail for what the server said", detail=detail)
+        return ModelRejected(said, hint="see the error's detail for what the server said", detail=detail)
+
+
+def _library() -> Any:
+    try:
+        import httpx2
+    except ImportError:
+        pass
+    else:
+        return httpx2
+    raise ConfigError("a model endpoint needs httpx2", hint="install the extra: memscope[openai]")
+
+
+def _dumps(body: Mapping[str, Json]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise InputError("the request cannot be written as JSON", hint="check the endpoint's parameters")
+
+
+def _loads(text: str) -> Any:
+    """The value, or None: an exception would carry the text with it."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if it makes sense."""
+    with suppress(ValueError, TypeError, OverflowError):
+        if milliseconds := headers.get("retry-after-ms"):
+            return _sensible(float(milliseconds) / 1000)
+    value = headers.get("retry-after", "")
+    with suppress(ValueError, TypeError, OverflowError):
+        return _sensible(float(value))
+    with suppress(ValueError, TypeError, OverflowError):
+        return _sensible(parsedate_to_datetime(value).timestamp() - time.time())
+    return None
+
+
+def _sensible(seconds: float) -> float | None:
+    return max(0.0, seconds) if math.isfinite(seconds) else None

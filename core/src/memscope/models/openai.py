@@ -1,0 +1,302 @@
+"""Chat, embeddings and rerank at any OpenAI-compatible endpoint.
+
+chat = OpenAIChat(endpoint("chat", "ollama", model="qwen3:8b"))
+embedder = OpenAIEmbedder(endpoint("embed", "openai", model="text-embedding-3-small"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from itertools import chain
+from typing import TYPE_CHECKING, Any, get_args
+
+from memscope.errors import EmbeddingMismatch, InputError, LimitError, ModelReplyError
+from memscope.models import Message, Reply, Usage, count
+from memscope.models.calls import Caller
+from memscope.models.endpoint import PATHS, Endpoint, Format
+from memscope.models.http import Http, NotUnderstood
+from memscope.models.ranks import BODIES, read_scores
+from memscope.models.replies import (
+    check_finish,
+    first_choice,
+    in_words,
+    json_schema,
+    parse,
+    read_choice,
+    schema_text,
+    text_of,
+    with_instruction,
+)
+from memscope.models.vectors import VectorCache, batches, read_vectors
+from memscope.records import Json, Space
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+FORMATS: tuple[Format, ...] = get_args(Format)  # from the strictest down
+PROMPT_LIMIT = 2_000_000  # characters of one request
+DOCUMENTS_LIMIT = 1000
+CACHED = 1024  # vectors: 4 KB each with 1,024 dimensions
+
+
+class _Client:
+    """What the three have in common: one endpoint, its caller and its connections."""
+
+    kind: str
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.model
+        self.languages = endpoint.languages
+        self._caller = Caller(endpoint)
+        self._http = Http(endpoint)
+        self._path = endpoint.path or PATHS[self.kind]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.endpoint.model!r}, {self.endpoint.base_url!r})"
+
+    async def served(self, *, deadline_s: float = 10.0) -> list[str] | None:
+        """The names of the models at the endpoint; None where it has no list of them."""
+        payload = await self._caller.call(lambda: self._http.get("/models"), deadline_s)
+        models = payload.get("data")
+        return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _post(self, body: Mapping[str, Json], characters: int) -> tuple[dict[str, Any], Usage]:
+        """One request and what it cost, counted whether it succeeds or not."""
+        spent, began = Usage(calls=1, prompt_characters=characters), time.perf_counter()
+        try:
+            payload = await self._http.post(self._path, {"model": self.endpoint.model, **body})
+            _add_tokens(spent, payload.get("usage"))
+            return payload, spent
+        finally:
+            spent.milliseconds = (time.perf_counter() - began) * 1000
+            count(spent)
+
+
+class OpenAIChat(_Client):
+    """``ChatModel``. Remembers how the endpoint takes a schema: as one, as any JSON, or as words in the prompt."""
+
+    kind = "chat"
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._format = endpoint.structured
+        self._sure = False
+
+    async def chat(
+        self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
+    ) -> Reply:
+        checked = _checked_messages(messages)
+        if schema is None:
+            return await self._caller.call(lambda: self._plain(checked), deadline_s)
+        return await self._caller.call(lambda: self._structured(checked, schema), deadline_s)
+
+    async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
+        checked = _checked_messages(messages)
+        async with aclosing(self._caller.stream(lambda: self._pieces(checked), deadline_s)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _plain(self, messages: Sequence[Message]) -> Reply:
+        payload, spent = await self._post({"messages": messages, **self.endpoint.parameters}, _characters(messages))
+        text, finish = read_choice(payload)
+        return Reply(text, None, finish, spent)
+
+    async def _structured(self, messages: Sequence[Message], schema: type[BaseModel]) -> Reply:
+        """In the best format the endpoint takes; the next one when it does not understand."""
+        refused: NotUnderstood | None = None
+        for format_ in self._formats():
+            try:
+                payload, spent = await self._post(*self._request(messages, schema, format_))
+            except NotUnderstood as error:
+                refused = refused or error
+                continue
+            self._format, self._sure = format_, True
+            return self._read(payload, spent, schema, format_)
+        assert refused is not None
+        raise refused
+
+    def _formats(self) -> Sequence[Format]:
+        """Those to try: what worked before is not doubted, or every bad request would be sent three times."""
+        return (self._format,) if self._sure else FORMATS[FORMATS.index(self._format) :]
+
+    def _request(
+        self, messages: Sequence[Message], schema: type[BaseModel], format_: Format
+    ) -> tuple[dict[str, Json], int]:
+        """The body and its characters, those of the schema included wherever it stands."""
+        if format_ == "json_schema":
+            wanted = {"name": _schema_name(schema), "strict": True, "schema": json_schema(schema)}
+            extra = {"response_format": {"type": "json_schema", "json_schema": wanted}}
+            size = _characters(messages) + len(schema_text(schema))
+        else:
+            extra = {"response_format": {"type": "json_object"}} if format_ == "json_object" else {}
+            messages = with_instruction(messages, in_words(schema))
+            size = _characters(messages)
+        return {"messages": messages, **self.endpoint.parameters, **extra}, size
+
+    def _read(self, payload: dict[str, Any], spent: Usage, schema: type[BaseModel], format_: Format) -> Reply:
+        text, finish = read_choice(payload)
+        try:
+            return Reply(text, parse(text, schema), finish, spent)
+        except ModelReplyError:
+            if format_ == "json_schema":  # taken and not obeyed: from now on the schema stands in the prompt as well
+                self._format, self._sure = "json_object", False
+            raise
+
+    async def _pieces(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
+        spent, began = Usage(calls=1, prompt_characters=_characters(messages)), time.perf_counter()
+        body = {"model": self.endpoint.model, "messages": messages, **self.endpoint.parameters}
+        try:
+            async with aclosing(self._http.events(self._path, body)) as events:
+                async for piece in _texts(events, spent):
+                    yield piece
+        finally:
+            spent.milliseconds = (time.perf_counter() - began) * 1000
+            count(spent)
+
+
+class OpenAIEmbedder(_Client):
+    """``Embedder``. Texts go out in batches, a few at a time; a text seen lately is not sent again."""
+
+    kind = "embed"
+
+    def __init__(self, endpoint: Endpoint, *, cached: int = CACHED) -> None:
+        super().__init__(endpoint)
+        self._space = Space(endpoint.model, 0)
+        self._cache = VectorCache(cached)
+
+    @property
+    def space(self) -> Space:
+        return self._space
+
+    async def measure(self) -> Space:
+        if not self._space.dims:
+            await self.embed(["memscope"])
+        return self._space
+
+    async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        import numpy as np
+
+        _check_texts(texts)
+        known = {text: row for text in set(texts) if (row := self._cache.get(text)) is not None}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        sent = list(batches(missing, self.endpoint.batch_texts, self.endpoint.batch_tokens))
+        for batch, rows in zip(sent, await self._all(sent, deadline_s), strict=True):
+            known.update(zip(batch, rows, strict=True))
+        for text in missing:
+            self._cache.put(text, known[text])
+        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self._space.dims), np.float32)
+
+    async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        seconds = self.endpoint.query_deadline_s if deadline_s is None else deadline_s
+        row: NDArray[np.float32] = (await self.embed([self.endpoint.query_prefix + text], deadline_s=seconds))[0]
+        return row
+
+    async def _all(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
+        """Each batch's rows. The first failure stops the others: what they would bring could not be returned."""
+        tasks = [asyncio.create_task(self._caller.call(lambda b=batch: self._batch(b), deadline_s)) for batch in sent]  # type: ignore[misc]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _batch(self, texts: list[str]) -> NDArray[np.float32]:
+        payload, _ = await self._post({"input": texts, **self.endpoint.parameters}, sum(map(len, texts)))
+        rows = read_vectors(payload, len(texts))
+        self._fit(rows.shape[1])
+        return rows
+
+    def _fit(self, dims: int) -> None:
+        if not self._space.dims:
+            self._space = Space(self.endpoint.model, dims)
+        if dims != self._space.dims:
+            raise EmbeddingMismatch(
+                f"{self.endpoint.model!r} gave vectors of {self._space.dims} numbers before and of {dims} now",
+                hint="if the model was changed, restart and run memscope reembed",
+            )
+
+
+class OpenAIReranker(_Client):
+    """``Reranker``, in either of the two shapes that are spoken (``Endpoint.shape``)."""
+
+    kind = "rerank"
+
+    async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
+        if not documents:
+            return []
+        if len(documents) > DOCUMENTS_LIMIT:
+            raise LimitError("documents to rerank", limit=DOCUMENTS_LIMIT, got=len(documents))
+        _check_texts([query, *documents])
+        body = BODIES[self.endpoint.shape](query, documents, self.endpoint.parameters)
+        return await self._caller.call(lambda: self._scores(body, len(query), documents), deadline_s)
+
+    async def _scores(self, body: Mapping[str, Json], asked: int, documents: Sequence[str]) -> list[float]:
+        payload, _ = await self._post(body, asked + sum(map(len, documents)))
+        return read_scores(payload, len(documents))
+
+
+async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
+    """The text of a stream's events. Raises ``ModelReplyError`` at the end of a stream that was not finished."""
+    finish, refusal = None, None
+    async for event in events:
+        _add_tokens(spent, event.get("usage"))
+        if not event.get("choices"):
+            continue
+        choice = first_choice(event)
+        said = choice.get("delta") or choice.get("message") or {}
+        refusal = refusal or said.get("refusal")
+        finish = choice.get("finish_reason") or finish
+        if text := text_of(said.get("content")):
+            yield text
+    check_finish(finish, refusal)
+
+
+def _add_tokens(spent: Usage, usage: Any) -> None:
+    if isinstance(usage, dict):
+        spent.prompt_tokens = _number(usage.get("prompt_tokens", usage.get("total_tokens")))
+        spent.reply_tokens = _number(usage.get("completion_tokens"))
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _characters(messages: Sequence[Message]) -> int:
+    return sum(len(message["content"]) for message in messages)
+
+
+def _schema_name(schema: type[BaseModel]) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", schema.__name__)[:64]
+
+
+def _checked_messages(messages: Sequence[Message]) -> list[Message]:
+    checked = [Message(role=message["role"], content=message["content"]) for message in messages]
+    if not checked:
+        raise InputError("a chat needs at least one message")
+    for index, message in enumerate(checked):
+        if not all(isinstance(part, str) for part in message.values()):
+            raise InputError(f"message {index} needs a role and a content, both text")
+    if (size := _characters(checked)) > PROMPT_LIMIT:
+        raise LimitError("characters of a prompt", limit=PROMPT_LIMIT, got=size)
+    return checked
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise InputError("texts must be a list of texts, not one text", hint="did you mean [text]?")
+    for index, text in enumerate(texts):
+        if type(text) is not str or not text.strip():
+            raise InputError(f"text {index} is empty or no text", hint="there is nothing in it to embed or rank")
+    if (longest := max(chain([0], map(len, texts)))) > PROMPT_LIMIT:
+        raise LimitError("characters of a text", limit=PROMPT_LIMIT, got=longest)
