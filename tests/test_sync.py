@@ -1,0 +1,86 @@
+"""MemoryScope is AsyncMemoryScope without await: the same methods, the same arguments, wherever it is called from."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+
+import pytest
+
+from memscope import AsyncMemoryScope, MemoryScope
+from memscope.errors import ClosedError
+from memscope.sync import _thread
+
+TURN = {"role": "user", "content": "I moved to Berlin last May."}
+
+
+def public(cls):
+    return {name: member for name, member in vars(cls).items() if not name.startswith("_") and callable(member)}
+
+
+def test_both_have_the_same_methods_with_the_same_signatures():
+    assert public(MemoryScope).keys() == public(AsyncMemoryScope).keys()
+    for name, method in public(AsyncMemoryScope).items():
+        assert inspect.signature(getattr(MemoryScope, name)) == inspect.signature(method), name
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with MemoryScope(tmp_path / "memory.db", settings={}) as opened:
+        yield opened
+
+
+def test_in_a_plain_program(memory):
+    memory.add_turns([TURN], user="alice")
+    memory.reflect(user="alice")
+    assert "Berlin" in memory.context("Where does Alice live?", user="alice") or memory.list(user="alice")
+
+
+async def test_inside_a_running_loop(memory):
+    memory.add_turns([TURN], user="alice")
+    assert memory.retrieve("Berlin", user="alice")[0].turn.text == TURN["content"]
+
+
+def test_from_several_threads(memory):
+    threads = [threading.Thread(target=memory.add_turns, args=([TURN],), kwargs={"user": "alice"}) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert memory.status()["turns"] == 8
+
+
+def test_a_call_from_its_own_loop_names_the_async_class(memory):
+    async def inner():
+        return memory.status()
+
+    with pytest.raises(ClosedError, match="AsyncMemoryScope"):
+        _thread.run(inner())
+
+
+def test_errors_come_through(memory):
+    with pytest.raises(ValueError, match="user"):
+        memory.add_turns([TURN], user="")
+
+
+def test_after_a_fork_both_processes_go_on(memory):
+    memory.add_turns([TURN], user="alice")
+    child = os.fork()
+    if child == 0:
+        try:
+            memory.add_turns([TURN], user="alice")
+            os._exit(0 if len(memory.list(user="alice")) == 2 else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(memory.list(user="alice")) == 2
+
+
+def test_two_memories_share_one_thread(tmp_path):
+    names = [thread.name for thread in threading.enumerate()]
+    with MemoryScope(tmp_path / "a.db", settings={}) as one, MemoryScope(tmp_path / "b.db", settings={}) as two:
+        one.status(), two.status()
+        assert asyncio.run(two.memory._ready()) is not None
+    assert names.count("memscope") <= 1
