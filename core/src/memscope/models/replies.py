@@ -129,7 +129,8 @@ def _values(text: str) -> list[Json]:
     whole = _at(text, 0)
     if whole and not text[whole[1] :].strip():
         return [whole[0]]
-    text = _without_thoughts(text)
+    if not _START.match(text):
+        text = _without_thoughts(text)
     return _scan(text) or _scan(_without_commas(text))
 
 

@@ -41,9 +41,9 @@ def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise EmbeddingError("the reply holds no vectors", hint="is this an embedding model?")
     rows = [_row(item.get("embedding")) for item in _in_order(items, count)]
-    if len({len(row) for row in rows}) != 1 or not len(rows[0]):
-        raise EmbeddingError("the vectors of one reply have different lengths, or none")
-    return normalised(np.stack(rows))
+    if {row.ndim for row in rows} != {1} or len({row.size for row in rows}) != 1 or not rows[0].size:
+        raise EmbeddingError("the vectors of one reply are not flat lists of one length")
+    return _normalised(np.stack(rows))
 
 
 def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
@@ -73,12 +73,10 @@ def _row(value: Any) -> NDArray[np.float32]:
     raise EmbeddingError("a vector is neither a list of numbers nor base64", hint="is this an embedding model?")
 
 
-def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows scaled to length 1. Raises ``EmbeddingError`` for NaN, infinity, and zeros, which have no direction."""
     import numpy as np
 
-    if rows.ndim != 2:
-        raise EmbeddingError("a vector is not a flat list of numbers")
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     if wrong := np.flatnonzero(~np.isfinite(lengths[:, 0]) | (lengths[:, 0] < 1e-12)).tolist():
         raise EmbeddingError(f"vectors {wrong[:5]} of {len(rows)} are zero or not finite", hint="try another model")
