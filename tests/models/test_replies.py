@@ -238,7 +238,8 @@ async def test_ask_reads_what_a_model_without_schemas_says() -> None:
 async def test_ask_asks_once_more_and_says_what_was_wrong() -> None:
     model = Scripted('{"facts": [{"text": "a", "sources": []}]}', TEXT)
     assert await ask(model, QUESTION, Facts) == EXPECTED
-    again = model.prompts[1][-1]["content"]
+    again = model.prompts[1][0]["content"]
+    assert model.prompts[1][1:] == QUESTION, "roles still alternate"
     assert "facts.0.sources" in again
     assert in_words(Facts) in again
 

@@ -21,6 +21,8 @@ from memscope.models.endpoint import PATHS, Endpoint, Format
 from memscope.models.http import Http, NotUnderstood
 from memscope.models.ranks import BODIES, read_scores
 from memscope.models.replies import (
+    EMPTY,
+    TRY_ANOTHER,
     check_finish,
     first_choice,
     in_words,
@@ -248,7 +250,7 @@ class OpenAIReranker(_Client):
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
     """The text of a stream's events. Raises ``ModelReplyError`` at the end of a stream that was not finished."""
-    finish, refusal = None, None
+    finish, refusal, said_nothing = None, None, True
     async for event in events:
         _add_tokens(spent, event.get("usage"))
         if not event.get("choices"):
@@ -258,8 +260,11 @@ async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIt
         refusal = refusal or said.get("refusal")
         finish = choice.get("finish_reason") or finish
         if text := text_of(said.get("content")):
+            said_nothing = said_nothing and not text.strip()
             yield text
     check_finish(finish, refusal)
+    if said_nothing:
+        raise ModelReplyError(EMPTY, hint=TRY_ANOTHER)
 
 
 def _add_tokens(spent: Usage, usage: Any) -> None:

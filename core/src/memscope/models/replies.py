@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 
 LONGEST = 1_000_000  # characters of a reply that are read
+EMPTY = "the reply is empty"
+TRY_ANOTHER = "try again, or another model"
 FINISHED = ("stop", "tool_calls")
 _PROBLEMS = 5  # of a validation that are told to the model
 _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
@@ -52,7 +54,7 @@ def read_choice(payload: Mapping[str, Any]) -> tuple[str, str]:
     check_finish(choice.get("finish_reason"), message.get("refusal"))
     text = text_of(message.get("content"))
     if not text.strip():
-        raise ModelReplyError("the reply is empty", hint="try again, or another model")
+        raise ModelReplyError(EMPTY, hint=TRY_ANOTHER)
     return text, choice["finish_reason"]
 
 
@@ -105,7 +107,7 @@ def parse(text: str, schema: type[M]) -> M:
 
 
 def _wrong(schema: type[BaseModel], problem: str) -> ModelReplyError:
-    return ModelReplyError(f"the reply is no {schema.__name__}", hint="try again, or another model", detail=problem)
+    return ModelReplyError(f"the reply is no {schema.__name__}", hint=TRY_ANOTHER, detail=problem)
 
 
 def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
@@ -250,7 +252,7 @@ async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *,
             raise
         problem = error.detail or str(error).partition(";")[0]
     again = f"Your last answer could not be used: {problem}. {in_words(schema)}"
-    return await _asked(model, [*messages, Message(role="user", content=again)], schema, left)
+    return await _asked(model, with_instruction(messages, again), schema, left)
 
 
 async def _asked(model: ChatModel, messages: Sequence[Message], schema: type[M], deadline_s: float) -> M:
