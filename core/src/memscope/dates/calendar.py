@@ -1,0 +1,307 @@
+"""Periods of the calendar: what a time expression means before it is placed.
+
+A ``Span`` is a stretch of local time. A ``Period`` is a span that may come back: ``find(n)`` gives it in the n-th year
+(month, week, day) of its ``cycle``; without a cycle it happens once. So "May" is a period with the cycle "year",
+"Friday" one with the cycle "week", "yesterday" one without, and everything that is built on a period ("the last week of
+May", "Friday at 5") keeps its cycle through ``then``.
+
+Local times are naive here: the zone of the reference is put back when a mention is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Grain = Literal["second", "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "century"]
+Shape = Literal["point", "range", "since", "after", "before", "until"]
+Cycle = Literal["", "day", "week", "month", "year"]
+
+
+
+def wall(year: int, month: int, day: int) -> datetime:
+    """A day on the wall calendar of whoever speaks; its zone is put back when a mention is made."""
+    return datetime(year, month, day)  # noqa: DTZ001
+
+
+EARLIEST, LATEST = wall(1, 1, 2), wall(9999, 12, 30)  # a day of room for any zone
+DAY = timedelta(days=1)
+SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+DAYS = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
+MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
+_REACH = 48  # cycles looked at for a period that is not in each of them (29 February, Friday the 13th)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The reference, and what the sentence says about the direction."""
+
+    when: datetime
+    future: bool = False
+    past: bool = False
+
+    @property
+    def local(self) -> datetime:
+        return self.when.replace(tzinfo=None, fold=0)
+
+    @property
+    def today(self) -> datetime:
+        return midnight(self.local)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    start: datetime
+    end: datetime
+    grain: Grain
+    shape: Shape = "point"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    find: Callable[[int], Span | None]
+    grain: Grain
+    cycle: Cycle = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Seconds of a day. ``sure`` when the half of the day is known; ``grain`` "part" for a morning or a night."""
+
+    start: int
+    end: int
+    grain: Grain
+    sure: bool = True
+    shape: Shape = "point"
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A duration as it was named: whole and half numbers of units."""
+
+    parts: tuple[tuple[float, str], ...]
+
+
+# ---------------------------------------------------------------------------------------------------------------- placing
+
+
+def fixed(span: Span) -> Period:
+    return Period(lambda _: span, span.grain)
+
+
+def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | None = None) -> Period:
+    """The period made of each of ``period``'s spans."""
+
+    def find(n: int) -> Span | None:
+        span = period.find(n)
+        return change(span) if span else None
+
+    return Period(find, grain or period.grain, period.cycle)
+
+
+def number_of(cycle: Cycle, when: datetime) -> int:
+    """The number of the year, month, week or day that ``when`` is in."""
+    if cycle == "year":
+        return when.year
+    if cycle == "month":
+        return when.year * 12 + when.month - 1
+    return (when.toordinal() - 1) // 7 if cycle == "week" else when.toordinal()
+
+
+def look(period: Period, n: int) -> Span | None:
+    """``find``, with None for a date that does not exist or lies outside the calendar."""
+    try:
+        span = period.find(n)
+    except (ValueError, OverflowError):
+        return None
+    return span if span and EARLIEST <= span.start < span.end <= LATEST else None
+
+
+def place(period: Period, now: Now) -> Span | None:
+    """The reading that is meant: the last one begun, or with a future tense the next one not yet over."""
+    if not period.cycle:
+        return look(period, 0)
+    n = number_of(period.cycle, now.local)
+    for step in range(-1 if now.future else 1, _REACH):
+        span = look(period, n + step if now.future else n - step + 1)
+        if span and (span.end > now.local if now.future else begin_of(span) <= now.local):
+            return span
+    return None
+
+
+def begin_of(span: Span) -> datetime:
+    """Where it touches the calendar: for "before May" that is May."""
+    return span.end if span.shape in ("before", "until") else span.start
+
+
+def each(period: Period, first: datetime, last: datetime) -> Iterator[Span]:
+    """Every span of a period that comes back and that touches ``[first, last)``, in order."""
+    for n in range(number_of(period.cycle, first) - 1, number_of(period.cycle, last) + 1):
+        span = look(period, n)
+        if span and span.start < last and first < span.end:
+            yield span
+
+
+# ------------------------------------------------------------------------------------------------------------- arithmetic
+
+
+def midnight(when: datetime) -> datetime:
+    return when.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def months_later(when: datetime, months: int) -> datetime:
+    """The same day ``months`` later, or the last of that month."""
+    year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
+    return when.replace(year=year, month=month + 1, day=min(when.day, month_length(year, month + 1)))
+
+
+def month_length(year: int, month: int) -> int:
+    return ((wall(year, month, 28) + 4 * DAY).replace(day=1) - DAY).day
+
+
+def later(when: datetime, amount: float, unit: str) -> datetime:
+    """``when`` moved by an amount of units; half a year is six months, half a month fifteen days."""
+    if unit in MONTHS:
+        whole, rest = divmod(amount * MONTHS[unit], 1)
+        return months_later(when, int(whole)) + timedelta(days=round(rest * 30))
+    if unit == "workday":
+        return workdays_later(when, int(amount))
+    return when + timedelta(days=amount * DAYS.get(unit, 0), seconds=amount * SECONDS.get(unit, 0))
+
+
+def workdays_later(when: datetime, count: int) -> datetime:
+    if abs(count) > 10_000:
+        raise OverflowError
+    step = DAY if count > 0 else -DAY
+    while count:
+        when += step
+        count -= (1 if count > 0 else -1) if when.weekday() < 5 else 0
+    return when
+
+
+def move(span: Span, length: Length, sign: int) -> Span:
+    """A day (or, for hours, an instant) so far from the start of ``span``."""
+    start = span.start
+    for amount, unit in length.parts:
+        start = later(start, sign * amount, unit)
+    grain = length.parts[-1][1]
+    return Span(start, start + DAY, "day") if grain not in SECONDS else instant(start, grain)
+
+
+def instant(when: datetime, grain: str) -> Span:
+    """The second that ``when`` is in: where something "3 hours ago" is."""
+    when = when.replace(microsecond=0)
+    return Span(when, when + timedelta(seconds=1), "second" if grain == "second" else "minute" if grain == "minute" else "hour")
+
+
+def from_now(now: Now, length: Length, sign: int) -> Span:
+    """So long ago (sign -1) or from now. Hours are counted on the clock of the world, days on the calendar."""
+    if length.parts[-1][1] not in SECONDS:
+        span = move(day_at(now.today), length, sign)
+        return replace(span, grain=named(length))
+    local = now.local
+    for amount, unit in length.parts:
+        local = world_later(now, local, sign * amount, unit)
+    return instant(local, length.parts[-1][1])
+
+
+def world_later(now: Now, local: datetime, amount: float, unit: str) -> datetime:
+    if unit not in SECONDS:
+        return later(local, amount, unit)
+    when = (now.when if local == now.local else local.replace(tzinfo=now.when.tzinfo)).astimezone(UTC)
+    return later(when, amount, unit).astimezone(now.when.tzinfo).replace(tzinfo=None, fold=0)
+
+
+def named(length: Length) -> Grain:
+    names: dict[str, Grain] = {"week": "week", "fortnight": "week", "month": "month", "half": "month", "quarter": "month", "year": "year"}
+    return names.get(length.parts[0][1], "day")
+
+
+# ------------------------------------------------------------------------------------------------------ units of the calendar
+
+
+def day_at(when: datetime) -> Span:
+    return Span(when, when + DAY, "day")
+
+
+def date_of(year: int, month: int, day: int) -> Span:
+    return day_at(wall(year, month, day))
+
+
+def month_of(year: int, month: int, count: int = 1, grain: Grain = "month") -> Span:
+    start = wall(year, month, 1)
+    return Span(start, months_later(start, count), grain)
+
+
+def year_of(year: int, count: int = 1, grain: Grain = "year") -> Span:
+    return month_of(year, 1, 12 * count, grain)
+
+
+def week_of(when: datetime) -> Span:
+    monday = midnight(when) - when.weekday() * DAY
+    return Span(monday, monday + 7 * DAY, "week")
+
+
+def weekend_of(when: datetime) -> Span:
+    saturday = week_of(when).start + 5 * DAY
+    return Span(saturday, saturday + 2 * DAY, "weekend")
+
+
+def unit_at(when: datetime, unit: str) -> Span | None:
+    """The unit of the calendar that ``when`` is in."""
+    if unit in _UNITS:
+        return _UNITS[unit](when)
+    if unit in SECONDS:
+        start = when.replace(microsecond=0, second=0, minute=0 if unit == "hour" else when.minute)
+        return Span(start, start + timedelta(seconds=SECONDS[unit]), "hour" if unit == "hour" else "minute")
+    return None
+
+
+_UNITS: dict[str, Callable[[datetime], Span]] = {
+    "day": lambda when: day_at(midnight(when)),
+    "week": week_of,
+    "weekend": weekend_of,
+    "fortnight": lambda when: replace(week_of(when), end=week_of(when).start + 14 * DAY),
+    "month": lambda when: month_of(when.year, when.month),
+    "quarter": lambda when: month_of(when.year, (when.month - 1) // 3 * 3 + 1, 3, "quarter"),
+    "half": lambda when: month_of(when.year, (when.month - 1) // 6 * 6 + 1, 6, "season"),
+    "year": lambda when: year_of(when.year),
+    "decade": lambda when: year_of(when.year // 10 * 10, 10, "decade"),
+    "century": lambda when: year_of(max(1, when.year // 100 * 100), 100, "century"),
+}
+
+
+def nth_unit(n: int, unit: str, span: Span) -> Span | None:
+    """The n-th (from the end when negative) unit of ``span``; a week belongs where its Thursday is, as in ISO 8601."""
+    if unit == "week":
+        first = week_of(span.start + 3 * DAY if span.start.weekday() > 3 else span.start).start
+        last = week_of(span.end - 4 * DAY).start
+        start = first + (n - 1) * 7 * DAY if n > 0 else last + (n + 1) * 7 * DAY
+        found: Span | None = week_of(start)
+    elif unit == "weekend":
+        first = span.start + (5 - span.start.weekday()) % 7 * DAY
+        last = weekend_of(span.end - 6 * DAY).start
+        found = weekend_of(first + (n - 1) * 7 * DAY if n > 0 else last + (n + 1) * 7 * DAY)
+    else:
+        found = unit_at(later(span.start, n - 1, unit) if n > 0 else later(span.end, n, unit), unit)
+    return found if found and span.start - 4 * DAY <= found.start < span.end else None
+
+
+def nth_weekday(n: int, weekday: int, span: Span) -> Span | None:
+    if n > 0:
+        start = span.start + (weekday - span.start.weekday()) % 7 * DAY + (n - 1) * 7 * DAY
+    else:
+        last = span.end - DAY
+        start = last - (last.weekday() - weekday) % 7 * DAY + (n + 1) * 7 * DAY
+    return day_at(start) if span.start <= start < span.end else None
+
+
+def easter(year: int) -> Span:
+    """Gregorian Easter Sunday (Meeus/Jones/Butcher)."""
+    a, (b, c) = year % 19, divmod(year, 100)
+    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
+    month, day = divmod(h + k - 7 * ((a + 11 * h + 22 * k) // 451) + 114, 31)
+    return date_of(year, month, day + 1)

@@ -1,0 +1,83 @@
+"""A cascade of rewriting rules over tokens: the engine, without a word of any language.
+
+Every kind of token has one character, so a sentence is a string of kinds, and the left side of a row is a regular
+expression over that string: ``"month the? ordinal"``. Rows apply one after the other, each once over the sentence from
+left to right; what a row matches becomes one token, whose value the row builds from the values of the matched tokens
+(connectors have none). A row that builds None leaves its match as it was.
+
+Finite-state cascades: S. Abney, "Partial parsing via finite-state cascades", 1996.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memscope.dates.calendar import Now
+
+Build = Callable[..., Any]  # (now, *values of the matched tokens) -> the new token's value, or None
+
+_CODES: dict[str, str] = {}
+
+
+class Token(NamedTuple):
+    kind: str
+    start: int
+    end: int
+    value: Any = None
+
+
+class Row(NamedTuple):
+    """``kind <- pattern``. In a pattern names stand for kinds; ``? * | [ ] ( )`` and look-arounds mean what they do in ``re``."""
+
+    pattern: str
+    kind: str
+    build: Build
+
+
+def code(kind: str) -> str:
+    """The character of a kind; allotted on first sight, from the private use area."""
+    return _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
+
+
+@lru_cache(maxsize=None)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"[a-z_]+", lambda name: code(name[0]), pattern).replace(" ", ""))
+
+
+def spell(tokens: Sequence[Token]) -> str:
+    return "".join(code(token.kind) for token in tokens)
+
+
+def run(rows: Sequence[Row], tokens: list[Token], now: Now) -> list[Token]:
+    kinds = spell(tokens)
+    for row in rows:
+        if compiled(row.pattern).search(kinds):
+            tokens = rewrite(row, tokens, kinds, now)
+            kinds = spell(tokens)
+    return tokens
+
+
+def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:
+    result: list[Token] = []
+    search = compiled(row.pattern).search
+    done, match = 0, search(kinds)
+    while match:
+        matched = tokens[match.start() : match.end()]
+        value = attempt(row, now, [token.value for token in matched if token.value is not None])
+        if value is not None:
+            result += tokens[done : match.start()]
+            result.append(Token(row.kind, matched[0].start, matched[-1].end, value))
+            done = match.end()
+        match = search(kinds, match.start() + 1 if value is None else done)
+    return result + tokens[done:]
+
+
+def attempt(row: Row, now: Now, values: list[Any]) -> Any:
+    """A date that does not exist, or that lies outside the calendar, is none."""
+    try:
+        return row.build(now, *values)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,101 @@
+"""Text to tokens: numbers written in any way, and the words the languages know; everything else is ``word``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from memscope.dates import en, written, zh
+from memscope.dates.cascade import Token
+
+WORDS: Mapping[str, tuple[str, Any]] = {**en.WORDS, **zh.WORDS}
+
+# One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
+_FOLD = {0xFF01 + i: 0x21 + i for i in range(94)}
+_FOLD |= {ord("A") + i: ord("a") + i for i in range(26)} | {0xFF21 + i: ord("a") + i for i in range(26)}
+_FOLD |= dict.fromkeys(map(ord, "‐‑‒–—―−~～〜"), ord("-")) | dict.fromkeys(map(ord, "’‘ʼ"), ord("'"))
+_FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
+
+_SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
+_SIGNS |= {"(": "paren", ")": "paren", ":": "colon"}
+
+# kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
+_WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
+    "identifier": (r"[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
+    "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)", "date", written.year_month_day),
+    "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
+    "dmy": (r"\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
+    "clock": (r"\d{1,2}:\d\d(?::\d\d)?(?![\d:])", "clock", written.hour_minute),
+    "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![\d./-]*\d)", "period", written.year_month),
+    "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
+    "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
+    "zhyear": (zh.YEAR, "yearname", lambda text, east: zh.year(text.rstrip("年 "))),
+    "decade": (r"(?:19|20)?\d0'?s(?![a-z])", "period", written.decade),
+    "ordinal": (r"\d{1,3}(?:st|nd|rd|th)(?![a-z])", "ordinal", lambda text, east: int(text[:-2])),
+    "yearlike": (r"(?:1[5-9]|20)\d\d(?!\d|[,.]\d|%)", "yearlike", lambda text, east: int(text)),
+    "number": (r"\d{1,7}(?!\d|,\d\d\d)", "number", lambda text, east: int(text)),
+    "junk": (r"\d[\d,]*", "word", lambda text, east: None),
+    "half": (r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])", "half", lambda text, east: text[0]),
+}
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> re.Pattern[str]:
+    """Compiled on first use: numbers, then phrases of several words and Chinese words, the longest first, then words."""
+    numbers = "|".join(f"(?P<{name}>{pattern})" for name, (pattern, _, _) in _WRITTEN.items())
+    phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
+    known = "|".join(map(_phrase, phrases))
+    numerals = f"(?P<numerals>[{zh.NUMERALS}]+)"
+    return re.compile(rf"{numbers}|(?P<phrase>{known})|{numerals}|(?P<word>[a-z]+)|(?P<other>[^\sa-z0-9])")
+
+
+def _phrase(words: str) -> str:
+    if not words.isascii():
+        return words
+    return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
+
+
+def fold(text: str) -> str:
+    return text.translate(_FOLD)
+
+
+def tokens(text: str, offset: int = 0) -> list[Token]:
+    """The tokens of a folded sentence, at their offsets in the whole text; a run of unknown words is one token."""
+    found: list[Token] = []
+    east = any("\u4e00" <= char <= "\u9fff" for char in text)
+    for match in lexicon().finditer(text):
+        kind, value = lexeme(match, east)
+        start, end = offset + match.start(), offset + match.end()
+        if kind == "word" and found and found[-1].kind == "word":
+            found[-1] = Token("word", found[-1].start, end)
+        elif kind:
+            found.append(Token(kind, start, end, value))
+    return found
+
+
+def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
+    name, text = match.lastgroup or "other", match[0]
+    if name == "other":
+        return ("", None) if text in "'\"" else (_SIGNS.get(text, "word"), None)
+    if name == "numerals":
+        return "number", zh.number(text)
+    if name in _WRITTEN:
+        _, kind, read = _WRITTEN[name]
+        value = read(text, east)
+        return (kind, value) if value is not None else ("word", None)
+    return WORDS.get(" ".join(re.split(r"[\s-]+", text)), ("word", None))
+
+
+# No expression reaches over the end of a sentence; "a.m." and initials end none.
+_END = re.compile(r"[!?。！？；\n]+|(?<![ap]\.m)(?<![ap]m)(?<!\b[A-Za-z])\.(?=\s+[A-Z])")
+
+
+def sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text with their offsets."""
+    start = 0
+    for match in _END.finditer(text):
+        yield start, text[start : match.end()]
+        start = match.end()
+    yield start, text[start:]
