@@ -20,13 +20,17 @@ def take(*given, **more):
     return intake.turns(list(given), ALICE, NOW, **more)
 
 
-@pytest.mark.parametrize("value", ["", None, 5, b"a", " a", "a ", "a\n", "a\u200bb", "a\0", "\ud83d", "\u202ea", "x" * 257])
+@pytest.mark.parametrize(
+    "value", ["", None, 5, b"a", " a", "a ", "a\n", "a\u200bb", "a\0", "\ud83d", "\u202ea", "x" * 257]
+)
 def test_identifiers_that_are_refused(value):
     with pytest.raises(ScopeError):
         intake.scope(value)
 
 
-@pytest.mark.parametrize("value", ["../../etc", "CON", "a/b", "%2e", "alice@example.com", "王小明", "a b", "Jose\u0301"])
+@pytest.mark.parametrize(
+    "value", ["../../etc", "CON", "a/b", "%2e", "alice@example.com", "王小明", "a b", "Jose\u0301"]
+)
 def test_identifiers_are_opaque(value):
     assert intake.scope(value).user == value
 
@@ -36,8 +40,15 @@ def test_composed_and_decomposed_names_stay_two_users():
 
 
 def test_a_turn_keeps_its_words_speaker_and_metadata():
-    (turn,) = take({"role": "user", "content": " Ich  mag TEE\n", "name": "Anna", "metadata": {"a": [1, {"b": None}]}}).turns
-    assert (turn.text, turn.speaker, turn.role, turn.metadata) == (" Ich  mag TEE\n", "Anna", "user", {"a": [1, {"b": None}]})
+    (turn,) = take(
+        {"role": "user", "content": " Ich  mag TEE\n", "name": "Anna", "metadata": {"a": [1, {"b": None}]}}
+    ).turns
+    assert (turn.text, turn.speaker, turn.role, turn.metadata) == (
+        " Ich  mag TEE\n",
+        "Anna",
+        "user",
+        {"a": [1, {"b": None}]},
+    )
     assert turn.scope == ALICE and turn.time == NOW
 
 
@@ -117,7 +128,9 @@ def test_metadata_is_copied():
 
 
 def test_a_naive_time_takes_the_zone_of_the_settings():
-    (turn,) = take({"role": "user", "content": "a", "time": "2026-03-01T10:00:00"}, default_zone=intake.zone("Asia/Shanghai")).turns
+    (turn,) = take(
+        {"role": "user", "content": "a", "time": "2026-03-01T10:00:00"}, default_zone=intake.zone("Asia/Shanghai")
+    ).turns
     assert turn.time == datetime(2026, 3, 1, 2, tzinfo=timezone.utc)
     assert turn.time.utcoffset() == timedelta(hours=8)
 

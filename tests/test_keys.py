@@ -57,5 +57,8 @@ def test_without_the_secret_no_key_can_be_guessed():
 
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
 def test_parts_do_not_run_into_each_other(left, right):
-    encodable = [part.encode("utf-8", "replace").decode() for part in left], [p.encode("utf-8", "replace").decode() for p in right]
+    encodable = (
+        [part.encode("utf-8", "replace").decode() for part in left],
+        [p.encode("utf-8", "replace").decode() for p in right],
+    )
     assert (digest(SECRET, *encodable[0]) == digest(SECRET, *encodable[1])) == (encodable[0] == encodable[1])

@@ -102,7 +102,9 @@ async def test_a_query_without_words_finds_nothing_and_says_so(memory, query):
     assert found.reason == "empty query"
 
 
-@pytest.mark.parametrize("query", ['multi-agent owner:bob "NEAR( * \' ;--', "Berlin' OR 1=1 --", "{body owner}:bob Berlin"])
+@pytest.mark.parametrize(
+    "query", ["multi-agent owner:bob \"NEAR( * ' ;--", "Berlin' OR 1=1 --", "{body owner}:bob Berlin"]
+)
 async def test_a_query_is_words_and_no_syntax(memory, query):
     await memory.add_turns([BERLIN], user="alice")
     await memory.add_turns([{"role": "user", "content": "bob owns a multi-agent body"}], user="bob")
@@ -163,7 +165,9 @@ async def test_as_of_answers_from_what_had_been_said_by_then(memory):
     old, new = "2026-01-01T10:00:00+00:00", "2026-06-01T10:00:00+00:00"
     await memory.add_turns([{"role": "user", "content": "I live in Paris", "time": old}], user="alice")
     await memory.add_turns([{"role": "user", "content": "I live in Rome", "time": new}], user="alice")
-    assert await texts(memory, "where do I live", user="alice", as_of="2026-03-01T00:00:00+00:00") == ["I live in Paris"]
+    assert await texts(memory, "where do I live", user="alice", as_of="2026-03-01T00:00:00+00:00") == [
+        "I live in Paris"
+    ]
 
 
 # ---- memories
@@ -191,7 +195,10 @@ async def test_an_update_keeps_the_old_version(memory):
     made = await memory.add_memory("Allergic to nuts.", user="alice")
     changed = await memory.update(made.id, user="alice", text="Allergic to peanuts.", version=1)
     assert (changed.id, changed.version, changed.text) == (made.id, 2, "Allergic to peanuts.")
-    assert [old.text for old in await memory.history(made.id, user="alice")] == ["Allergic to nuts.", "Allergic to peanuts."]
+    assert [old.text for old in await memory.history(made.id, user="alice")] == [
+        "Allergic to nuts.",
+        "Allergic to peanuts.",
+    ]
     with pytest.raises(Conflict):
         await memory.update(made.id, user="alice", text="x", version=1)
     with pytest.raises(NotFound):
@@ -289,7 +296,9 @@ async def test_a_period_a_session_and_everything(memory):
 
 
 async def test_an_export_read_elsewhere_is_the_same_memory(memory, tmp_path):
-    await memory.add_turns([BERLIN | {"metadata": {"a": 1}}, {"role": "user", "content": "gone"}], user="alice", session="s")
+    await memory.add_turns(
+        [BERLIN | {"metadata": {"a": 1}}, {"role": "user", "content": "gone"}], user="alice", session="s"
+    )
     made = await memory.add_memory("Tea.", user="alice", name="drink", data={"n": 1})
     await memory.update(made.id, user="alice", text="Green tea.")
     await memory.forget(user="alice", text="gone")
@@ -299,10 +308,16 @@ async def test_an_export_read_elsewhere_is_the_same_memory(memory, tmp_path):
         assert (await other.import_(tmp_path / "all.jsonl"))["turn_stored"] == 2
         again = await other.import_(tmp_path / "all.jsonl")
         assert (again["turn_duplicate"], again["observation"]) == (2, 0)
-        strip = [(r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await memory.list(user="alice")]
-        assert strip == [(r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await other.list(user="alice")]
+        strip = [
+            (r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await memory.list(user="alice")
+        ]
+        assert strip == [
+            (r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await other.list(user="alice")
+        ]
         assert [old.text for old in await other.history(made.id, user="alice")] == ["Tea.", "Green tea."]
-        shown = await other.add_turns([BERLIN, {"role": "user", "content": "gone"}], user="alice", session="s", replay=True)
+        shown = await other.add_turns(
+            [BERLIN, {"role": "user", "content": "gone"}], user="alice", session="s", replay=True
+        )
         assert (shown.duplicates, shown.forgotten) == (1, 1)
         assert (await other.status())["pending"] == (await memory.status())["pending"]
 

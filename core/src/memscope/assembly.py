@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
@@ -132,8 +131,9 @@ class Assembly:
     async def close(self, drain_s: float) -> None:
         await self.filler.stop(drain_s)
         await self.store.close()
-        await asyncio.gather(*(model.close() for model in (self.kit.chat, self.kit.embedder, self.kit.reranker)
-                               if hasattr(model, "close")))  # fmt: skip
+        for model in (self.kit.chat, self.kit.embedder, self.kit.reranker):
+            if close := getattr(model, "close", None):
+                await close()
 
 
 def assemble(

@@ -97,7 +97,7 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InputError(f"{what} is not an ISO 8601 time: {value[:40]!r}") from None
+            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}") from None
     if not isinstance(value, datetime):
         raise InputError(f"{what} must be a datetime or an ISO 8601 text, got {type(value).__name__}")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -111,7 +111,7 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
     return value
 
 
-def period(value: Interval | tuple[Any, Any] | None, default_zone: tzinfo | None) -> Interval | None:
+def period(value: object, default_zone: tzinfo | None) -> Interval | None:
     """An interval, or a pair of times or dates (a date as the end counts wholly)."""
     if value is None or isinstance(value, Interval):
         return value

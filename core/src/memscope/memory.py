@@ -21,7 +21,6 @@ from memscope.errors import ClosedError, InputError, NotFound
 from memscope.keys import drafts, statement
 from memscope.records import (
     AddReport,
-    Closing,
     ForgetReport,
     Insight,
     Interval,
@@ -253,7 +252,7 @@ class AsyncMemoryScope:
         """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""
         where = intake.scope(user, agent)
         async with self._operation("get") as parts:
-            record = (await parts.store.fetch(user, [id])).records.get(id) if isinstance(id, str) else None
+            record = (await parts.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
                 raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
             return record
@@ -432,4 +431,4 @@ class AsyncMemoryScope:
         )
 
 
-__all__ = ["AsyncMemoryScope", "Closing", "Progress"]
+__all__ = ["AsyncMemoryScope", "Progress"]

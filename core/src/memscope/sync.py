@@ -11,7 +11,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from memscope.errors import ClosedError
 from memscope.memory import AsyncMemoryScope
@@ -67,7 +67,7 @@ def _sync(
     def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
         return _thread.run(method(self.memory, *args, **kwargs))
 
-    return call
+    return cast("Callable[Concatenate[MemoryScope, P], R]", call)
 
 
 class MemoryScope:
