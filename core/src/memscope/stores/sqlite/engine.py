@@ -1,0 +1,243 @@
+"""One process's hold on one file: a thread that writes for everybody, and connections that read.
+
+A write is a function that gets the connection. The writer thread takes all that wait, runs each in a savepoint of its
+own inside one transaction, commits once, and only then answers: a thousand callers share one sync of the disk. What
+fails in its function fails alone; only a transaction that cannot be committed fails for all in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memscope.errors import ClosedError, StoreBusy
+from memscope.stores.sqlite import files
+from memscope.stores.sqlite.files import Connect, FileLock
+
+T = TypeVar("T")
+MAX_WAITING = 8192  # writes; more are refused
+MAX_GROUP = 1024  # writes in one transaction
+READERS = 4
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A write that waits. ``alone``: outside any transaction (a checkpoint)."""
+
+    task: Callable[[sqlite3.Connection], Any]
+    future: asyncio.Future[Any]
+    alone: bool
+    result: Any = None
+    error: BaseException | None = None
+
+    def answer(self) -> None:
+        if self.future.done():  # the caller gave up waiting
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Engine:
+    """Open a file, or create it. Raises the errors of the store tree and leaves a file alone that it refuses."""
+
+    def __init__(self, path: Path, connect: Connect) -> None:
+        self.path = path
+        self.pid = os.getpid()
+        self._connect = connect
+        self._lock = FileLock(path)
+        self._writer: sqlite3.Connection | None = None
+        self._free: deque[sqlite3.Connection] = deque()
+        self._waiting: deque[Request] = deque()
+        self._wake = threading.Condition()
+        self._closed = False
+        try:
+            self._open()
+        except BaseException as error:
+            raise files.typed(error, path) from None
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="memscope-read")
+        self._thread = threading.Thread(target=self._serve, name="memscope-write", daemon=True)
+        self._thread.start()
+
+    @property
+    def read_only(self) -> bool:
+        return self._writer is None
+
+    def _open(self) -> None:
+        files.check_place(self.path)
+        if files.is_new(self.path):
+            with self._lock.held():
+                if files.is_new(self.path):
+                    files.create(self.path, self._connect)
+        files.probe(self.path)
+        reader = files.open_reader(self.path, self._connect)
+        try:
+            files.check(reader, self.path)
+        except BaseException:
+            reader.close()
+            raise
+        self._free.append(reader)
+        self._place = self._stat()
+        if files.writable(self.path):
+            with self._lock.held():
+                self._writer = files.open_writer(self.path, self._connect)
+                files.migrate(self._writer, self.path)
+            files.drop_copies(self.path)
+
+    # ---- writing
+
+    async def write(self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
+        """Run the task in the writer's thread; durable when this returns. A task is done wholly or not at all."""
+        if self._writer is None:
+            raise files.read_only(f"{str(self.path)!r}")
+        if len(self._waiting) >= MAX_WAITING:
+            raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call, or wait", retry_after=0.5)
+        request = Request(task, asyncio.get_running_loop().create_future(), alone)
+        with self._wake:
+            if self._closed:
+                raise ClosedError("the store is closed")
+            self._waiting.append(request)
+            self._wake.notify()
+        result: T = await request.future
+        return result
+
+    def _serve(self) -> None:
+        while group := self._take():
+            try:
+                with self._lock.held():
+                    self._check_here()
+                    if group[0].alone:
+                        group[0].result = group[0].task(self._writing())
+                    else:
+                        self._together(group)
+            except BaseException as error:
+                self._fail(group, error)
+            _answer(group)
+
+    def _take(self) -> list[Request]:
+        """What waits, as far as it can share a transaction; nothing once the engine is closed and all is done."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._waiting or self._closed)
+            group = [self._waiting.popleft()] if self._waiting else []
+            while group and not group[0].alone and self._waiting and len(group) < MAX_GROUP:
+                if self._waiting[0].alone:
+                    break
+                group.append(self._waiting.popleft())
+            return group
+
+    def _together(self, group: list[Request]) -> None:
+        db = self._writing()
+        db.execute("BEGIN IMMEDIATE")
+        for request in group:
+            db.execute("SAVEPOINT request")
+            try:
+                request.result = request.task(db)
+            except BaseException as error:
+                if not db.in_transaction:  # SQLite gave up the whole transaction: the disk is full
+                    raise
+                db.execute("ROLLBACK TO request")
+                request.error = files.typed(error, self.path)
+            db.execute("RELEASE request")
+        db.execute("COMMIT")
+
+    def _fail(self, group: Iterable[Request], error: BaseException) -> None:
+        with suppress(Exception):
+            if self._writing().in_transaction:
+                self._writing().execute("ROLLBACK")
+        found = files.typed(error, self.path)
+        for request in group:
+            request.error = request.error or found
+
+    def _writing(self) -> sqlite3.Connection:
+        if self._writer is None:
+            raise files.read_only(f"{str(self.path)!r}")
+        return self._writer
+
+    # ---- reading
+
+    async def read(self, task: Callable[[sqlite3.Connection], T]) -> T:
+        """Run the task in a thread, in one transaction that sees one state of the file."""
+        if self._closed:
+            raise ClosedError("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, task)
+
+    def _read(self, task: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            self._check_here()
+            db = self._free.popleft() if self._free else files.open_reader(self.path, self._connect)
+            try:
+                db.execute("BEGIN")
+                result = task(db)
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                self._free.append(db)
+            return result
+        except BaseException as error:
+            raise files.typed(error, self.path) from None
+
+    async def copy(self, target: Path) -> None:
+        def task() -> None:
+            db = files.open_reader(self.path, self._connect)
+            try:
+                db.execute("PRAGMA query_only = OFF")
+                files.copy(db, target)
+            except BaseException as error:
+                raise files.typed(error, target) from None
+            finally:
+                db.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._readers, task)
+
+    # ---- the file
+
+    def _stat(self) -> tuple[int, int]:
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
+
+    def _check_here(self) -> None:
+        try:
+            here = self._stat() == self._place
+        except FileNotFoundError:
+            here = False
+        if not here:
+            raise files.gone(f"{str(self.path)!r}")
+
+    def close(self) -> None:
+        """Finish what waits; then the last connection folds the WAL into the file."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join()
+        self._readers.shutdown(wait=True)
+        while self._free:
+            self._free.popleft().close()
+        if self._writer is not None:
+            with suppress(sqlite3.Error, StoreBusy, OSError), self._lock.held():
+                self._writer.close()
+        self._lock.close()
+
+
+def _answer(group: Iterable[Request]) -> None:
+    """Wake every caller's event loop once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Request]] = {}
+    for request in group:
+        by_loop.setdefault(request.future.get_loop(), []).append(request)
+    for loop, requests in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed; nobody waits there any more
+            loop.call_soon_threadsafe(_answer_all, requests)
+
+
+def _answer_all(requests: list[Request]) -> None:
+    for request in requests:
+        request.answer()

@@ -1,0 +1,312 @@
+"""The file of the SQLite store: its path, its lock, its checks, its connections, and what SQLite's errors mean."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from memscope.errors import (
+    ConfigError,
+    InputError,
+    MemscopeError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreGone,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from memscope.stores.sqlite import schema
+
+log = logging.getLogger("memscope")
+
+Mode: TypeAlias = Literal["rw", "rwc", "ro", "immutable"]
+Connect: TypeAlias = Callable[[Path, Mode], sqlite3.Connection]
+
+MAGIC = b"SQLite format 3\0"
+BUSY_S = 10.0
+LOCK_S = 30.0
+CHECKED_BYTES = 32 * 1024 * 1024  # up to this size a file is checked wholly when it is opened
+OLDEST_SQLITE = (3, 35)
+
+
+def connect(path: Path, mode: Mode) -> sqlite3.Connection:
+    """How this store opens a file; replaceable, so that a test can put another file system under it."""
+    query = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
+    return sqlite3.connect(
+        f"{path.as_uri()}?{query}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_S
+    )
+
+
+def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
+    """What every connection has; none maps the file into memory."""
+    settings = ["mmap_size = 0", "temp_store = MEMORY", "secure_delete = ON", "cache_size = -16384"]
+    if write:
+        settings += ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"]
+    else:
+        settings += ["query_only = ON"]
+    for setting in settings:
+        db.execute(f"PRAGMA {setting}").fetchall()
+    return db
+
+
+# ---- errors
+
+_FULL_CODES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE})
+
+
+def typed(error: BaseException, path: Path) -> BaseException:
+    """The error of ours for one of SQLite's."""
+    if isinstance(error, UnicodeEncodeError):
+        return InputError("text that is no Unicode (a lone surrogate)", hint="replace it by U+FFFD")
+    if isinstance(error, MemscopeError) or not isinstance(error, sqlite3.Error | OSError):
+        return error
+    code = getattr(error, "sqlite_errorcode", 0)
+    found = _typed(code, f"{str(path)!r}", str(error))
+    found.__cause__ = error
+    return found
+
+
+def _typed(code: int, name: str, said: str) -> StoreError:
+    base = code & 0xFF
+    if base == sqlite3.SQLITE_FULL or code in _FULL_CODES:
+        return StoreFull(
+            f"no room left for {name}", hint="make room and try again; nothing was half written", detail=said
+        )
+    if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{name} is locked by another program", hint="try again", detail=said, retry_after=1.0)
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return gone(name)
+    if base in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return read_only(name)
+    if base in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return corrupt(name, said)
+    return StoreUnavailable(f"{name} cannot be read or written", hint="see its disk and its permissions", detail=said)
+
+
+def corrupt(name: str, said: str = "") -> StoreCorrupt:
+    hint = "nothing was changed; restore a backup, or save what is readable with 'memscope recover'"
+    return StoreCorrupt(f"{name} is damaged", hint=hint, detail=said)
+
+
+def read_only(name: str) -> StoreReadOnly:
+    return StoreReadOnly(f"{name} cannot be written", hint="reading works; give write permission on file and folder")
+
+
+def gone(name: str) -> StoreGone:
+    return StoreGone(f"{name} was removed or replaced while it was open", hint="the next call opens what is there now")
+
+
+# ---- lock
+
+
+class FileLock:
+    """One holder among all processes, for every write and checkpoint.
+
+    SQLite before 3.51.3 can corrupt a WAL file when one connection checkpoints while another one writes and starts the
+    WAL anew (sqlite.org/wal.html#walresetbug); under this lock that cannot meet. The lock file stays: removing it
+    would let two processes hold two files.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(path.name + "-lock")
+        self._file: int | None = None
+
+    @contextmanager
+    def held(self, timeout_s: float = LOCK_S) -> Iterator[None]:
+        if self._file is None:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        deadline, pause = time.monotonic() + timeout_s, 0.0005
+        while not _try_lock(self._file):
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"{str(self.path)!r} is held by another process", hint="try again", retry_after=1.0)
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.01)
+        try:
+            yield
+        finally:
+            _unlock(self._file)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _try_lock(file: int) -> bool:
+        try:
+            os.lseek(file, 0, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+# ---- open
+
+
+def plain_path(path: object) -> Path:
+    """The path as a plain file name (``file:`` and ``:memory:`` have no meaning here)."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ConfigError(f"not a path of a file: {text!r}")
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def check_place(path: Path) -> None:
+    if path.is_dir():
+        raise ConfigError(f"{str(path)!r} is a folder", hint="give the path of a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"the folder {str(path.parent)!r} does not exist", hint="create it, or choose another path")
+
+
+def create(path: Path, connect: Connect) -> None:
+    """Put a whole new store in place at once: whoever looks sees no file, or a complete one. Call it under the lock."""
+    new = path.with_name(path.name + "-new")
+    _remove(new)
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with closing(connect(new, "rw")) as db:
+        schema.create(db)
+    _sync(new)
+    os.replace(new, path)
+    _sync(path.parent)
+
+
+def is_new(path: Path) -> bool:
+    return not path.exists() or path.stat().st_size == 0
+
+
+def probe(path: Path) -> None:
+    """Refuse a foreign, damaged or newer file by its first bytes, before SQLite touches it."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except PermissionError:
+        raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
+    if len(head) < 100 or head[:16] != MAGIC:
+        raise StoreCorrupt(f"{str(path)!r} is not a memscope store", hint="nothing was changed; choose another path")
+    if int.from_bytes(head[68:72], "big") != schema.APPLICATION_ID:
+        raise StoreCorrupt(f"{str(path)!r} belongs to another program", hint="nothing was changed; choose another path")
+    schema.refuse_newer(int.from_bytes(head[60:64], "big"), path)
+
+
+def check(db: sqlite3.Connection, path: Path) -> None:
+    """The whole file when it is small, else its outline and its length."""
+    schema.refuse_newer(schema.version(db), path)
+    pages, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "page_size"))
+    if pages * size <= CHECKED_BYTES:
+        said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if said != "ok":
+            raise corrupt(f"{str(path)!r}", said)
+    db.execute("SELECT count(*) FROM meta").fetchone()
+
+
+def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
+    """A connection that cannot write and never checkpoints; in a read-only folder the file as it lies there."""
+    try:
+        return _opened(path, "ro", connect)
+    except sqlite3.OperationalError as error:
+        unreadable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        if os.access(path.parent, os.W_OK) or getattr(error, "sqlite_errorcode", 0) & 0xFF not in unreadable:
+            raise
+    wal = path.with_name(path.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        log.warning("store %s: its folder cannot be written, so the latest changes cannot be read", path)
+    return _opened(path, "immutable", connect)
+
+
+def open_writer(path: Path, connect: Connect) -> sqlite3.Connection:
+    return prepare(connect(path, "rw"), write=True)
+
+
+def _opened(path: Path, mode: Mode, connect: Connect) -> sqlite3.Connection:
+    db = connect(path, mode)
+    try:
+        prepare(db, write=False)
+        db.execute("SELECT 1 FROM meta").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+# ---- copies
+
+
+def copy(db: sqlite3.Connection, target: Path) -> None:
+    """A consistent copy while others write: whole or not at all, mode 0600."""
+    part = target.with_name(target.name + ".part")
+    _remove(part)
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        db.execute("VACUUM INTO ?", (str(part),))
+        _sync(part)
+        os.replace(part, target)
+        _sync(target.parent)
+    finally:
+        _remove(part)
+
+
+def migrate(db: sqlite3.Connection, path: Path) -> None:
+    """Bring an older file up to date, after a copy of it. Call it under the lock."""
+    found = schema.version(db)
+    if found < schema.SCHEMA:
+        copy(db, path.with_name(f"{path.name}-before-{schema.SCHEMA}"))
+        schema.upgrade(db)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def drop_copies(path: Path) -> None:
+    """Copies from before a migration, once the file has opened well: what is forgotten must not live on in them."""
+    for old in path.parent.glob(f"{glob.escape(path.name)}-before-*"):
+        _remove(old)
+
+
+def _remove(path: Path) -> None:
+    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        with suppress(FileNotFoundError):
+            name.unlink()
+
+
+def _sync(path: Path) -> None:
+    """To the disk; a folder too, where the system can."""
+    if path.is_dir() and os.name == "nt":
+        return
+    file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

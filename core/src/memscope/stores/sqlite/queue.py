@@ -1,0 +1,77 @@
+"""What waits: items of a stage, and the lanes by which a worker finds the users that have some.
+
+An item is the number of a turn (consolidate) or of an observation (reflect), or the sequence number of a unit (embed).
+It waits while its batch is NULL. A user has a row in a stage's lane while anything can be claimed, now or at ``due``.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from memscope.records import Stage
+from memscope.stores.sqlite.users import Writing
+
+STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
+
+
+def lane(stage: Stage) -> tuple[Stage, ...]:
+    """The stages of which a user has one lease at a time."""
+    return ("embed",) if stage == "embed" else ("consolidate", "reflect")
+
+
+def enqueue(w: Writing, stage: Stage, items: Sequence[int]) -> None:
+    if items:
+        rows = [(w.user, stage, item) for item in items]
+        w.db.executemany("INSERT OR IGNORE INTO item VALUES (?, ?, ?, NULL)", rows)
+        open_lane(w, stage)
+
+
+def open_lane(w: Writing, stage: Stage) -> None:
+    w.db.execute("INSERT OR IGNORE INTO lane VALUES (?, ?, ?)", (stage, w.user, w.now))
+
+
+def withdraw(w: Writing, stage: Stage, item: int) -> None:
+    """Take an item back that is in no batch yet."""
+    w.db.execute("DELETE FROM item WHERE user = ? AND stage = ? AND item = ? AND batch IS NULL", (w.user, stage, item))
+
+
+def settle(w: Writing, stage: Stage, items: Iterable[int]) -> None:
+    """Items that are dealt with, outside any claim."""
+    for item in items:
+        withdraw(w, stage, item)
+
+
+def refresh(db: sqlite3.Connection, user: int, stage: Stage, now: int) -> None:
+    """Set when the user is due next in this stage, or close the lane."""
+    due = _due(db, user, stage, now)
+    if due is None:
+        db.execute("DELETE FROM lane WHERE stage = ? AND user = ?", (stage, user))
+    else:
+        db.execute("INSERT OR REPLACE INTO lane VALUES (?, ?, ?)", (stage, user, due))
+
+
+def _due(db: sqlite3.Connection, user: int, stage: Stage, now: int) -> int | None:
+    first = oldest_batch(db, user, stage)
+    waiting = "SELECT 1 FROM item WHERE user = ? AND stage = ? AND batch IS NULL LIMIT 1"
+    if first is None and db.execute(waiting, (user, stage)).fetchone() is None:
+        return None
+    not_before = db.execute("SELECT not_before FROM batch WHERE batch = ? AND user = ?", (first, user)).fetchone()
+    return max(now, leased_until(db, user, stage), (not_before[0] or 0) if not_before else 0)
+
+
+def oldest_batch(db: sqlite3.Connection, user: int, stage: Stage) -> int | None:
+    query = "SELECT min(batch) FROM batch WHERE user = ? AND stage = ? AND done IS NULL AND parked = 0"
+    found: int | None = db.execute(query, (user, stage)).fetchone()[0]
+    return found
+
+
+def leased_until(db: sqlite3.Connection, user: int, stage: Stage) -> int:
+    """When the user's lease in this lane ends; 0 without one."""
+    query = (
+        "SELECT coalesce(max(until), 0) FROM batch WHERE user = ? AND done IS NULL AND token IS NOT NULL"
+        " AND stage IN (SELECT value FROM json_each(?))"
+    )
+    until: int = db.execute(query, (user, json.dumps(lane(stage)))).fetchone()[0]
+    return until

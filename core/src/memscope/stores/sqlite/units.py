@@ -1,0 +1,172 @@
+"""Units: what is searched. Written with their record, replaced when it changes, handed to the index as bytes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope import text
+from memscope.codec import from_json
+from memscope.records import Observation, Record, Space, Turn
+from memscope.stores import Changes
+from memscope.stores.sqlite import queue
+from memscope.stores.sqlite.users import Writing
+
+_ROOTS = """
+WITH RECURSIVE root(n) AS (
+    SELECT source FROM source WHERE user = :user AND memory = :memory
+    UNION SELECT s.source FROM root JOIN source s ON s.user = :user AND s.memory = root.n)
+SELECT number, body FROM root JOIN record ON user = :user AND number = n WHERE kind = 0 ORDER BY number
+"""
+
+
+def decode(body: str) -> Record:
+    return from_json(json.loads(body))
+
+
+def roots(db: sqlite3.Connection, user: int, memory: int) -> list[tuple[int, Turn]]:
+    """The turns that a memory rests on, with their numbers."""
+    found = ((number, decode(body)) for number, body in db.execute(_ROOTS, {"user": user, "memory": memory}))
+    return [(number, turn) for number, turn in found if isinstance(turn, Turn)]
+
+
+def put(w: Writing, number: int, record: Record) -> tuple[int, int]:
+    """Write the record's units; the first's sequence number, and how many. Its sources must be written."""
+    turns = [] if isinstance(record, Turn) else roots(w.db, w.user, number)
+    first = w.revision + 1
+    made = text.units(record, number=number, seq=first, turns=turns)
+    w.db.executemany(
+        "INSERT INTO unit(user, seq, number, columns, terms) VALUES (?, ?, ?, ?, ?)",
+        [(w.user, unit.seq, number, unit.columns, unit.terms) for unit in made],
+    )
+    if w.space is not None:
+        queue.enqueue(w, "embed", [unit.seq for unit in made])
+    w.revision += len(made)
+    w.units += len(made)
+    return first, len(made)
+
+
+def drop(w: Writing, first: int, count: int) -> None:
+    """Remove units with their vectors and the work on them; the index learns that they are gone."""
+    if not count:
+        return
+    span = (w.user, first, first + count - 1)
+    w.revision += 1
+    w.db.execute("DELETE FROM unit WHERE user = ? AND seq BETWEEN ? AND ?", span)
+    w.db.executemany(
+        "INSERT INTO gone(user, revision, seq) VALUES (?, ?, ?)",
+        [(w.user, w.revision, seq) for seq in range(first, first + count)],
+    )
+    w.db.execute("DELETE FROM item WHERE user = ? AND stage = 'embed' AND item BETWEEN ? AND ?", span)
+    for space in spaces(w.db):
+        w.db.execute(
+            "DELETE FROM vector WHERE user = ? AND space = ? AND seq BETWEEN ? AND ?", (w.user, space, *span[1:])
+        )
+    w.units -= count
+
+
+def spaces(db: sqlite3.Connection) -> list[int]:
+    return [space for (space,) in db.execute("SELECT space FROM space")]
+
+
+def replace(w: Writing, number: int, record: Record, first: int, count: int, *, same_text: bool) -> tuple[int, int]:
+    """New units for a changed record. Where its text did not change, the vectors go over to them."""
+    kept = _vectors(w, first, count) if same_text else []
+    drop(w, first, count)
+    new_first, new_count = put(w, number, record)
+    if new_count == count:
+        for space, seq, data in kept:
+            put_vector(w, space, seq - first + new_first, data)
+    return new_first, new_count
+
+
+def _vectors(w: Writing, first: int, count: int) -> list[tuple[int, int, bytes]]:
+    query = "SELECT space, seq, data FROM vector WHERE user = ? AND space = ? AND seq BETWEEN ? AND ?"
+    found = (w.db.execute(query, (w.user, space, first, first + count - 1)) for space in spaces(w.db))
+    return [row for rows in found for row in rows]
+
+
+def put_vector(w: Writing, space: int, seq: int, data: bytes) -> None:
+    w.revision += 1
+    w.db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)", (w.user, space, seq, w.revision, data))
+    if space == w.space:
+        w.db.execute("DELETE FROM item WHERE user = ? AND stage = 'embed' AND item = ?", (w.user, seq))
+
+
+def derive_anew(w: Writing) -> None:
+    """Make all units of a user again from the texts: the terms are made otherwise now."""
+    numbers = "SELECT number, unit, units FROM record WHERE user = ? ORDER BY number"
+    for number, first, count in w.db.execute(numbers, (w.user,)).fetchall():
+        query = "SELECT body FROM record WHERE user = ? AND number = ?"
+        record = decode(w.db.execute(query, (w.user, number)).fetchone()[0])
+        made = replace(w, number, record, first, count, same_text=True)
+        w.db.execute("UPDATE record SET unit = ?, units = ? WHERE user = ? AND number = ?", (*made, w.user, number))
+    w.db.execute("DELETE FROM gone WHERE user = ?", (w.user,))
+    w.revision += 1
+    w.floor = w.revision
+    w.terms = text.terms_version
+
+
+# ---- for the index
+
+
+def outdated(db: sqlite3.Connection, name: str) -> bool:
+    row = db.execute("SELECT terms FROM users WHERE name = ?", (name,)).fetchone()
+    return row is not None and row[0] != text.terms_version
+
+
+def changes(db: sqlite3.Connection, name: str, since: int) -> Changes:
+    """One row is read when nothing changed; else ranges of primary keys."""
+    row = db.execute("SELECT user, revision, floor FROM users WHERE name = ?", (name,)).fetchone()
+    user, revision, floor = row or (0, 0, 0)
+    nothing = np.empty(0, np.int64)
+    if revision == since:
+        return Changes(revision, b"", b"", nothing, nothing, np.empty((0, 0), np.float16), active_space(db))
+    whole = since == 0 or not floor <= since <= revision
+    start = 0 if whole else since
+    query = "SELECT columns, terms FROM unit WHERE user = ? AND seq > ? ORDER BY seq"
+    rows = db.execute(query, (user, start)).fetchall()
+    fresh, vectors = _new_vectors(db, user, start)
+    return Changes(
+        revision,
+        columns=b"".join([row[0] for row in rows]),
+        terms=b"".join([row[1] for row in rows]),
+        gone=nothing if whole else _gone(db, user, start),
+        vector_units=fresh,
+        vectors=vectors,
+        space=active_space(db),
+        whole=whole,
+    )
+
+
+def _gone(db: sqlite3.Connection, user: int, since: int) -> NDArray[np.int64]:
+    rows = db.execute("SELECT seq FROM gone WHERE user = ? AND revision > ?", (user, since))
+    return np.fromiter((seq for (seq,) in rows), np.int64)
+
+
+def _new_vectors(db: sqlite3.Connection, user: int, since: int) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
+    found = db.execute("SELECT space, dims FROM space WHERE active = 1").fetchone()
+    if found is None:
+        return np.empty(0, np.int64), np.empty((0, 0), np.float16)
+    space, dims = found
+    condition = "revision > ?" if since else "revision > ? ORDER BY seq"  # from the start the key's order is faster
+    query = f"SELECT seq, data FROM vector WHERE user = ? AND space = ? AND {condition}"
+    rows = db.execute(query, (user, space, since)).fetchall()
+    data = np.frombuffer(b"".join([row[1] for row in rows]), "<f2").reshape(-1, dims)
+    return np.array([row[0] for row in rows], np.int64), data.astype(np.float16, copy=False)
+
+
+def active_space(db: sqlite3.Connection) -> Space | None:
+    row = db.execute("SELECT model, dims FROM space WHERE active = 1").fetchone()
+    return Space(*row) if row else None
+
+
+def same_text(old: Record, new: Record) -> bool:
+    """Whether an embedder would get the same: the text and what its units are made of."""
+    if isinstance(old, Turn) or isinstance(new, Turn):
+        return False
+    who = isinstance(old, Observation) or getattr(old, "subject", "") == getattr(new, "subject", "")
+    return (old.text, old.sources, old.said) == (new.text, new.sources, new.said) and who
