@@ -33,6 +33,8 @@ A star marks what may succeed when tried again (``retryable``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class MemscopeError(Exception):
     """Root of the tree.
@@ -167,3 +169,12 @@ class EmbeddingError(ModelError):
 
 class EmbeddingMismatch(EmbeddingError):
     code = "embedding_mismatch"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The hint for a name that nobody knows: the one that was probably meant, else all there are."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"

@@ -1,0 +1,75 @@
+"""What memscope brings itself, registered the way any plugin registers its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memscope.folders import folder
+
+if TYPE_CHECKING:
+    import click
+
+    from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
+    from memscope.registry import Register
+    from memscope.settings import ModelSettings, Settings
+    from memscope.stores import Store
+
+
+def memory_store(location: str, settings: Settings) -> Store:
+    from memscope.stores.memory import InMemoryStore
+
+    return InMemoryStore(index_cache_mb=settings.index_cache_mb)
+
+
+def sqlite_store(location: str, settings: Settings) -> Store:
+    """A path, or "sqlite:///relative" and "sqlite:////absolute" as SQLAlchemy has them. The default folder is made."""
+    from memscope.stores.sqlite import SQLiteStore
+
+    path = Path(location.removeprefix("sqlite:///")).expanduser()
+    if path.parent == folder("data"):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SQLiteStore(path, index_cache_mb=settings.index_cache_mb)
+
+
+def memscope_register_stores(register: Register) -> None:
+    register("memory", memory_store)
+    register("sqlite", sqlite_store)
+
+
+def chat(section: ModelSettings, settings: Settings) -> OpenAIChat:
+    from memscope.models.endpoint import endpoint
+    from memscope.models.openai import OpenAIChat
+
+    return OpenAIChat(endpoint("chat", section.preset, **section.options()))
+
+
+def embedding(section: ModelSettings, settings: Settings) -> OpenAIEmbedder:
+    from memscope.models.endpoint import endpoint
+    from memscope.models.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(endpoint("embed", section.preset, **section.options()))
+
+
+def rerank(section: ModelSettings, settings: Settings) -> OpenAIReranker:
+    from memscope.models.endpoint import endpoint
+    from memscope.models.openai import OpenAIReranker
+
+    return OpenAIReranker(endpoint("rerank", section.preset, **section.options()))
+
+
+def memscope_register_models(register: Register) -> None:
+    register("chat.openai", chat)
+    register("embedding.openai", embedding)
+    register("rerank.openai", rerank)
+
+
+def memscope_register_workers(register: Register) -> None:
+    for name in ("understand", "search", "rank", "gather"):
+        register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
+
+
+def memscope_register_commands(cli: click.Group) -> None:
+    from memscope.commands import register
+
+    register(cli)

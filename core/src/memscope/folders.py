@@ -1,0 +1,22 @@
+"""Where a platform keeps a user's files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+PLACES = {
+    "win32": {"data": ("LOCALAPPDATA", "AppData/Local"), "config": ("APPDATA", "AppData/Roaming")},
+    "darwin": {"data": ("", "Library/Application Support"), "config": ("", "Library/Application Support")},
+    "linux": {"data": ("XDG_DATA_HOME", ".local/share"), "config": ("XDG_CONFIG_HOME", ".config")},
+}
+
+
+def folder(kind: Literal["data", "config"]) -> Path:
+    """memscope's folder of that kind (it may not exist); on Linux as the XDG base directories have it."""
+    variable, below_home = PLACES.get(sys.platform, PLACES["linux"])[kind]
+    place = os.environ.get(variable, "") if variable else ""
+    base = Path(place) if os.path.isabs(place) else Path.home() / below_home
+    return base / "memscope"
