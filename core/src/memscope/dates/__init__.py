@@ -87,7 +87,7 @@ def weekday(when: datetime, language: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------- within
 
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
-_EMPTY = frozenset({"word", "comma", "hyphen", "slash", "dot", "paren", "colon", "equals", "more", "less"})
+_EMPTY = frozenset({"word", "stop", "func", "the", "of", "in", "and", "to", "article", "comma", "hyphen", "slash", "dot", "paren", "colon", "equals", "more", "less"})
 
 
 def parse(sentence: str, offset: int, reference: datetime) -> list[tuple[Token, Now]]:

@@ -126,14 +126,19 @@ def place(period: Period, now: Now) -> Span | None:
     n = number_of(period.cycle, now.local)
     for step in range(-1 if now.future else 1, _REACH):
         span = look(period, n + step if now.future else n - step + 1)
-        if span and (span.end > now.local if now.future else begin_of(span) <= now.local):
+        if span and (not is_over(span, now) if now.future else has_begun(span, now)):
             return span
     return None
 
 
-def begin_of(span: Span) -> datetime:
-    """Where it touches the calendar: for "before May" that is May."""
-    return span.end if span.shape in ("before", "until") else span.start
+def has_begun(span: Span, now: Now) -> bool:
+    """Of "before May", whether May has."""
+    return (span.end if span.shape in ("before", "until") else span.start) <= now.local
+
+
+def is_over(span: Span, now: Now) -> bool:
+    """Of "since May", whether its beginning is."""
+    return (span.start if span.shape in ("since", "after") else span.end) <= now.local
 
 
 def each(period: Period, first: datetime, last: datetime) -> Iterator[Span]:
@@ -191,9 +196,10 @@ def move(span: Span, length: Length, sign: int) -> Span:
 
 
 def instant(when: datetime, grain: str) -> Span:
-    """The second that ``when`` is in: where something "3 hours ago" is."""
+    """A unit that begins at ``when``: where something "3 hours ago" is."""
     when = when.replace(microsecond=0)
-    return Span(when, when + timedelta(seconds=1), "second" if grain == "second" else "minute" if grain == "minute" else "hour")
+    names: dict[str, Grain] = {"second": "second", "minute": "minute"}
+    return Span(when, when + timedelta(seconds=SECONDS[grain]), names.get(grain, "hour"))
 
 
 def from_now(now: Now, length: Length, sign: int) -> Span:

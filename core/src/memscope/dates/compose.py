@@ -30,7 +30,7 @@ from memscope.dates.calendar import (
     unit_at,
     week_of,
 )
-from memscope.dates.meaning import clock_or_hour, day_from_today, far, in_part, on_day, opened, ordinal, time_range
+from memscope.dates.meaning import clock_or_hour, day_from_today, far, in_part, month, on_day, opened, ordinal, time_range
 
 # ---------------------------------------------------------------------------------------------------------------- inside
 
@@ -171,6 +171,12 @@ def limit(now: Now, name: str, period: Period) -> Period | None:
 def day_end(now: Now, *values: Any) -> Period | None:
     period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
     return then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second") if period.grain == "day" else None
+
+
+def month_edge(now: Now, number: int, value: tuple[str, str]) -> Period | None:
+    """5月初."""
+    found = month(now, number)
+    return period_unit_edge(now, found, value) if found else None
 
 
 def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:

@@ -23,7 +23,8 @@ _SIGNS |= {"(": "paren", ")": "paren", ":": "colon"}
 
 # kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
 _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
-    "identifier": (r"[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
+    "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
+    "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
     "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)", "date", written.year_month_day),
     "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
     "dmy": (r"\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
@@ -33,6 +34,7 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
     "zhyear": (zh.YEAR, "yearname", lambda text, east: zh.year(text.rstrip("年 "))),
     "decade": (r"(?:19|20)?\d0'?s(?![a-z])", "period", written.decade),
+    "shortyear": (r"'\d\d(?![\d'a-z])", "yearlike", lambda text, east: written.short_year(int(text[1:]))),
     "ordinal": (r"\d{1,3}(?:st|nd|rd|th)(?![a-z])", "ordinal", lambda text, east: int(text[:-2])),
     "yearlike": (r"(?:1[5-9]|20)\d\d(?!\d|[,.]\d|%)", "yearlike", lambda text, east: int(text)),
     "number": (r"\d{1,7}(?!\d|,\d\d\d)", "number", lambda text, east: int(text)),
@@ -78,7 +80,7 @@ def tokens(text: str, offset: int = 0) -> list[Token]:
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
     if name == "other":
-        return ("", None) if text in "'\"" else (_SIGNS.get(text, "word"), None)
+        return ("", None) if text in "'\"" else (_SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
     if name == "numerals":
         return "number", zh.number(text)
     if name in _WRITTEN:

@@ -108,6 +108,20 @@ def length(now: Now, *values: Any) -> Length | None:
     return Length(tuple(parts)) if parts and all(0 < amount < 1e6 for amount, _ in parts) else None
 
 
+def and_a_half(now: Now, count: float, *rest: Any) -> Length:
+    """One and a half hours."""
+    return Length(((count + 0.5, rest[-1]),))
+
+
+def half_of(now: Now, *values: Any) -> Length:
+    return Length(((0.5, values[-1]),))
+
+
+def length_and_half(now: Now, count: float, unit: str, *_: float) -> Length:
+    """An hour and a half."""
+    return Length(((count + 0.5, unit),))
+
+
 def joined_lengths(now: Now, *lengths: Length) -> Length:
     return Length(tuple(part for each in lengths for part in each.parts))
 
@@ -174,6 +188,8 @@ def in_part(now: Now, *values: Any) -> Clock | None:
     time = clock_or_hour(next(item for item in values if item is not part))
     if not time or time.grain == "part" or time.sure:
         return time if time and time.grain != "part" else None
+    if inside := [each for each in (sure(time, False), sure(time, True)) if part.start <= each.start < part.end]:
+        return inside[0]
     small = part.start >= 20 * 3600 and (time.start < 6 * 3600 or time.start >= HALF_DAY)  # 3 at night
     return sure(time, part.end > HALF_DAY + 3600 and not small)
 
@@ -409,6 +425,11 @@ def stepped_year(now: Now, step: int) -> Period | None:
 
 def day_and_part(now: Now, value: tuple[int, Clock]) -> Period | None:
     return part_of_day(now, *value)
+
+
+def two_steps(now: Now, unit: str, step: int) -> Period | None:
+    """The week before last, the week after next."""
+    return stepped_unit(now, 2 * step, unit)
 
 
 def stepped_weekday(now: Now, step: int, number: int) -> Period:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import meaning
-from memscope.dates.calendar import Length, Period, date_of
+from memscope.dates import compose, meaning
+from memscope.dates.calendar import Length, Period, date_of, fixed, year_of
 from memscope.dates.cascade import Row
 from memscope.dates.meaning import hours, words, yearly
 
@@ -20,6 +20,15 @@ _POWERS = {"十": 10, "百": 100, "千": 1000}
 _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七八九])"
 # A year by its name: 2023年, 二〇二三年, 98年, 零八年; not the length of one (三年前, 20年后).
 YEAR = rf"(?:(?:1[5-9]|20)\d\d|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
+
+DECADE = r"(?:(?:19|20)?[1-9]0|[二三四五六七八九]十|二十世纪[二三四五六七八九]十)年代"
+
+
+def decade(text: str) -> Period:
+    """90年代, 九十年代, 1990年代."""
+    digits = text.removesuffix("年代").removeprefix("二十世纪")
+    value = int(digits) if digits.isdigit() and digits.isascii() else number(digits)
+    return fixed(year_of(value if value > 99 else value + (2000 if value < 30 else 1900), 10, "decade"))
 
 
 def number(text: str) -> int:
@@ -55,7 +64,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("unit", {"天": "day", "周|週|星期|礼拜|禮拜|个星期|個星期|个礼拜|周时间": "week", "周末|週末": "weekend"}),
     **words("unit", {"个月|個月": "month", "小时|小時|个小时|個小時|钟头|个钟头": "hour"}),
     **words("unit", {"分钟|分鐘": "minute", "秒钟|秒鐘": "second", "工作日|个工作日": "workday"}),
-    **words("jidu", {"季度|季": "quarter"}),
+    **words("jidu", {"季度": "quarter"}),
     **words("unit", {"个季度|個季度": "quarter"}),
     **words("century", {"世纪|世紀|个世纪": "century"}),
     **words("semester", {"半年": "half"}),
@@ -100,12 +109,12 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("future", {"将|將|会|會|要|打算|计划|准备|想": None}),
     **words("pasttense", {"了|过|過": None}),
     # Words that only look like one of those above.
-    **words("word", {"以上|以下|上面|下面|上班|下班|上学|放学|早上好|晚上好|中间|时候|時候|有点|有一点|差点|点击|号线|号楼|号店|号院|号门|号房|号桌|号码|号称|日本|日子|日常|日程|日记|星期几|月亮|月饼": None}),
+    **words("word", {"以上|以下|上面|下面|上班|下班|上学|放学|早上好|晚上好|中间|时候|時候|有点|有一点|差点|点击|号线|号楼|号店|号院|号门|号房|号桌|号码|号称|日本|日子|日常|日程|今日头条|日记|星期几|月亮|月饼": None}),
 }
 
 HOLIDAYS = {
-    "元旦": (1, 1), "情人节": (2, 14), "妇女节": (3, 8), "植树节": (3, 12), "愚人节": (4, 1), "劳动节|五一节|五一劳动节": (5, 1),
-    "青年节": (5, 4), "儿童节|六一儿童节": (6, 1), "建党节": (7, 1), "建军节": (8, 1), "教师节": (9, 10), "国庆节|国庆|國慶節|國慶|十一国庆": (10, 1),
+    "元旦": (1, 1), "情人节": (2, 14), "妇女节": (3, 8), "植树节": (3, 12), "愚人节": (4, 1), "劳动节|五一节|五一劳动节|五一假期|五一长假|五一期间": (5, 1),
+    "青年节": (5, 4), "儿童节|六一儿童节": (6, 1), "建党节": (7, 1), "建军节": (8, 1), "教师节": (9, 10), "国庆节|国庆|國慶節|國慶|十一国庆|十一假期|十一长假|十一期间|十一黄金周": (10, 1),
     "万圣节": (10, 31), "光棍节|双十一|双11": (11, 11), "双十二|双12": (12, 12), "平安夜": (12, 24), "圣诞节|圣诞|聖誕節": (12, 25), "跨年夜": (12, 31),
 }  # fmt: skip
 
@@ -126,12 +135,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number dian ke", "time", meaning.o_clock),
         Row("number dian ban", "time", meaning.half_hour),
         Row("(?<= [part around daypart reldate date to from weekday hyphen hao]) number dian sharp?", "time", meaning.o_clock),
-        Row("number dian (sharp | (?! word))", "time", meaning.o_clock),
+        Row("(?<!unit) number dian (sharp | (?! word))", "time", meaning.o_clock),
         Row("(?<! [step the in]) part of? time", "time", meaning.in_part),
     ),
     "days": (
         Row(f"number yue of? number hao {_TO} number hao", "date", meaning.day_range),
         Row("number yue of? number hao", "date", meaning.month_day),
+        Row("number unitedge", "period", compose.month_edge),
         Row("number yue", "period", meaning.month),
         Row("number hao", "date", meaning.day_of_month),
         Row("yearname", "period", meaning.year),
