@@ -147,7 +147,7 @@ def assemble(
 ) -> Assembly:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
     from memscope.plugins import Plugins
-    from memscope.settings import load
+    from memscope.settings import load, shown
 
     configured = load(settings)
     loaded = Plugins(configured.plugins, extra=plugins)
@@ -170,5 +170,5 @@ def assemble(
         clock=kit.clock,
         zone=intake.zone(configured.timezone),
         limits=intake.Limits(**configured.limits.model_dump()),
-        location=str(place) if isinstance(place, str | Path) else type(place).__name__,
+        location=shown(str(place)) if isinstance(place, str | Path) else type(place).__name__,
     )
