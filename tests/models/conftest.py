@@ -25,7 +25,7 @@ async def connect() -> AsyncIterator[Callable[..., Any]]:
 
         def make(kind: str, base_url: str, **settings: Any) -> Any:
             model = KINDS[kind](Endpoint(base_url=base_url, **{**QUICK, **settings}))
-            stack.push_async_callback(model.aclose)
+            stack.push_async_callback(model.close)
             return model
 
         yield make

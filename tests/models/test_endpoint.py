@@ -116,6 +116,22 @@ def test_a_key_from_the_environment_is_not_sent_to_another_address() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("preset", "url", "sent"),
+    [
+        ("azure", "https://mine.openai.azure.com/openai/v1", True),
+        ("azure", "http://mine.openai.azure.com/openai/v1", False),
+        ("azure", "https://openai.azure.com.evil.com/v1", False),
+        ("azure", "https://evilopenai.azure.com/v1", False),
+        ("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", True),
+        ("dashscope", "https://mine.dashscope.aliyuncs.com/v1", False),
+    ],
+)
+def test_it_is_sent_to_the_other_addresses_of_its_preset(preset: str, url: str, sent: bool) -> None:
+    environ = {"AZURE_OPENAI_API_KEY": KEY, "DASHSCOPE_API_KEY": KEY}
+    assert bool(endpoint("chat", preset, environ=environ, model="m", base_url=url).secret) == sent
+
+
 def test_settings_go_before_a_preset() -> None:
     found = endpoint("rerank", "dashscope", environ={}, model="m", deadline_s=3, parameters={"instruct": "x"})
     assert found.base_url.endswith("/api/v1")

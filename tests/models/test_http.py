@@ -241,7 +241,7 @@ async def test_connections_of_other_loops_are_closed_too(fault_server: FaultServ
 
     thread = asyncio.create_task(asyncio.to_thread(work))
     await ready.wait()
-    await model.aclose()
+    await model.close()
     assert (await model.chat(HELLO)).text, "a closed model connects again"
     loop.call_soon_threadsafe(loop.stop)
     await thread

@@ -247,7 +247,7 @@ def test_one_embedder_serves_several_event_loops(fault_server: FaultServer) -> N
         try:
             return (await model.embed([text])).shape  # type: ignore[no-any-return]
         finally:
-            await model.aclose()
+            await model.close()
 
     assert [asyncio.run(use(text)) for text in "abc"] == [(1, 256)] * 3
 

@@ -6,13 +6,12 @@ import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, nearest
 from memscope.records import Json
 
 Kind: TypeAlias = Literal["chat", "embed", "rerank"]
@@ -182,8 +181,8 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
 def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any) -> Endpoint:
     """The endpoint of a preset with ``settings`` on top; without a preset, ``settings`` say it all.
 
-    ``environ`` gives the address and key that the preset names. That key is sent to the preset's own address, or the
-    one in the environment, never to a ``base_url`` among the settings: a stranger's server gets the key meant for it.
+    ``environ`` gives the address and key that the preset names. That key is sent to the preset's own ``hosts`` or the
+    address in the environment, never to another ``base_url`` in the settings: a stranger gets only a key meant for it.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     known = _preset(preset) if preset else {}
@@ -194,28 +193,31 @@ def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.en
     if "base_url" not in given:
         own = values.get("base_url") or known.get("base_url")
         values["base_url"] = environ.get(known.get("base_url_env", "")) or own
-        values.setdefault("key", environ.get(known.get("key_env", "")))
     if not values["base_url"]:
         raise ConfigError(f"no base_url for {kind}", hint=known.get("base_url_hint", "set base_url or a preset"))
+    if "base_url" not in given or _belongs(values["base_url"], known.get("hosts", ())):
+        values.setdefault("key", environ.get(known.get("key_env", "")))
     values.setdefault("key_header", known.get("key_header", "Authorization"))
     values["parameters"] = {**known.get(kind, {}).get("parameters", {}), **values.get("parameters", {})}
     return _build(values)
 
 
+def _belongs(url: str, hosts: Sequence[str]) -> bool:
+    """Whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
+    parts = _split(url.strip())
+    host = parts.hostname or ""
+    return parts.scheme == "https" and any(host == own or (own[0] == "." and host.endswith(own)) for own in hosts)
+
+
 def _preset(name: str) -> Mapping[str, Any]:
     if name not in presets():
-        raise ConfigError(f"no preset {name!r}", hint=_nearest(name, sorted(presets())))
+        raise ConfigError(f"no preset {name!r}", hint=nearest(name, presets()))
     return presets()[name]
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
 def _build(values: Mapping[str, Any]) -> Endpoint:
     known = [column.name for column in fields(Endpoint)]
     for name in values:
         if name not in known:
-            raise ConfigError(f"an endpoint has no {name!r}", hint=_nearest(name, known))
+            raise ConfigError(f"an endpoint has no {name!r}", hint=nearest(name, known))
     return Endpoint(**values)

@@ -88,7 +88,7 @@ class Http:
                     return
                 yield self._sound(_loads(event.data))
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close the connections of every loop that still runs."""
         for loop, client in self._clients.take():
             if loop is asyncio.get_running_loop():

@@ -69,8 +69,8 @@ class _Client:
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
 
-    async def aclose(self) -> None:
-        await self._http.aclose()
+    async def close(self) -> None:
+        await self._http.close()
 
     async def _post(self, body: Mapping[str, Json], characters: int) -> tuple[dict[str, Any], Usage]:
         """One request and what it cost, counted whether it succeeds or not."""
@@ -102,7 +102,7 @@ class OpenAIChat(_Client):
             return await self._caller.call(lambda: self._plain(checked), deadline_s)
         return await self._caller.call(lambda: self._structured(checked, schema), deadline_s)
 
-    async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncGenerator[str]:
         checked = _checked_messages(messages)
         async with aclosing(self._caller.stream(lambda: self._pieces(checked), deadline_s)) as pieces:
             async for piece in pieces:
