@@ -150,8 +150,14 @@ class Store(Protocol):
         Items that are not in ``done`` are pending again. ``LeaseLost`` as above; completed before is 0.
         """
 
-    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
-        """Give the batch back with the error's code; parked after ``PARK_AFTER`` attempts, visible, never dropped."""
+    async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
+        """Give the batch back with the error's code; parked after ``PARK_AFTER`` attempts, visible, never dropped.
+
+        ``counted=False``: the attempt brings it no nearer to that; an endpoint that is down is not the batch's fault.
+        """
+
+    async def give_back(self, claim: Claim) -> None:
+        """Leave the batch as it was before the claim: a preview, or a worker that stops. ``LeaseLost`` as above."""
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
         """Parked batches are pending again."""

@@ -92,10 +92,15 @@ class Work:
         self._release(shelf, job, set(plan.done) - dropped)
         return len(shelf.records) - before
 
-    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
+    async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
         job = self._job(claim)
         job.token, job.until, job.code, job.not_before = "", None, code, not_before
-        job.parked = job.attempt >= PARK_AFTER
+        job.parked = counted and job.attempt >= PARK_AFTER
+        job.attempt -= not counted
+
+    async def give_back(self, claim: Claim) -> None:
+        job = self._job(claim)
+        job.token, job.until, job.attempt = "", None, job.attempt - 1
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
         shelves = self._shelves.values() if user is None else [self._shelf(user)]

@@ -192,8 +192,11 @@ class SQLiteStore(LocalSearch):
 
         return await self._write_user(claim.user, task, then=spaces.switch_when_full)
 
-    async def fail(self, claim: Claim, code: str, not_before: datetime) -> None:
-        await self._write_user(claim.user, lambda w: work.fail(w, claim, code, not_before))
+    async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
+        await self._write_user(claim.user, lambda w: work.fail(w, claim, code, not_before, counted))
+
+    async def give_back(self, claim: Claim) -> None:
+        await self._write_user(claim.user, lambda w: work.give_back(w, claim))
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
         stages = queue.STAGES if stage is None else (stage,)

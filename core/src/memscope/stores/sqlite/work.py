@@ -200,13 +200,23 @@ def release(w: Writing, batch: int) -> None:
         w.db.execute("UPDATE item SET batch = NULL WHERE user = ? AND batch = ? AND item = ?", (w.user, batch, item))
 
 
-def fail(w: Writing, claim: Claim, code: str, not_before: datetime) -> None:
+def fail(w: Writing, claim: Claim, code: str, not_before: datetime, counted: bool) -> None:
     """A reply that conflicts with what is stored now would do so for ever: it goes, and the model is asked again."""
     batch = _open(w.db, w.user, claim)
     w.db.execute(
-        "UPDATE batch SET token = NULL, until = NULL, code = ?, not_before = ?, parked = attempt >= ?,"
-        " plan = CASE WHEN ? THEN NULL ELSE plan END WHERE user = ? AND batch = ?",
-        (code, microseconds(not_before), PARK_AFTER, code == Conflict.code, w.user, batch),
+        "UPDATE batch SET token = NULL, until = NULL, code = ?, not_before = ?, parked = ? AND attempt >= ?,"
+        " attempt = attempt - ?, plan = CASE WHEN ? THEN NULL ELSE plan END WHERE user = ? AND batch = ?",
+        (code, microseconds(not_before), counted, PARK_AFTER, not counted, code == Conflict.code, w.user, batch),
+    )
+    for stage in queue.lane(claim.stage):
+        queue.refresh(w.db, w.user, stage, w.now)
+
+
+def give_back(w: Writing, claim: Claim) -> None:
+    batch = _open(w.db, w.user, claim)
+    w.db.execute(
+        "UPDATE batch SET token = NULL, until = NULL, attempt = attempt - 1 WHERE user = ? AND batch = ?",
+        (w.user, batch),
     )
     for stage in queue.lane(claim.stage):
         queue.refresh(w.db, w.user, stage, w.now)
