@@ -25,6 +25,7 @@ Role = Literal["user", "assistant", "system", "tool", "person"]
 Kind = Literal["turn", "observation", "insight"]
 Stage = Literal["embed", "consolidate", "reflect"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
+INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words there, nothing is learned from them
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,8 @@ class Hit:
     """A turn with the current observations that rest on it, or an insight.
 
     ``found_by`` names the legs that brought it ("text", "period", "user", "vector"); ``matched`` are those of
-    ``observations`` that lent it words the query has; ``changed`` is set when an observation of the turn was superseded.
+    ``observations`` that lent it words the query has; ``changed`` is set when an observation of the turn was superseded;
+    ``part`` says which of ``text.chunks`` of a long turn fitted best.
     """
 
     turn: Turn | None
@@ -289,6 +291,7 @@ class Hit:
     observations: tuple[Observation, ...] = ()
     matched: tuple[Observation, ...] = ()
     changed: datetime | None = None
+    part: int = 0
     features: tuple[Feature, ...] = ()
 
     @property
@@ -401,8 +404,7 @@ class Candidates:
 
     A candidate is a unit with its neighbours in the session. ``tf*`` are term frequencies of the query's terms in the unit
     and in the one or two units before and after it, ``length*`` their lengths in terms; where current observations lend
-    the unit their words, ``tf`` is the maximum. Missing neighbours are zeros. Names in ``speakers`` and ``sessions`` are
-    what the integer columns index.
+    the unit their words, ``tf`` is the maximum. Missing neighbours are zeros.
     """
 
     terms: tuple[int, ...]
@@ -412,6 +414,7 @@ class Candidates:
     average_session_length: float
     handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; several units of one turn have the same
     unit: NDArray[np.int64]  # [n] the unit's sequence number
+    part: NDArray[np.uint16]  # [n] which of ``text.chunks`` of its turn it is
     tf: NDArray[np.float32]  # [n, q]
     tf_neighbours: NDArray[np.float32]  # [n, 4, q] two before, one before, one after, two after
     tf_header: NDArray[np.float32]  # [n, q] date and speaker

@@ -316,6 +316,7 @@ def columns(
         average_session_length=sight.statistics.average_sitting,
         handle=column["target"][rows].tolist(),
         unit=column["seq"][rows],
+        part=column["part"][rows],
         tf=own,
         tf_neighbours=tf(around),
         tf_header=headers[index.header[rows]],

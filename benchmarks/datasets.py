@@ -1,0 +1,70 @@
+"""The neutral format of conversations with questions and evidence: one conversation a line.
+
+    id, lang?, speakers[], sessions[] {id, date_time, turns[] {id, speaker, text, image_caption?}, observations[]},
+    questions[] {id, question, category_name, evidence[] turn ids}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ADVERSARIAL = "adversarial"  # the speaker is swapped: reported, never averaged in
+
+
+@dataclass(frozen=True)
+class Question:
+    id: str
+    text: str
+    category: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """``turns`` as ``add_turns`` takes them, with their ids; ``observations`` as the data has them."""
+
+    id: str
+    turns: tuple[Mapping[str, Any], ...]
+    questions: tuple[Question, ...]
+    observations: tuple[Mapping[str, Any], ...]
+
+
+def conversations(path: str | Path) -> Iterator[Conversation]:
+    with open(path, encoding="utf-8") as lines:
+        yield from (_conversation(json.loads(line)) for line in lines if line.strip())
+
+
+def _conversation(data: Mapping[str, Any]) -> Conversation:
+    return Conversation(
+        id=data["id"],
+        turns=tuple(_turn(turn, session) for session in data["sessions"] for turn in session["turns"]),
+        questions=tuple(
+            Question(q["id"], q["question"], str(q["category_name"]), frozenset(q["evidence"]))
+            for q in data["questions"]
+            if q["evidence"]
+        ),
+        observations=tuple(o for session in data["sessions"] for o in session.get("observations", ())),
+    )
+
+
+def _turn(turn: Mapping[str, Any], session: Mapping[str, Any]) -> Mapping[str, Any]:
+    caption = turn.get("image_caption")
+    return {
+        "id": turn["id"],
+        "role": turn["speaker"] if turn["speaker"] in ("user", "assistant") else "person",
+        "speaker": turn["speaker"],
+        "content": f"{turn['text']} [shared image: {caption}]".strip() if caption else turn["text"],
+        "time": datetime.fromisoformat(session["date_time"]).replace(tzinfo=UTC),
+        "session": str(session["id"]),
+    }
+
+
+def recall(found: Sequence[Iterable[str]], evidence: frozenset[str], k: int) -> float:
+    """The share of the evidence that the first ``k`` items cover; an item is the ids of the turns it names."""
+    covered = {turn for item in found[:k] for turn in item}
+    return len(covered & evidence) / len(evidence)

@@ -1,0 +1,37 @@
+"""query → hits → context. No chat model; at most one embedding and two calls to the store.
+
+understand ──▶ search ──▶ rank ──▶ gather          the steps, each from Question to Question
+terms, periods,  the store's  one table   records of the
+what is asked    candidates   of features best, hits       ──▶ context: dated lines within a budget
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memscope.pipeline import Kit, Worker, run
+from memscope.records import Retrieval
+from memscope.retrieval.explain import explanation
+from memscope.retrieval.fit import context
+from memscope.retrieval.gather import gather
+from memscope.retrieval.question import Question
+from memscope.retrieval.rank import rank
+from memscope.retrieval.search import search
+from memscope.retrieval.understand import understand
+
+STEPS: tuple[Worker[Question], ...] = (understand, search, rank, gather)
+
+__all__ = ["STEPS", "Question", "context", "gather", "rank", "retrieve", "search", "understand"]
+
+
+async def retrieve(question: Question, kit: Kit, steps: Sequence[Worker[Question]] = STEPS) -> Retrieval:
+    """The hits of a question; none, and the reason, for one without words."""
+    done = await run(steps, question, kit)
+    found = Retrieval(
+        hits=done.hits,
+        reason=done.reason or "; ".join(kit.notes),
+        periods=done.periods,
+        considered=len(done.ranked),
+    )
+    return replace(found, explanation=explanation(done)) if question.explain else found

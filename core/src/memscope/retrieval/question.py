@@ -1,0 +1,61 @@
+"""A question on its way to its hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memscope.records import Candidates, Feature, Handle, Hit, Interval, Json, Kind, Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memscope.records import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A turn or insight in the order of the ranking. ``part``: which part of a long turn fitted best."""
+
+    handle: Handle
+    score: float
+    part: int
+    legs: tuple[str, ...]
+    lent: bool
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The batch of the retrieve workers: what was asked, and below it what each step found out."""
+
+    query: str
+    scope: Scope
+    now: datetime
+    k: int = 10
+    as_of: datetime | None = None
+    exclude: frozenset[str] = frozenset()
+    filter: Mapping[str, Json] | None = None
+    kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+    explain: bool = False
+    # understand
+    terms: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()  # what to think of each term, 1 or less
+    pairs: tuple[tuple[int, int], ...] = ()  # indices into terms: words side by side
+    names: frozenset[int] = frozenset()  # every name key that the query may mention
+    periods: tuple[Interval, ...] = ()
+    asks_number: bool = False
+    asks_assistant: bool = False
+    # search
+    vector: NDArray[np.float32] | None = None
+    space: Space | None = None
+    candidates: Candidates | None = None
+    # rank
+    ranked: tuple[Ranked, ...] = ()
+    # gather
+    hits: tuple[Hit, ...] = ()
+    gone: int = 0
+    reason: str = ""

@@ -1,0 +1,232 @@
+"""One table of named, additive features orders the candidates: score = sum of weight x value.
+
+Each row of ``FEATURES`` is a line of ``explain``. The weights were fitted by ``benchmarks/fit_ranking.py`` on several
+data sets in two languages at once; anyone can fit them again on data of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from memscope.pipeline import Kit, worker
+from memscope.records import ROLES, Candidates, Feature
+from memscope.retrieval.question import Question, Ranked
+from memscope.text import INSIGHT, Flag, bm25, rarity
+
+Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
+
+WEIGHTS: Mapping[str, float] = {
+    "window": 1.78,
+    "wide": 1.62,
+    "session": 2.54,
+    "answers": 1.46,
+    "next": 0.21,
+    "before": 0.68,
+    "header": 9.24,
+    "covered": 1.33,
+    "rare": 1.49,
+    "pairs": 1.55,
+    "period": 4.03,
+    "after": 2.10,
+    "speaker": 0.57,
+    "user": 2.25,
+    "assistant": 0.51,
+    "instruction": 2.32,
+    "length": -4.79,
+    "short": -4.04,
+    "first_person": 0.41,
+    "number": 1.48,
+    "cosine": 3.5,
+}
+
+HEADER = 0.2  # a term in the header counts for a fifth of one in the body
+LEAN = 80  # as stores/snapshot.py: long units lean less on their neighbours
+WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
+COSINE_FLOOR = 0.1
+LEGS = ("text", "period", "user", "vector")
+USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The candidates as the features read them; what several features need is worked out once."""
+
+    question: Question
+    found: Candidates
+
+    @cached_property
+    def weights(self) -> Values:
+        """[q] rarity of each term, times what the question thinks of it."""
+        rare = rarity(self.found.units, self.found.document_frequency)
+        return (rare * np.array(self.question.weights, np.float32)).astype(np.float32)
+
+    @cached_property
+    def lean(self) -> Values:
+        """[n, 1] how much a unit counts its neighbours."""
+        return (LEAN / (LEAN + self.found.length))[:, None].astype(np.float32)
+
+    @cached_property
+    def own(self) -> Values:
+        """[n, q] term frequencies, the header's included."""
+        return self.found.tf + HEADER * self.found.tf_header
+
+    @cached_property
+    def alone(self) -> Values:
+        return self.bm25(self.own, self.found.length, 1)
+
+    @cached_property
+    def best_alone(self) -> float:
+        return max(float(self.alone.max(initial=0)), 1e-9)
+
+    @cached_property
+    def has_roles(self) -> bool:
+        return self.found.has_roles
+
+    def bm25(self, tf: Values, length: Values, lengths: float) -> Values:
+        return bm25(tf, length, lengths * self.found.average_length, self.weights)
+
+    def neighbour(self, place: int) -> Values:
+        """How well a neighbour fits, of the best that any unit does: 0 two before, 1 before, 2 after, 3 two after."""
+        tf, length = self.found.tf_neighbours[:, place], self.found.length_neighbours[:, place]
+        return self.bm25(tf, length, 1) / self.best_alone
+
+    def has(self, flag: Flag) -> Values:
+        return (self.found.flags & int(flag)) != 0
+
+
+def _window(e: Evidence) -> Values:
+    found = e.found
+    tf = e.own + e.lean * (found.tf_neighbours[:, 1] + found.tf_neighbours[:, 2])
+    length = found.length + e.lean[:, 0] * (found.length_neighbours[:, 1] + found.length_neighbours[:, 2])
+    return _of_best(e.bm25(tf, length, WINDOW))
+
+
+def _wide(e: Evidence) -> Values:
+    found = e.found
+    tf, length = found.tf + found.tf_neighbours.sum(axis=1), found.length + found.length_neighbours.sum(axis=1)
+    return _of_best(e.bm25(tf, length, WIDE))
+
+
+def _session(e: Evidence) -> Values:
+    """What the pool found in a session, as one text of the session's length."""
+    found = e.found
+    _, first, member = np.unique(found.session, return_index=True, return_inverse=True)
+    tf = np.zeros((len(first), found.tf.shape[1]), np.float32)
+    np.add.at(tf, member, found.tf)
+    return _of_best(bm25(tf, found.session_length[first], found.average_session_length, e.weights))[member]
+
+
+def _answers(e: Evidence) -> Values:
+    return e.neighbour(1) * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
+
+
+def _header(e: Evidence) -> Values:
+    return (e.found.tf_header @ e.weights) / max(float(e.weights.sum()), 1e-9)
+
+
+def _covered(e: Evidence) -> Values:
+    return np.minimum(1, (e.found.tf > 0).sum(axis=1) / 5)
+
+
+def _rare(e: Evidence) -> Values:
+    return ((e.found.tf > 0) * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
+
+
+def _speaker(e: Evidence) -> Values:
+    """Only where the question names exactly one of those who speak."""
+    named = [name for name in e.found.speakers.tolist() if name in e.question.names]
+    return e.found.speaker == named[0] if len(named) == 1 else np.zeros(len(e.found.speaker))
+
+
+def _user(e: Evidence) -> Values:
+    theirs = (e.found.role == USER) | (e.found.kind == INSIGHT)
+    return theirs & (e.has_roles and not e.question.asks_assistant)
+
+
+def _assistant(e: Evidence) -> Values:
+    return (e.found.role == ASSISTANT) & (e.has_roles and e.question.asks_assistant)
+
+
+def _cosine(e: Evidence) -> Values:
+    cosine = np.nan_to_num(e.found.cosine) - COSINE_FLOOR
+    return _of_best(np.maximum(cosine, 0))
+
+
+def _of_best(values: Values) -> Values:
+    return values / max(float(values.max(initial=0)), 1e-9)
+
+
+class Column(NamedTuple):
+    name: str
+    value: Callable[[Evidence], Values]
+    meaning: str
+
+
+FEATURES: tuple[Column, ...] = (
+    Column("window", _window, "fits with the turns next to it"),
+    Column("wide", _wide, "fits with two turns on either side"),
+    Column("session", _session, "its session is about this"),
+    Column("answers", _answers, "follows a question that fits"),
+    Column("next", lambda e: e.neighbour(2), "the next turn fits"),
+    Column("before", lambda e: e.neighbour(0), "the turn before the last one fits"),
+    Column("header", _header, "its date or speaker is named"),
+    Column("covered", _covered, "how many of the words it has"),
+    Column("rare", _rare, "has the rarest word"),
+    Column("pairs", lambda e: np.minimum(3, e.found.pairs) / 3, "has words side by side as asked"),
+    Column("period", lambda e: e.found.period == 1, "said in the period asked for"),
+    Column("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
+    Column("speaker", _speaker, "said by the one the question names"),
+    Column("user", _user, "said by the user"),
+    Column("assistant", _assistant, "said by the assistant, as asked"),
+    Column("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.has_roles, "a standing wish"),
+    Column("length", lambda e: np.log1p(e.found.length) / 5, "long"),
+    Column("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
+    Column("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
+    Column("number", lambda e: e.has(Flag.DIGIT) & e.question.asks_number, "has a number, as asked"),
+    Column("cosine", _cosine, "close in meaning"),
+)
+
+
+def features(question: Question, found: Candidates) -> Values:
+    """[candidates, features] in the order of ``FEATURES``."""
+    evidence = Evidence(question, found)
+    matrix = np.empty((len(found.unit), len(FEATURES)), np.float32)
+    for i, column in enumerate(FEATURES):
+        matrix[:, i] = column.value(evidence)
+    return matrix
+
+
+@worker(reads=("candidates", "weights", "names", "asks_number", "asks_assistant"), writes=("ranked",))
+async def rank(question: Question, kit: Kit) -> Question:
+    found = question.candidates
+    if found is None or not len(found.unit):
+        return question
+    values = features(question, found)
+    weights = np.array([WEIGHTS[column.name] for column in FEATURES], np.float32)
+    scores = values @ weights
+    best: dict[object, int] = {}
+    for row in np.lexsort((found.unit, found.time, np.round(scores, 4)))[::-1].tolist():
+        best.setdefault(found.handle[row], row)
+    return replace(
+        question, ranked=tuple(_ranked(found, row, float(scores[row]), values[row]) for row in best.values())
+    )
+
+
+def _ranked(found: Candidates, row: int, score: float, values: Values) -> Ranked:
+    return Ranked(
+        handle=found.handle[row],
+        score=score,
+        part=int(found.part[row]),
+        legs=tuple(leg for i, leg in enumerate(LEGS) if found.legs[row] & (1 << i)),
+        lent=bool(found.lent[row]),
+        features=tuple(
+            Feature(column.name, value, WEIGHTS[column.name])
+            for column, value in zip(FEATURES, values.tolist(), strict=True)
+            if value
+        ),
+    )

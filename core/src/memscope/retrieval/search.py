@@ -1,0 +1,41 @@
+"""Ask the store for the candidates; the one place of a retrieve that may ask an embedder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memscope.pipeline import Kit, worker
+from memscope.records import Search
+from memscope.retrieval.question import Question
+from memscope.text import language
+
+
+@worker(
+    reads=("query", "scope", "terms", "pairs", "periods", "as_of", "now", "kinds", "exclude", "filter"),
+    writes=("vector", "space", "candidates", "reason"),
+)
+async def search(question: Question, kit: Kit) -> Question:
+    if not question.terms:
+        return replace(question, reason="empty query")
+    if kit.embedder is not None and knows(kit.embedder.languages, question.query):
+        vector = await kit.embed_query(question.query)
+        question = replace(question, vector=vector, space=kit.embedder.space)
+    asked = Search(
+        scope=question.scope,
+        terms=question.terms,
+        pairs=question.pairs,
+        periods=question.periods,
+        vector=question.vector,
+        space=question.space if question.vector is not None else None,
+        as_of=question.as_of,
+        now=question.now,
+        kinds=question.kinds,
+        exclude=question.exclude,
+        filter=question.filter,
+    )
+    return replace(question, candidates=await kit.store.search(asked))
+
+
+def knows(languages: frozenset[str] | None, text: str) -> bool:
+    """Whether an embedder of these languages (None: any) makes sense of a text."""
+    return languages is None or language(text) in languages

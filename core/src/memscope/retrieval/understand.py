@@ -1,0 +1,84 @@
+"""What a query asks for: its terms, the periods it names, and a few things that its wording tells."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from memscope import dates
+from memscope.pipeline import Kit, worker
+from memscope.records import Interval
+from memscope.retrieval.question import Question
+from memscope.text import fold, has_cjk, names, term, words
+
+MOST_TERMS = 128  # of one query, the first ones
+YEARS_BACK = 30  # "in May" is every May of these
+MOST_PERIODS = 400
+
+# Words about the conversation, not about what was said in it: half a word each.
+FILLERS = frozenset(
+    map(
+        term,
+        words(
+            """mention discuss conversation chat message talk tell told say said speak list order describe explain kind
+            type sort way various different many much number time various summary summarize detail provide give"""
+        ),
+    )
+)
+FILLER_WEIGHT = 0.5
+# Characters that carry no meaning of their own in a question; pairs of two of them neither.
+CJK_STOP = frozenset(
+    "的了是在我你他她它们这那有和与及就都也还不没吗呢吧啊呀么什哪谁怎样为之其把被让给对从到于上下中个些几多少请问说"
+)
+
+_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|old|often|far|tall|big|large)\b|\bwhat (?:percentage|percent|number|amount|age|price)\b"
+    r"|多少|几[次个天年月岁点位本家只件块]|多[大久长高远重]"
+)
+_ASSISTANT = re.compile(
+    r"\b(?:did|have|had|do) you (?:\w+ )?(?:recommend|suggest|advise|propose|mention|tell|say|explain|give)"
+    r"|\byou (?:told|said|suggested|recommended|advised|mentioned|gave|explained)\b"
+    r"|\byour (?:recommend|suggest|advice|answer)|你.{0,6}(?:推荐|建议|告诉|说过|提到|提议)"
+)
+
+
+@worker(
+    reads=("query", "now", "as_of"),
+    writes=("terms", "weights", "pairs", "names", "periods", "asks_number", "asks_assistant"),
+)
+async def understand(question: Question, kit: Kit) -> Question:
+    wording = fold(question.query)
+    found = _content(words(question.query))
+    terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
+    return replace(
+        question,
+        terms=terms,
+        weights=tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms),
+        pairs=_pairs(found, terms),
+        names=names(question.query),
+        periods=periods(question.query, question.as_of or question.now),
+        asks_number=_NUMBER.search(wording) is not None,
+        asks_assistant=_ASSISTANT.search(wording) is not None,
+    )
+
+
+def _content(found: list[str]) -> list[str]:
+    telling = [word for word in found if not CJK_STOP.issuperset(word)]
+    return telling or found
+
+
+def _pairs(found: list[str], terms: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Neighbours among the words; a CJK pair is a term of its own already."""
+    place = {one: i for i, one in enumerate(terms)}
+    neighbours = [(term(a), term(b)) for a, b in pairwise(found) if not has_cjk(a + b)]
+    return tuple(dict.fromkeys((place[a], place[b]) for a, b in neighbours if a != b and a in place and b in place))
+
+
+def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
+    """The periods a query names; without a year, every one of the last decades."""
+    first, last = reference - timedelta(days=366 * YEARS_BACK), reference + timedelta(days=366)
+    named = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
+    every = [interval for mention in named for interval in reversed(dates.recurrences(mention, first, last))]
+    return tuple(every[:MOST_PERIODS])
