@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memscope import intake, transfer
+from memscope import intake
 from memscope.assembly import Assembly, assemble
 from memscope.errors import ClosedError, InputError, NotFound
 from memscope.keys import drafts, statement
@@ -342,6 +342,8 @@ class AsyncMemoryScope:
         self, path: str | Path, *, user: str | None = None, progress: Progress | None = None
     ) -> Mapping[str, int]:
         """Write all records (of one user, or of all) as JSON lines; the number of each kind."""
+        from memscope import transfer
+
         async with self._operation("export") as parts:
             return await transfer.export(parts.store, Path(path), user=user, progress=progress)
 
@@ -352,6 +354,8 @@ class AsyncMemoryScope:
 
         ``strict=False`` skips lines that cannot be read and counts them.
         """
+        from memscope import transfer
+
         async with self._operation("import") as parts:
             counts = await transfer.import_(parts.store, Path(path), user=user, strict=strict, progress=progress)
             parts.wake()

@@ -1,0 +1,79 @@
+"""What ``import memscope`` costs, and how much an installation brings along.
+
+    python benchmarks/imports.py
+
+``ratio``: CPU of importing asyncio, sqlite3, pluggy and then memscope / of the first three; without the start of the
+interpreter, warm bytecode, median of five fresh processes. ``distributions``: what memscope needs besides numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+
+RUNS = 5
+IMPORTS = """
+import time
+begin = time.process_time()
+import asyncio, sqlite3, pluggy
+three = time.process_time()
+import memscope
+print((time.process_time() - begin) / (three - begin))
+"""
+REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?[^;]*(?:;(.*))?")
+BESIDES = {"numpy", "memscope"}
+
+
+def import_ratio() -> float:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def applies(marker: str | None) -> bool:
+    """Whether a requirement holds here; those of extras never do. As much of PEP 508 as installed metadata uses."""
+    if not marker:
+        return True
+    from packaging.markers import Marker
+
+    return "extra" not in marker and Marker(marker).evaluate()
+
+
+def closure(name: str) -> set[str]:
+    """The names of all distributions that ``name`` needs, itself included."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in found:
+            continue
+        try:
+            needs = distribution(name).requires or []
+        except PackageNotFoundError:
+            continue  # for another platform
+        found.add(name)
+        parsed = [REQUIREMENT.match(need) for need in needs]
+        waiting += [match[1] for match in parsed if match and applies(match[2])]
+    return found
+
+
+def megabytes(names: set[str]) -> float:
+    files = [file for name in names for file in distribution(name).files or []]
+    sizes = [os.path.getsize(path) for file in files if os.path.isfile(path := file.locate())]
+    return round(sum(sizes) / 1e6, 1)
+
+
+def main() -> None:
+    import_ratio()  # writes the bytecode
+    needed = closure("memscope") - BESIDES
+    print(f"{', '.join(sorted(needed))}: {megabytes(needed)} MB", file=sys.stderr)
+    ratio = statistics.median(import_ratio() for _ in range(RUNS))
+    print(json.dumps({"ratio": round(ratio, 2), "distributions": len(needed), "megabytes": megabytes(needed)}))
+
+
+if __name__ == "__main__":
+    main()
