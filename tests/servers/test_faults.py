@@ -17,18 +17,14 @@ import urllib.request
 from pathlib import Path
 
 import openai
-import pytest
 from openai import AsyncOpenAI
 
-from servers.faults import CHAT, EMBED, FAULTS, MALFORMED, RERANK, FaultServer, Plan, embed
+from servers.faults import MALFORMED, FaultServer, embed
 
 TESTS = Path(__file__).parents[1]
 FACTS = {"facts": [{"text": "The user likes tea", "who": "user"}]}
 SCRIPT = [{"match": "remember", "in": "user", "reply": FACTS}]
-ASK = [
-    {"role": "system", "content": "Extract facts as JSON."},
-    {"role": "user", "content": "remember: I like tea"},
-]
+ASK = [{"role": "system", "content": "Extract facts as JSON."}, {"role": "user", "content": "remember: I like tea"}]
 
 
 def run(case):
@@ -118,10 +114,7 @@ def test_tools_streamed_or_not():
             "parameters": {
                 "type": "object",
                 "required": ["text", "score"],
-                "properties": {
-                    "text": {"type": "string", "minLength": 3},
-                    "score": {"type": "integer", "minimum": 1},
-                },
+                "properties": {"text": {"type": "string", "minLength": 3}, "score": {"type": "integer", "minimum": 1}},
             },
         },
     }
@@ -197,9 +190,7 @@ def test_embeddings_are_stable_unit_and_similar_when_words_are_shared():
 def test_rerank_and_control_routes():
     def call(url, body=None):
         request = urllib.request.Request(
-            url,
-            None if body is None else json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
+            url, None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=5) as answer:
             return json.loads(answer.read())
@@ -364,40 +355,6 @@ def test_same_seed_same_faults_other_seed_other_faults():
     assert faults(1) == faults(1) != faults(2)
     assert 4 <= sum(f == "server_error" for f, _ in faults(1)) <= 22
     assert sorted(map(str, faults(1, True, "content"))) == sorted(map(str, faults(1, False, "content")))
-
-
-def test_schedules():
-    def hits(rule, n=12):
-        plan = Plan([{"fault": "server_error", **rule}])
-        return [i for i in range(1, n + 1) if plan.choose("chat", i, "some text", f"k{i}")]
-
-    assert hits({"at": [2, 5]}) == [2, 5]
-    assert hits({"every": 4}) == [4, 8, 12]
-    assert hits({"after": 3, "until": 6}) == [4, 5, 6]
-    assert hits({"times": 2}) == [1, 2]
-    assert hits({"match": "other"}) == [] and hits({"endpoint": "embeddings"}) == []
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"faults": [{"fault": "nonsense"}]},
-        {"faults": [{"fault": "hang", "odd": 1}]},
-        {"host": "0.0.0.0"},
-        {"latency": {"dist": "zipf"}},
-        {"latency": {"dist": "uniform"}},
-        {"script": [{"in": "nowhere"}]},
-        {"draw": "x"},
-    ],
-    ids=str,
-)
-def test_bad_plans_are_refused(bad):
-    with pytest.raises(ValueError):
-        FaultServer(**bad)
-
-
-def test_every_fault_strikes_a_known_endpoint():
-    assert all(ends <= CHAT | EMBED | RERANK for ends in FAULTS.values())
 
 
 def test_record_latency_and_concurrency(tmp_path):
