@@ -22,7 +22,9 @@ from memscope.settings import load
 
 from servers.faults import FaultServer, embed
 
-PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples" / "models").glob("*.yaml"))}
 SECTIONS = ("chat", "embedding", "rerank")
 
 
@@ -39,16 +41,18 @@ async def asked(kind: str, model: Any) -> None:
         assert len(await model.rerank("a", ["a", "b"])) == 2
 
 
-@pytest.mark.parametrize("block", [block for block in blocks("yaml") if "provider" not in block])
-async def test_each_block_of_settings_reaches_its_models(
-    block: str, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+SHOWN = {f"page {n}": block for n, block in enumerate(blocks("yaml")) if "provider" not in block}
+SHOWN |= {name: path.read_text(encoding="utf-8") for name, path in EXAMPLES.items()}
+
+
+@pytest.mark.parametrize("block", SHOWN.values(), ids=SHOWN)
+async def test_each_block_of_settings_reaches_its_models(block: str, fault_server: FaultServer) -> None:
     """By settings alone; only where the servers are is changed."""
     given = yaml.safe_load(block)
     for section in given.values():
         section["base_url"] = fault_server.base_url
-        if section.get("preset") == "dashscope":
-            section |= {"shape": "flat", "path": "/rerank"}  # its own shape has a test of its own
+    if given.get("rerank", {}).get("preset") == "dashscope":
+        given["rerank"] |= {"shape": "flat", "path": "/rerank"}  # its own shape has a test of its own
     settings = load(given, environ={})
     plugins = Plugins(settings.plugins)
     for kind in SECTIONS:
@@ -57,10 +61,13 @@ async def test_each_block_of_settings_reaches_its_models(
         if model is not None:
             await asked(kind, model)
             await model.close()
-    assert {row["model"] for row in fault_server.requests} == {section["model"] for section in given.values()}
+    assert [row["model"] for row in fault_server.requests] == [
+        given[kind]["model"] for kind in SECTIONS if kind in given
+    ]
 
 
-def test_every_preset_is_described() -> None:
+def test_every_preset_is_described_and_those_that_chat_have_an_example() -> None:
+    assert {name for name, preset in presets().items() if "chat" in preset} == EXAMPLES.keys()
     described = {
         name for row in re.findall(r"^\| (`[a-z`, ]+`) \|", PAGE, re.M) for name in re.findall(r"`(\w+)`", row)
     }

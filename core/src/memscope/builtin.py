@@ -41,21 +41,21 @@ def chat(section: ModelSettings, settings: Settings) -> OpenAIChat:
     from memscope.models.endpoint import endpoint
     from memscope.models.openai import OpenAIChat
 
-    return OpenAIChat(endpoint("chat", section.preset, **section.options()))
+    return OpenAIChat(endpoint("chat", **section.options()))
 
 
 def embedding(section: ModelSettings, settings: Settings) -> OpenAIEmbedder:
     from memscope.models.endpoint import endpoint
     from memscope.models.openai import OpenAIEmbedder
 
-    return OpenAIEmbedder(endpoint("embed", section.preset, **section.options()))
+    return OpenAIEmbedder(endpoint("embed", **section.options()))
 
 
 def rerank(section: ModelSettings, settings: Settings) -> OpenAIReranker:
     from memscope.models.endpoint import endpoint
     from memscope.models.openai import OpenAIReranker
 
-    return OpenAIReranker(endpoint("rerank", section.preset, **section.options()))
+    return OpenAIReranker(endpoint("rerank", **section.options()))
 
 
 def memscope_register_models(register: Register) -> None:

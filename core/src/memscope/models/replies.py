@@ -204,6 +204,8 @@ def _strict(node: Any) -> Any:
         return [_strict(item) for item in node]
     if not isinstance(node, dict):
         return node
+    if "$ref" in node:
+        return {"$ref": node["$ref"]}  # nothing may stand beside it
     kept = {
         name: _named(value) if name in ("properties", "$defs") else _strict(value)
         for name, value in node.items()
@@ -237,24 +239,24 @@ def in_words(schema: type[BaseModel]) -> str:
     return f"Answer with one JSON object and nothing else. It must fit this JSON schema:\n{schema_text(schema)}"
 
 
-async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *, deadline_s: float = 60.0) -> M:
+async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *, deadline_s: float | None = None) -> M:
     """What ``model`` says, as a ``schema``; a reply that cannot be used is asked for once more, with what was wrong.
 
     Raises ``ModelReplyError`` when the second cannot be used either, and any other ``ModelError`` at once. Both calls
-    happen within ``deadline_s``.
+    happen within ``deadline_s``; without one, each within the model's own.
     """
-    end = time.monotonic() + deadline_s
+    began = time.monotonic()
     try:
         return await _asked(model, messages, schema, deadline_s)
     except ModelReplyError as error:
-        left = end - time.monotonic()
-        if left <= 0:
+        left = None if deadline_s is None else began + deadline_s - time.monotonic()
+        if left is not None and left <= 0:
             raise
         problem = error.detail or str(error).partition(";")[0]
     again = f"Your last answer could not be used: {problem}. {in_words(schema)}"
     return await _asked(model, with_instruction(messages, again), schema, left)
 
 
-async def _asked(model: ChatModel, messages: Sequence[Message], schema: type[M], deadline_s: float) -> M:
+async def _asked(model: ChatModel, messages: Sequence[Message], schema: type[M], deadline_s: float | None) -> M:
     reply = await model.chat(messages, schema=schema, deadline_s=deadline_s)
     return reply.parsed if isinstance(reply.parsed, schema) else parse(reply.text, schema)
