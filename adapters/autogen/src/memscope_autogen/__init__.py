@@ -1,0 +1,40 @@
+"""Long-term memory for AutoGen agents. Nothing of AutoGen is imported before a name is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memscope_autogen.memory import MemoryScopeMemory, MemoryScopeMemoryConfig
+    from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
+
+__version__ = "0.2.0"
+
+_HOMES = {
+    "MemoryScopeMemory": "memory",
+    "MemoryScopeMemoryConfig": "memory",
+    "SearchMemoryTool": "tools",
+    "RememberTool": "tools",
+    "ForgetTool": "tools",
+}
+
+__all__ = [
+    "ForgetTool",
+    "MemoryScopeMemory",
+    "MemoryScopeMemoryConfig",
+    "RememberTool",
+    "SearchMemoryTool",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

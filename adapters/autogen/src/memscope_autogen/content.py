@@ -1,0 +1,84 @@
+"""AutoGen's ``MemoryContent`` as a statement for memory, and hits as ``MemoryContent``."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from autogen_core import Image
+from autogen_core.memory import MemoryContent, MemoryMimeType
+
+from memscope.records import Hit, Json, Observation
+
+DATA = "autogen"  # where a statement keeps what its text does not say
+CAPTIONS = ("caption", "description", "title", "name")
+
+
+def text_of(content: MemoryContent) -> str:
+    """What can be searched for: text as it is, JSON as JSON, of bytes and images what their metadata calls them."""
+    value = content.content
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    called = [str((content.metadata or {}).get(name) or "") for name in CAPTIONS]
+    return next(filter(None, called), f"({mime_type(content)} without a caption)")
+
+
+def data_of(content: MemoryContent) -> dict[str, Json]:
+    kept: dict[str, Json] = {"mime_type": mime_type(content), "metadata": _json(content.metadata or {})}
+    if isinstance(content.content, dict):
+        kept["json"] = True
+    elif isinstance(content.content, Image):
+        kept["image"] = content.content.to_base64()
+    elif isinstance(content.content, bytes):
+        kept["base64"] = base64.b64encode(content.content).decode()
+    return {DATA: kept}
+
+
+def mime_type(content: MemoryContent) -> str:
+    named = content.mime_type
+    return named.value if isinstance(named, MemoryMimeType) else named
+
+
+def _json(value: Mapping[str, Any]) -> dict[str, Json]:
+    copied: dict[str, Json] = json.loads(json.dumps(value, default=str))
+    return copied
+
+
+def line(hit: Hit) -> MemoryContent:
+    """A hit as the text that is shown."""
+    return MemoryContent(content=hit.text, mime_type=MemoryMimeType.TEXT, metadata=_about(hit))
+
+
+def original(hit: Hit) -> MemoryContent:
+    """A hit as it was added, where somebody added it."""
+    statement = next((memory for memory in hit.observations if DATA in memory.data), None)
+    return line(hit) if statement is None else _restored(statement, hit)
+
+
+def _restored(statement: Observation, hit: Hit) -> MemoryContent:
+    kept = statement.data[DATA]
+    value: Any = statement.text
+    if "json" in kept:
+        value = json.loads(statement.text)
+    elif "image" in kept:
+        value = Image.from_base64(kept["image"])
+    elif "base64" in kept:
+        value = base64.b64decode(kept["base64"])
+    return MemoryContent(
+        content=value, mime_type=_named(kept["mime_type"]), metadata={**kept["metadata"], **_about(hit)}
+    )
+
+
+def _named(mime_type: str) -> MemoryMimeType | str:
+    return next((known for known in MemoryMimeType if known.value == mime_type), mime_type)
+
+
+def _about(hit: Hit) -> dict[str, Json]:
+    about: dict[str, Json] = {"id": hit.id, "time": hit.time.isoformat(), "score": float(hit.score)}
+    if hit.turn is not None:
+        about["speaker"] = hit.turn.speaker
+    return about

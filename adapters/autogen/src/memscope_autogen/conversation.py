@@ -1,0 +1,235 @@
+"""Who said what in a conversation, heard through the model contexts of its agents.
+
+AutoGen tells a memory nothing but the context it may change. So the context is tapped: on the first look its
+``add_message``, ``clear`` and ``load_state`` are wrapped on the instance, and from then on both sides are recorded the
+moment they are said, whatever becomes of the agent.
+
+    context of writer  ──Tap──┐
+    context of critic  ──Tap──┴──▶ Ledger (each message once, in order) ──▶ Bridge.record
+
+Messages have no ids here. Agents of a team that share a memory see the same messages, so each Tap walks along the
+Ledger: what another one has entered already is not recorded again, and the same words said later are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakSet
+
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
+
+from memscope.bridge import Bridge, Said, is_injected, said, spoken
+
+MOST_ENTRIES = 4096
+USER_SOURCES = frozenset({"user", "user_proxy"})
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A message that was said; ``key`` once it is recorded."""
+
+    turn: Said
+    key: str = ""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.turn["speaker"], self.turn["content"]
+
+
+@dataclass(eq=False)
+class Ledger:
+    """The messages of one conversation in order, the latest few thousand. Positions count from its beginning."""
+
+    entries: list[Entry] = field(default_factory=list)
+    dropped: int = 0
+    agents: set[str] = field(default_factory=set)  # speakers whose own context was seen
+    taps: WeakSet[Tap] = field(default_factory=WeakSet)
+
+    @property
+    def end(self) -> int:
+        return self.dropped + len(self.entries)
+
+    def enter(self, turn: Said) -> Entry:
+        entry = Entry(turn)
+        self.entries.append(entry)
+        if len(self.entries) > MOST_ENTRIES:
+            cut = MOST_ENTRIES // 4
+            del self.entries[:cut]
+            self.dropped += cut
+        return entry
+
+    def find(self, turn: Said, start: int) -> int | None:
+        """Where this was entered at ``start`` or later."""
+        words = Entry(turn).words
+        for position in range(max(start, self.dropped), self.end):
+            if self.entries[position - self.dropped].words == words:
+                return position
+        return None
+
+    def overlap(self, turns: Sequence[Said]) -> tuple[int, int]:
+        """``(i, j)``: ``turns[i:j]`` are the latest entries, what somebody joining a running conversation is shown."""
+        shown, known = [Entry(turn).words for turn in turns], [entry.words for entry in self.entries]
+        for start in range(len(shown)):
+            for length in range(min(len(shown) - start, len(known)), 0, -1):
+                if shown[start : start + length] == known[-length:]:
+                    return start, start + length
+        return 0, 0
+
+
+@dataclass(eq=False)
+class Tap:
+    """One model context and how far along the ledger it is. ``heard`` is what the context holds."""
+
+    context: ChatCompletionContext
+    bridge: Bridge
+    ledger: Ledger
+    at: int = 0
+    heard: list[Entry] = field(default_factory=list)
+    new: list[Said] = field(default_factory=list)  # heard since the last ``take``
+    injected: LLMMessage | None = None
+
+    def __post_init__(self) -> None:
+        self._add, self._clear, self._load = self.context.add_message, self.context.clear, self.context.load_state
+        self.ledger.taps.add(self)
+
+    @classmethod
+    async def on(cls, context: ChatCompletionContext, bridge: Bridge, ledger: Ledger) -> Tap:
+        """This bridge's tap on the context, put there and told of what the context holds if it is new."""
+        for tap in taps(context):
+            if tap.bridge is bridge:
+                return tap
+        tap = cls(context, bridge, ledger)
+        await tap.catch_up(stored(context))
+        for name in ("add_message", "clear", "load_state"):
+            setattr(context, name, getattr(tap, name))
+        return tap
+
+    # ---- in the place of the context's own methods
+
+    async def add_message(self, message: LLMMessage) -> None:
+        await self._add(message)
+        await self.hear(self.turns([message]))
+
+    async def clear(self) -> None:
+        await self._clear()
+        self.heard, self.new, self.at, self.injected = [], [], self.ledger.end, None
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        await self._load(state)
+        self.heard, self.new, self.injected = [], [], None
+        await self.recognise(self.turns(stored(self.context)))
+
+    # ---- hearing
+
+    def turns(self, messages: Iterable[LLMMessage]) -> list[Said]:
+        return [turn for message in messages if (turn := self._turn(message)) is not None]
+
+    def _turn(self, message: LLMMessage) -> Said | None:
+        text = words_of(message)
+        if not spoken(text).strip():
+            return None
+        source = message.source  # type: ignore[union-attr]  # those with words have one
+        if isinstance(message, AssistantMessage):
+            self.ledger.agents.add(source)
+            return said("assistant", text, speaker=source)
+        if source in USER_SOURCES or source == self.bridge.user:
+            return said("user", text)
+        return said("assistant" if source in self.ledger.agents else "person", text, speaker=source)
+
+    async def hear(self, turns: Sequence[Said]) -> None:
+        """Said now: entered and recorded, unless another context was quicker."""
+        self.new.extend(turns)
+        fresh = []
+        for turn in turns:
+            position = self.ledger.find(turn, self.at)
+            if position is None:
+                entry = self.ledger.enter(turn)
+                fresh.append(entry)
+                self.at = self.ledger.end
+            else:
+                entry = self.ledger.entries[position - self.ledger.dropped]
+                self.at = position + 1
+            self.heard.append(entry)
+        await self._record(fresh)
+
+    def take(self) -> list[Said]:
+        new, self.new = self.new, []
+        return new
+
+    async def recognise(self, turns: Sequence[Said]) -> None:
+        """Said before and shown again: what is recorded already stays as it is, what was forgotten stays so."""
+        entries = [Entry(turn) for turn in turns]
+        self.heard.extend(entries)
+        self.at = self.ledger.end
+        await self._record(entries, replay=True)
+
+    async def catch_up(self, messages: Sequence[LLMMessage]) -> None:
+        """The first look at a context: history up to the agent's last reply, then what has just arrived.
+
+        Of several messages that arrived after a history only the last is certainly new: a reply may have failed before.
+        """
+        others = [index for index, message in enumerate(messages, 1) if not isinstance(message, UserMessage)]
+        replied = others[-1] if others else 0
+        history, arrived = self.turns(messages[:replied]), self.turns(messages[replied:])
+        start, end = self.ledger.overlap(arrived)
+        sure = len(arrived) - 1 if history and not end else end
+        await self.recognise([*history, *arrived[:start], *arrived[end:sure]])
+        self.at = self.ledger.end - (end - start)
+        await self.hear([*arrived[start:end], *arrived[max(sure, end) :]])
+
+    async def _record(self, entries: Sequence[Entry], *, replay: bool = False) -> None:
+        keys = await self.bridge.record([entry.turn for entry in entries], replay=replay)
+        for entry, key in zip(entries, keys, strict=True):
+            entry.key = key
+
+    # ---- what the model sees
+
+    def keys(self, view: Sequence[LLMMessage]) -> set[str]:
+        """Keys of the turns in the part of the context that the model is shown."""
+        left = Counter(Entry(turn).words for turn in self.turns(view))
+        keys = set()
+        for entry in reversed(self.heard):
+            if left[entry.words] > 0:
+                left[entry.words] -= 1
+                keys.add(entry.key)
+        return keys - {""}
+
+    async def show(self, message: LLMMessage | None) -> None:
+        """Put ``message`` before the newest one, in the place of what was injected before; None: only remove that."""
+        messages = stored(self.context)
+        others = {id(tap.injected) for tap in taps(self.context) if tap is not self}
+        messages[:] = [old for old in messages if id(old) in others or not is_injected(words_of(old))]
+        self.injected = message
+        if message is None:
+            return
+        if messages and isinstance(messages[-1], UserMessage):
+            messages.insert(-1, message)
+        else:
+            await self._add(message)
+
+
+def taps(context: ChatCompletionContext) -> list[Tap]:
+    """The taps on a context, the latest first."""
+    found, method = [], context.add_message
+    while isinstance(tap := getattr(method, "__self__", None), Tap):
+        found.append(tap)
+        method = tap._add
+    return found
+
+
+def stored(context: ChatCompletionContext) -> list[LLMMessage]:
+    """All messages of a context, the list itself: ``get_messages`` gives only those that fit into its buffer."""
+    return getattr(context, "_messages", [])  # a context of one's own may keep them elsewhere
+
+
+def words_of(message: LLMMessage) -> str:
+    """The text of a message; of calls, their results and the system message none."""
+    if not isinstance(message, UserMessage | AssistantMessage):
+        return ""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(part for part in message.content if isinstance(part, str))

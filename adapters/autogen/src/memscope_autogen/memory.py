@@ -1,0 +1,198 @@
+"""``AssistantAgent(memory=MemoryScopeMemory(user=...))``: recall before the model is asked, both sides recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, NoReturn, Self, TypeVar
+from weakref import WeakValueDictionary
+
+from autogen_core import CancellationToken, Component
+from autogen_core.memory import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import UserMessage
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel
+
+from memscope.bridge import Bridge, Recall, Record, choose_query
+from memscope.records import ForgetReport
+from memscope.shared import Memory as Given
+from memscope.shared import portable
+from memscope_autogen import content as contents
+from memscope_autogen.conversation import Ledger, Tap
+
+R = TypeVar("R")
+SOURCE = "memory"  # of the message that shows what is remembered
+
+
+class MemoryScopeMemoryConfig(BaseModel):
+    """What makes the same memory again; no key and no password is ever in it."""
+
+    user: str
+    agent: str | None = None
+    session: str | None = None
+    memory: dict[str, Any] | None = None
+    recall: Recall = "user"
+    k: int = 10
+    tokens: int = 1000
+    record: Record = "both"
+    strict: bool = False
+
+
+class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]):
+    """Long-term memory of one user for AutoGen agents.
+
+    ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
+    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+    environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` hits and ``tokens`` are
+    the most that is shown. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves the agent
+    answering, with one warning in the log; ``strict=True`` raises.
+
+    ``AssistantAgent`` takes a list of memories only. This is one: the list whose one element is itself. So ``memory=m``
+    and ``memory=[m]`` are the same.
+    """
+
+    component_type = "memory"
+    component_provider_override = "memscope_autogen.MemoryScopeMemory"
+    component_config_schema = MemoryScopeMemoryConfig
+
+    def __init__(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        memory: Given = None,
+        recall: Recall = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: Record = "both",
+        strict: bool = False,
+    ) -> None:
+        list.append(self, self)
+        self._given = memory
+        self._bridge = Bridge(
+            user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
+            record_who=record, strict=strict,
+        )  # fmt: skip
+        self._ledger: Ledger | None = None
+
+    # ---- what an agent calls
+
+    async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
+        """Record what has arrived, and show what is remembered about it as one message before the newest."""
+        tap = await Tap.on(model_context, self._bridge, await self._conversation())
+        view = await model_context.get_messages()
+        shown = tap.turns(view)
+        recalled = await self._bridge.recall(
+            choose_query(tap.take() or shown), exclude=tap.keys(view), shown={turn["content"] for turn in shown}
+        )
+        await tap.show(UserMessage(content=recalled.text, source=SOURCE) if recalled.text else None)
+        return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
+
+    async def _conversation(self) -> Ledger:
+        """Memories of the same session share one: they hear the same conversation."""
+        if self._ledger is None:
+            bridge = self._bridge
+            name = (id((await bridge.core()).memory), bridge.user, bridge.agent, bridge.session)
+            self._ledger = Ledger() if bridge.session is None else _ledgers.setdefault(name, Ledger())
+        return self._ledger
+
+    # ---- what a program calls
+
+    async def query(
+        self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
+    ) -> MemoryQueryResult:
+        """What is remembered about ``query``, best first, each as it was added; ``kwargs``: k, as_of, filter."""
+        words = query if isinstance(query, str) else contents.text_of(query)
+        found = await _linked(self._bridge.search(words, **kwargs), cancellation_token)
+        return MemoryQueryResult(results=[contents.original(hit) for hit in found])
+
+    async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
+        """Remember a statement. Bytes and images are found by their metadata's caption, description, title or name."""
+        work = self._bridge.remember(contents.text_of(content), data=contents.data_of(content))
+        await _linked(work, cancellation_token)
+
+    async def clear(self) -> ForgetReport:  # type: ignore[override]  # says how much, where AutoGen wants None
+        """Forget for good what this scope holds (of a session only that session); the receipt says how much."""
+        return await self._bridge.clear()
+
+    async def close(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridge.close()
+
+    def tools(self) -> list[BaseTool[Any, Any]]:
+        """``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall."""
+        from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
+
+        return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
+
+    async def seen(self) -> set[str]:
+        """Keys of the turns that agents with this memory have before their eyes."""
+        keys: set[str] = set()
+        for tap in list((await self._conversation()).taps):
+            keys |= tap.keys(await tap.context.get_messages())
+        return keys
+
+    @property
+    def bridge(self) -> Bridge:
+        return self._bridge
+
+    # ---- written down, copied
+
+    def _to_config(self) -> MemoryScopeMemoryConfig:
+        bridge = self._bridge
+        return MemoryScopeMemoryConfig(
+            user=bridge.user, agent=bridge.agent, session=bridge.session, memory=portable(self._given),
+            recall=bridge.recall_from, k=bridge.k, tokens=bridge.tokens, record=bridge.record_who, strict=bridge.strict,
+        )  # fmt: skip
+
+    @classmethod
+    def _from_config(cls, config: MemoryScopeMemoryConfig) -> Self:
+        return cls(**dict(config))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (type(self), self._to_config().model_dump())
+
+    def __copy__(self) -> Self:
+        bridge = self._bridge
+        return type(self)(
+            user=bridge.user, agent=bridge.agent, session=bridge.session, memory=self._given, recall=bridge.recall_from,
+            k=bridge.k, tokens=bridge.tokens, record=bridge.record_who, strict=bridge.strict,
+        )  # fmt: skip
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()  # a store is not copied by copying an agent
+
+    # ---- a list of itself, for good
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:  # type: ignore[override]  # by identity, so it can be a key
+        return id(self)
+
+    def __repr__(self) -> str:
+        bridge = self._bridge
+        return f"MemoryScopeMemory(user={bridge.user!r}, agent={bridge.agent!r}, session={bridge.session!r})"
+
+    def _fixed(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a MemoryScopeMemory holds itself only; for several memories write memory=[a, b]")
+
+    append = extend = insert = remove = pop = sort = reverse = _fixed
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _fixed
+
+
+_ledgers: WeakValueDictionary[tuple[Any, ...], Ledger] = WeakValueDictionary()
+
+
+def _load(cls: type[MemoryScopeMemory], config: dict[str, Any]) -> MemoryScopeMemory:
+    return cls._from_config(MemoryScopeMemoryConfig(**config))
+
+
+async def _linked(work: Coroutine[Any, Any, R], token: CancellationToken | None) -> R:
+    """The result of ``work``, which the token cancels."""
+    task = asyncio.ensure_future(work)
+    if token is not None:
+        token.link_future(task)
+    return await task

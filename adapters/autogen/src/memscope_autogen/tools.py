@@ -1,0 +1,86 @@
+"""Memory as tools: the model decides when to look something up, keep it or forget it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from autogen_core import CancellationToken, Component
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel, Field
+
+from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, ToolText
+from memscope_autogen.memory import MemoryScopeMemory, MemoryScopeMemoryConfig
+
+
+class SearchArguments(BaseModel):
+    query: str = Field(description="What to look for, in the user's own language.")
+
+
+class RememberArguments(BaseModel):
+    statement: str = Field(description="One self-contained sentence, in the user's own language.")
+
+
+class ForgetArguments(BaseModel):
+    ids: list[str] = Field(description="The ids of what to forget, as search_memory printed them.")
+
+
+class Answer(BaseModel):
+    text: str
+
+
+class ToolConfig(BaseModel):
+    memory: MemoryScopeMemoryConfig
+
+
+class _MemoryTool(BaseTool[Any, Answer]):
+    """A tool over one memory; written down with the memory's own configuration."""
+
+    arguments: type[BaseModel]
+    words: ToolText
+
+    def __init__(self, memory: MemoryScopeMemory) -> None:
+        super().__init__(self.arguments, Answer, self.words.name, self.words.description)
+        self.memory = memory
+
+    def return_value_as_string(self, value: Any) -> str:
+        return value.text if isinstance(value, Answer) else str(value)
+
+    def _to_config(self) -> ToolConfig:
+        return ToolConfig(memory=self.memory._to_config())
+
+    @classmethod
+    def _from_config(cls, config: ToolConfig) -> Self:
+        return cls(MemoryScopeMemory._from_config(config.memory))
+
+
+class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
+    """Looks up what is remembered; leaves out what the agent has before its eyes."""
+
+    component_config_schema = ToolConfig
+    component_provider_override = "memscope_autogen.SearchMemoryTool"
+    arguments, words = SearchArguments, SEARCH_MEMORY
+
+    async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> Answer:
+        return Answer(text=await self.memory.bridge.search_told(args.query, exclude=await self.memory.seen()))
+
+
+class RememberTool(_MemoryTool, Component[ToolConfig]):
+    """Keeps a statement."""
+
+    component_config_schema = ToolConfig
+    component_provider_override = "memscope_autogen.RememberTool"
+    arguments, words = RememberArguments, REMEMBER
+
+    async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> Answer:
+        return Answer(text=await self.memory.bridge.remember_told(args.statement))
+
+
+class ForgetTool(_MemoryTool, Component[ToolConfig]):
+    """Forgets by id, with all that was derived from it."""
+
+    component_config_schema = ToolConfig
+    component_provider_override = "memscope_autogen.ForgetTool"
+    arguments, words = ForgetArguments, FORGET
+
+    async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> Answer:
+        return Answer(text=await self.memory.bridge.forget_told(args.ids))

@@ -1,0 +1,385 @@
+"""AdapterSuite: what an adapter is, as tests. It runs on the framework's own agent with a memory in it.
+
+    class TestMyAdapter(AdapterSuite):
+        plugin = "memscope_mine.plugin"
+        framework = ("mine",)
+
+        async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+            return MyConversation(...)       # the framework's agent with this memory, its model asking ``script``
+
+``asyncio_mode = "auto"``. A standard test cannot be overridden. One that does not apply to the object under test is
+named with the reason in ``not_applicable`` and shown as skipped; see docs/adapters.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import pytest
+
+from memscope import AsyncMemoryScope, MemscopeError, Turn
+from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
+
+FACT = "My boat is called Aurora."
+QUESTION = "What is my boat called?"
+USER = "alice"
+RESCUE_S = 20.0
+
+
+class Conversation(Protocol):
+    """An agent with a memory, and somebody who talks to it."""
+
+    async def say(self, text: str) -> str:
+        """Say something as the user and wait for the whole reply."""
+
+    async def interrupt(self, text: str) -> None:
+        """Say something, stream the reply and leave before it is complete."""
+
+    async def state(self) -> Any:
+        """The history so far, in the framework's own form: what ``converse(state=...)`` goes on with."""
+
+    async def close(self) -> None:
+        """Close the adapter and whatever belongs to the conversation."""
+
+
+class AdapterSuite:
+    """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
+
+    plugin: ClassVar[str]
+    framework: ClassVar[tuple[str, ...]]
+    not_applicable: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        standard = {name for name in dir(AdapterSuite) if name.startswith("test_")}
+        for name in standard:
+            if getattr(cls, name) is not getattr(AdapterSuite, name):
+                raise TypeError(f"{cls.__name__} overrides the standard test {name!r}; add tests, do not replace them")
+        for name, reason in cls.not_applicable.items():
+            if name not in standard or not reason.strip():
+                raise TypeError(f"{cls.__name__}.not_applicable: {name!r} is no standard test or has no reason")
+
+    async def converse(
+        self,
+        memory: AsyncMemoryScope,
+        script: ScriptedModel,
+        *,
+        user: Any,
+        agent: str | None = None,
+        session: str | None = None,
+        strict: bool = False,
+        state: Any = None,
+    ) -> Conversation:
+        """A new conversation with a new agent over ``memory``; with ``state`` it goes on with that history."""
+        raise NotImplementedError
+
+    # ---- fixtures
+
+    @pytest.fixture(autouse=True)
+    def _applies(self, request: pytest.FixtureRequest) -> None:
+        reason = self.not_applicable.get(getattr(request.node, "originalname", ""))
+        if reason:
+            pytest.skip(f"does not apply to {type(self).__name__}: {reason}")
+
+    @pytest.fixture(params=["in memory", "sqlite"])
+    async def memory(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncMemoryScope]:
+        place = ":memory:" if request.param == "in memory" else tmp_path / "memory.db"
+        async with AsyncMemoryScope(place, settings={}) as opened:
+            yield opened
+
+    @pytest.fixture
+    def store(self) -> FickleStore:
+        return FickleStore()
+
+    @pytest.fixture
+    async def fickle(self, store: FickleStore) -> AsyncIterator[AsyncMemoryScope]:
+        """A memory over ``store``, whose failures the test decides."""
+        async with AsyncMemoryScope(store, settings={}) as opened:
+            yield opened
+
+    @pytest.fixture
+    def script(self) -> ScriptedModel:
+        return ScriptedModel()
+
+    # ---- whose memory
+
+    async def test_a_user_is_required(
+        self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
+    ) -> None:
+        for missing in (None, "", " "):
+            with pytest.raises((MemscopeError, TypeError, ValueError)):
+                await (await self.converse(fickle, script, user=missing)).say(FACT)
+        assert (await store.stats()).turns == 0
+
+    async def test_a_new_session_recalls_the_old_ones(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        await self._told(memory)
+        new = await self.converse(memory, script, user=USER, agent="helper", session="two")
+        await new.say(QUESTION)
+        assert "Aurora" in script.latest
+
+    @pytest.mark.parametrize("differ", ["user", "agent"])
+    async def test_at_once_never_mixes(self, memory: AsyncMemoryScope, differ: str) -> None:
+        names = ["anna", "bert", "carl", "dora"]
+        scopes: list[dict[str, Any]] = [
+            {"user": USER, "agent": "helper", "session": "one", differ: name} for name in names
+        ]
+        scripts = [ScriptedModel(name=name) for name in names]
+        talks = [await self.converse(memory, script, **scope) for script, scope in zip(scripts, scopes, strict=True)]
+        for line in ("My secret word is {}secret.", "What is my secret word?", "Say my secret word again."):
+            await asyncio.gather(*(talk.say(line.format(name)) for talk, name in zip(talks, names, strict=True)))
+        for name, scope, script in zip(names, scopes, scripts, strict=True):
+            texts = await _texts(memory, **scope)
+            assert len(texts) == 6
+            everything = " ".join([*texts, *(shown.text for call in script.shown for shown in call)])
+            assert [other for other in names if f"{other}secret" in everything] == [name]
+
+    async def test_sessions_at_once_are_told_apart(self, memory: AsyncMemoryScope) -> None:
+        names = ["one", "two", "three"]
+        talks = [await self._talk(memory, ScriptedModel(name=name), session=name) for name in names]
+        for line in ("This is {}.", "Still {}."):
+            await asyncio.gather(*(talk.say(line.format(name)) for talk, name in zip(talks, names, strict=True)))
+        for name in names:
+            texts = await _texts(memory, user=USER, session=name)
+            assert [texts[0], texts[2]] == [f"This is {name}.", f"Still {name}."]
+            assert len(texts) == 4
+
+    # ---- what is recorded
+
+    async def test_both_sides_are_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        talk = await self._talk(memory, script)
+        first, second = await talk.say(FACT), await talk.say("I sail it on Sundays.")
+        turns = await _turns(memory, user=USER, agent="helper", session="one")
+        assert [turn.text for turn in turns] == [FACT, first, "I sail it on Sundays.", second]
+        assert [turn.role for turn in turns] == ["user", "assistant"] * 2
+
+    async def test_the_users_turn_is_kept_before_the_model_answers(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        seen: list[list[str]] = []
+
+        async def look() -> None:
+            seen.append(await _texts(memory, user=USER))
+
+        script.during = look
+        talk = await self._talk(memory, script)
+        replies = [await talk.say(FACT), await talk.say(QUESTION)]
+        assert seen == [[FACT], [FACT, replies[0], QUESTION]]
+        assert await _texts(memory, user=USER) == [FACT, replies[0], QUESTION, replies[1]]
+
+    async def test_the_same_words_said_again_are_a_new_turn(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        talk = await self._talk(memory, script)
+        for _ in range(3):
+            await talk.say("ok")
+        later = await self._talk(memory, script)
+        await later.say("ok")
+        assert (await _texts(memory, user=USER)).count("ok") == 4
+
+    async def test_an_interrupted_stream_keeps_the_users_turn(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        talk = await self._talk(memory, script)
+        await talk.interrupt(FACT)
+        assert FACT in await _texts(memory, user=USER)
+        await talk.say(QUESTION)
+        assert (await _texts(memory, user=USER)).count(FACT) == 1
+
+    async def test_a_model_that_fails_keeps_the_users_turn(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        script.error = RuntimeError("the model is out of order, as the test wants it")
+        talk = await self._talk(memory, script)
+        with contextlib.suppress(Exception):
+            await talk.say(FACT)
+        assert await _texts(memory, user=USER) == [FACT]
+
+    # ---- history shown again
+
+    async def test_history_shown_again_adds_nothing(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        talk = await self._talk(memory, script)
+        for text in (FACT, "ok", "ok"):
+            await talk.say(text)
+        before = await _texts(memory, user=USER)
+        again = await self._talk(memory, script, state=await talk.state())
+        reply = await again.say("Let us go on.")
+        assert await _texts(memory, user=USER) == [*before, "Let us go on.", reply]
+
+    async def test_history_shown_again_does_not_undo_a_forget(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        talk = await self._talk(memory, script)
+        await talk.say(FACT)
+        state = await talk.state()
+        await memory.forget(user=USER, everything=True)
+        again = await self._talk(memory, script, state=state)
+        reply = await again.say("Let us go on.")
+        assert await _texts(memory, user=USER) == ["Let us go on.", reply]
+
+    # ---- what is recalled
+
+    async def test_a_turn_just_said_is_not_among_its_own_memories(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        await self._told(memory)
+        talk = await self._talk(memory, script, session="two")
+        await talk.say("Is my boat called Borealis?")
+        assert "Aurora" in script.latest
+        assert script.latest.count("Borealis") == 1
+
+    async def test_nothing_that_the_model_sees_is_recalled(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        talk = await self._talk(memory, script)
+        await talk.say(FACT)
+        await talk.say(QUESTION)
+        assert script.latest.count("Aurora") == 1
+
+    async def test_nothing_of_a_reloaded_history_is_recalled(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        talk = await self._talk(memory, script)
+        await talk.say(FACT)
+        again = await self._talk(memory, script, state=await talk.state())
+        await again.say(QUESTION)
+        assert script.latest.count("Aurora") == 1
+
+    # ---- what is injected
+
+    async def test_what_was_injected_is_never_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        await self._told(memory)
+        before = await _texts(memory, user=USER)
+        talk = await self._talk(memory, script, session="two")
+        said = []
+        for text in (QUESTION, "And what was its name again, the boat?", QUESTION):
+            said += [text, await talk.say(text)]
+            assert "Aurora" in script.latest
+        assert await _texts(memory, user=USER) == [*before, *said]
+
+    async def test_what_was_injected_is_never_recorded_from_a_reloaded_history(
+        self, memory: AsyncMemoryScope, script: ScriptedModel
+    ) -> None:
+        await self._told(memory)
+        talk = await self._talk(memory, script, session="two")
+        await talk.say(QUESTION)
+        before = await _texts(memory, user=USER)
+        again = await self._talk(memory, script, session="two", state=await talk.state())
+        reply = await again.say(QUESTION)
+        assert await _texts(memory, user=USER) == [*before, QUESTION, reply]
+
+    async def test_what_was_injected_is_never_extracted(
+        self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
+    ) -> None:
+        await self._told(fickle)
+        await (await self._talk(fickle, script, session="two")).say(QUESTION)
+        (work,) = await store.claim("consolidate", 100, 60.0)
+        turns = [await fickle.get(key, user=USER) for key in work.items]
+        assert ["Aurora" in turn.text for turn in turns] == [True, False, False, False]
+
+    async def test_injection_does_not_grow_the_context(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        await self._told(memory)
+        talk = await self._talk(memory, script, session="two")
+        for number in range(5):
+            await talk.say(f"{QUESTION} Question {number}.")
+            assert script.latest.count("Aurora") == 1
+        assert len(script.shown[-1]) <= len(script.shown[0]) + 2 * 4
+
+    async def test_there_is_no_second_system_message(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
+        await self._told(memory)
+        talk = await self._talk(memory, script, session="two")
+        for _ in range(2):
+            await talk.say(QUESTION)
+            roles = [shown.role for shown in script.shown[-1]]
+            assert "Aurora" in script.latest
+            assert "system" not in roles[1:]
+
+    # ---- when something goes wrong
+
+    async def test_a_memory_that_fails_leaves_the_agent_answering(
+        self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        talk = await self._talk(fickle, script)
+        store.broken = True
+        with caplog.at_level(logging.WARNING):
+            for text in (FACT, QUESTION, "ok"):
+                assert await talk.say(text)
+        assert len([record for record in caplog.records if record.name.startswith("memscope")]) == 1
+        store.broken = False
+        await talk.say("I sail it on Sundays.")
+        assert "I sail it on Sundays." in await _texts(fickle, user=USER)
+
+    async def test_strict_raises(self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel) -> None:
+        talk = await self._talk(fickle, script, strict=True)
+        store.broken = True
+        with pytest.raises(Exception, match="out of order") as caught:
+            await talk.say(FACT)
+        assert any(isinstance(error, MemscopeError) for error in _chain(caught.value))
+
+    async def test_nothing_blocks_the_event_loop(
+        self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
+    ) -> None:
+        """The store waits for this very loop; on a loop that is blocked only the rescuer can help."""
+        talk = await self._talk(fickle, script)
+        gate = store.hold()
+        rescuer = threading.Timer(RESCUE_S, gate.set)
+        rescuer.start()
+        saying = asyncio.create_task(talk.say(FACT))
+        await asyncio.to_thread(store.reached.wait)
+        rescued = gate.is_set()
+        gate.set()
+        await saying
+        rescuer.cancel()
+        assert not rescued
+
+    async def test_closing_leaves_no_task_behind(self, fickle: AsyncMemoryScope, script: ScriptedModel) -> None:
+        before = asyncio.all_tasks()
+        talk = await self._talk(fickle, script)
+        await talk.say(FACT)
+        await talk.interrupt(QUESTION)
+        await talk.close()
+        await fickle.close()
+        await asyncio.sleep(0)
+        assert unclosed(before) == []
+
+    async def test_the_framework_is_not_imported(self) -> None:
+        """By core and by the plugin module, which every memory loads."""
+        loaded = f"set({self.framework!r}) & set(sys.modules)"
+        code = f"import sys, memscope, memscope.bridge, {self.plugin}\nprint(*{loaded})"
+        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr
+
+    # ---- what the tests say
+
+    async def _talk(self, memory: AsyncMemoryScope, script: ScriptedModel, **more: Any) -> Conversation:
+        return await self.converse(memory, script, **{"user": USER, "agent": "helper", "session": "one", **more})
+
+    async def _told(self, memory: AsyncMemoryScope) -> None:
+        """Another session, in which the fact was said."""
+        await (await self._talk(memory, ScriptedModel(name="earlier"))).say(FACT)
+
+
+async def _turns(memory: AsyncMemoryScope, **scope: Any) -> list[Turn]:
+    return [turn for turn in await memory.list(kinds=["turn"], **scope) if isinstance(turn, Turn)]
+
+
+async def _texts(memory: AsyncMemoryScope, **scope: Any) -> list[str]:
+    return [turn.text for turn in await _turns(memory, **scope)]
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    found = []
+    while error is not None:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+__all__ = ["AdapterSuite", "Conversation", "ScriptedModel"]

@@ -1,0 +1,81 @@
+"""Stand-ins that do as they are told: a chat model for a framework's agent, a store that fails or waits on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from memscope.errors import StoreUnavailable
+from memscope.records import Appended, Candidates, Draft, Plan, Search
+from memscope.stores.memory import InMemoryStore
+
+
+class Shown(NamedTuple):
+    """A message as the model got it; ``role`` as in the chat completions protocol."""
+
+    role: str
+    text: str
+
+
+@dataclass
+class ScriptedModel:
+    """What the model of an agent under test says. Let the framework's own model object ask ``answer``.
+
+    ``shown`` holds the messages of every call. ``during`` runs while the model "thinks"; ``error`` is raised instead of
+    an answer.
+    """
+
+    shown: list[list[Shown]] = field(default_factory=list)
+    during: Callable[[], Awaitable[None]] | None = None
+    error: Exception | None = None
+    name: str = "model"
+
+    async def answer(self, messages: Sequence[tuple[str, str]]) -> str:
+        self.shown.append([Shown(role, text) for role, text in messages])
+        if self.during is not None:
+            await self.during()
+        if self.error is not None:
+            raise self.error
+        return f"Understood by {self.name}, number {len(self.shown)}."
+
+    @property
+    def latest(self) -> str:
+        """All the text of the latest call."""
+        return "\n".join(message.text for message in self.shown[-1])
+
+
+class FickleStore(InMemoryStore):
+    """Fails while ``broken``; with ``hold()`` stops at its next call until ``gate`` is set, by whoever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broken = False
+        self.gate: threading.Event | None = None
+        self.reached = threading.Event()
+
+    def hold(self) -> threading.Event:
+        self.gate = threading.Event()
+        return self.gate
+
+    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
+        await self._pass()
+        return await super().append(user, drafts, plan)
+
+    async def search(self, search: Search) -> Candidates:
+        await self._pass()
+        return await super().search(search)
+
+    async def _pass(self) -> None:
+        if self.gate is not None:
+            self.reached.set()
+            await asyncio.to_thread(self.gate.wait)
+        if self.broken:
+            raise StoreUnavailable("out of order, as the test wants it")
+
+
+def unclosed(before: set[asyncio.Task[Any]]) -> list[str]:
+    """Names of tasks that run now and did not before."""
+    return [task.get_name() for task in asyncio.all_tasks() - before if task is not asyncio.current_task()]

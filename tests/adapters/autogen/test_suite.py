@@ -1,0 +1,43 @@
+"""The suite that every adapter passes, on ``AssistantAgent``."""
+
+from __future__ import annotations
+
+from autogen_core.model_context import BufferedChatCompletionContext, TokenLimitedChatCompletionContext
+
+from memscope.testing.adapters import AdapterSuite
+from memscope_autogen import MemoryScopeMemory
+
+from .talking import ScriptedClient, Talk, agent_with
+
+
+class TestAssistantAgent(AdapterSuite):
+    plugin = "memscope_autogen.plugin"
+    framework = ("autogen_core", "autogen_agentchat")
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        m = MemoryScopeMemory(user=user, agent=agent, session=session, memory=memory, strict=strict)
+        made = agent_with(self.given(m), script, model_context=self.context(script))
+        if state is not None:
+            await made.load_state(state)
+        return Talk(made, m)
+
+    def given(self, memory):
+        return memory
+
+    def context(self, script):
+        return None
+
+
+class TestInAList(TestAssistantAgent):
+    def given(self, memory):
+        return [memory]
+
+
+class TestBufferedContext(TestAssistantAgent):
+    def context(self, script):
+        return BufferedChatCompletionContext(buffer_size=20)
+
+
+class TestTokenLimitedContext(TestAssistantAgent):
+    def context(self, script):
+        return TokenLimitedChatCompletionContext(ScriptedClient(script), token_limit=2000)
