@@ -5,9 +5,9 @@ most of it; right is an interval equal to any of its ``values``, wrong one that 
 ("every Monday"), for a duration, or where nothing is marked is wrong, too. A mention whose value is "not resolved" can
 only be missed.
 
-The data writes ends as it pleases; ours are half-open. Before they are compared, ours are written its way: of a range
-between two named ends it gives the first day (month, year) of the last, of "until" a day that day, of "after" a day that
-day, and a night ends at 23:59:59. A time without a day is compared as a time.
+Our intervals are half-open; before they are compared they are written the way of the data: a range between two named
+ends has the first day (month, year) of the last as its end, "until" a day that day, "after" a day that day, and a night
+ends at 23:59:59. A time without a day is compared as a time.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def judge(row: dict[str, Any]) -> list[tuple[str, str, str]]:
             verdicts.append(("missed" if gold["type"] in COUNTED else "silent", gold["text"], ""))
             continue
         right = gold["type"] in COUNTED and any(equal(best, value) for value in gold["values"] or ())
-        verdicts.append(("right" if right else "wrong" if gold["type"] in COUNTED else "uncounted", gold["text"], repr(best)))
+        verdicts.append(
+            ("right" if right else "wrong" if gold["type"] in COUNTED else "uncounted", gold["text"], repr(best))
+        )
     spurious = [one for one in ours if all(overlap(one, gold) <= 0 for gold in row["mentions"])]
     return verdicts + [("spurious", "", repr(one)) for one in spurious]
 

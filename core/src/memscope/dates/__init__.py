@@ -19,9 +19,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from memscope.dates.calendar import EARLIEST, LATEST, Clock, Grain, Now, Period, Shape, Span, each, place
 from memscope.dates.cascade import Token, run
+from memscope.dates.clocks import on_day
 from memscope.dates.lexer import fold, sentences, tokens
-from memscope.dates.meaning import day_from_today, on_day
-from memscope.dates.rules import LANGUAGES, ROWS
+from memscope.dates.relative import day_from_today
+from memscope.dates.rules import NAMES, ROWS
 from memscope.errors import InputError
 from memscope.records import Interval
 
@@ -81,13 +82,34 @@ def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Inter
 
 def weekday(when: datetime, language: str) -> str:
     """ "Monday" or "星期一", for printed lines; English for a language without a table."""
-    return LANGUAGES.get(language, LANGUAGES["en"]).NAMES[when.weekday()]
+    return NAMES.get(language, NAMES["en"])[when.weekday()]
 
 
-# ---------------------------------------------------------------------------------------------------------------- within
+# -------------------------------------------------------------------------------------------------------------- within
 
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
-_EMPTY = frozenset({"word", "stop", "func", "the", "of", "in", "and", "to", "article", "comma", "hyphen", "slash", "dot", "paren", "colon", "equals", "more", "less"})
+_EMPTY = frozenset(
+    {
+        "word",
+        "stop",
+        "func",
+        "the",
+        "of",
+        "in",
+        "and",
+        "to",
+        "article",
+        "comma",
+        "hyphen",
+        "slash",
+        "dot",
+        "paren",
+        "colon",
+        "equals",
+        "more",
+        "less",
+    }
+)
 
 
 def parse(sentence: str, offset: int, reference: datetime) -> list[tuple[Token, Now]]:

@@ -15,10 +15,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-Grain = Literal["second", "minute", "hour", "part", "day", "weekend", "week", "month", "quarter", "season", "year", "decade", "century"]
+Grain = Literal[
+    "second",
+    "minute",
+    "hour",
+    "part",
+    "day",
+    "weekend",
+    "week",
+    "month",
+    "quarter",
+    "season",
+    "year",
+    "decade",
+    "century",
+]
 Shape = Literal["point", "range", "since", "after", "before", "until"]
 Cycle = Literal["", "day", "week", "month", "year"]
-
 
 
 def wall(year: int, month: int, day: int) -> datetime:
@@ -84,7 +97,7 @@ class Length:
     parts: tuple[tuple[float, str], ...]
 
 
-# ---------------------------------------------------------------------------------------------------------------- placing
+# ------------------------------------------------------------------------------------------------------------- placing
 
 
 def fixed(span: Span) -> Period:
@@ -149,7 +162,7 @@ def each(period: Period, first: datetime, last: datetime) -> Iterator[Span]:
             yield span
 
 
-# ------------------------------------------------------------------------------------------------------------- arithmetic
+# ---------------------------------------------------------------------------------------------------------- arithmetic
 
 
 def midnight(when: datetime) -> datetime:
@@ -221,11 +234,18 @@ def world_later(now: Now, local: datetime, amount: float, unit: str) -> datetime
 
 
 def named(length: Length) -> Grain:
-    names: dict[str, Grain] = {"week": "week", "fortnight": "week", "month": "month", "half": "month", "quarter": "month", "year": "year"}
+    names: dict[str, Grain] = {
+        "week": "week",
+        "fortnight": "week",
+        "month": "month",
+        "half": "month",
+        "quarter": "month",
+        "year": "year",
+    }
     return names.get(length.parts[0][1], "day")
 
 
-# ------------------------------------------------------------------------------------------------------ units of the calendar
+# ----------------------------------------------------------------------------------------------- units of the calendar
 
 
 def day_at(when: datetime) -> Span:

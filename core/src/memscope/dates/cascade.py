@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from memscope.dates.calendar import Now
@@ -30,7 +30,10 @@ class Token(NamedTuple):
 
 
 class Row(NamedTuple):
-    """``kind <- pattern``. In a pattern names stand for kinds; ``? * | [ ] ( )`` and look-arounds mean what they do in ``re``."""
+    """``kind <- pattern``.
+
+    In a pattern names stand for kinds; ``? * | [ ] ( )`` and look-arounds mean what they do in ``re``.
+    """
 
     pattern: str
     kind: str
@@ -42,7 +45,7 @@ def code(kind: str) -> str:
     return _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"[a-z_]+", lambda name: code(name[0]), pattern).replace(" ", ""))
 

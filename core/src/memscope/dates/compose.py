@@ -9,13 +9,13 @@ from typing import Any
 from memscope.dates.calendar import (
     DAY,
     EARLIEST,
+    SECONDS,
     Clock,
     Grain,
     Length,
     Now,
     Period,
     Shape,
-    SECONDS,
     Span,
     day_at,
     fixed,
@@ -29,10 +29,14 @@ from memscope.dates.calendar import (
     then,
     unit_at,
     week_of,
+    year_of,
 )
-from memscope.dates.meaning import clock_or_hour, day_from_today, far, in_part, month, on_day, opened, ordinal, time_range
+from memscope.dates.clocks import clock_or_hour, in_part, on_day, opened, time_range
+from memscope.dates.days import day_of_month, month
+from memscope.dates.numbers import ordinal
+from memscope.dates.relative import day_from_today, far, stepped_unit
 
-# ---------------------------------------------------------------------------------------------------------------- inside
+# -------------------------------------------------------------------------------------------------------------- inside
 
 
 def within_period(now: Now, outer: Period, inner: Period) -> Period | None:
@@ -48,6 +52,12 @@ def period_within(now: Now, inner: Period, outer: Period) -> Period | None:
     return within_period(now, outer, inner)
 
 
+def day_in(now: Now, number: int, period: Period) -> Period | None:
+    """The 3rd of last month."""
+    inner = day_of_month(now, number)
+    return within_period(now, period, inner) if inner else None
+
+
 def in_year(now: Now, *values: Any) -> Period | None:
     """A yearly period and the number of its year, in either order."""
     number, period = sorted(values, key=lambda item: isinstance(item, Period))
@@ -59,6 +69,11 @@ def nth(now: Now, number: int | str, unit: str, period: Period) -> Period | None
     """The third week of May, the last (-1) quarter of 2016."""
     n = ordinal(number)
     return then(period, lambda span: nth_unit(n, unit, span), "day" if unit == "day" else "week") if n else None
+
+
+def nth_half(now: Now, number: int | str, _: float, period: Period) -> Period | None:
+    """The second half of 2020."""
+    return nth(now, number, "half", period) if period.grain == "year" else None
 
 
 def nth_day(now: Now, number: int | str, weekday: int, period: Period) -> Period | None:
@@ -73,7 +88,10 @@ def nth_units(now: Now, number: int, length: Length, period: Period) -> Period |
         return None
 
     def change(span: Span) -> Span | None:
-        first, last = nth_unit(1 if number > 0 else -int(amount), unit, span), nth_unit(int(amount) if number > 0 else -1, unit, span)
+        first, last = (
+            nth_unit(1 if number > 0 else -int(amount), unit, span),
+            nth_unit(int(amount) if number > 0 else -1, unit, span),
+        )
         return Span(first.start, last.end, last.grain) if first and last else None
 
     return then(period, change)
@@ -117,7 +135,9 @@ def weekend_with(now: Now, period: Period) -> Period | None:
 
     def change(span: Span) -> Span:
         sunday = week_of(span.start).end
-        return Span(min(span.start, sunday - 2 * DAY) if span.start.weekday() > 2 else sunday - 2 * DAY, sunday, "weekend")
+        return Span(
+            min(span.start, sunday - 2 * DAY) if span.start.weekday() > 2 else sunday - 2 * DAY, sunday, "weekend"
+        )
 
     return then(period, change, "weekend") if period.grain in ("day", "week") else None
 
@@ -170,13 +190,29 @@ def limit(now: Now, name: str, period: Period) -> Period | None:
 
 def day_end(now: Now, *values: Any) -> Period | None:
     period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
-    return then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second") if period.grain == "day" else None
+    return (
+        then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
+        if period.grain == "day"
+        else None
+    )
 
 
 def month_edge(now: Now, number: int, value: tuple[str, str]) -> Period | None:
     """5月初."""
     found = month(now, number)
     return period_unit_edge(now, found, value) if found else None
+
+
+def stepped_edge(now: Now, step: int, value: tuple[str, str]) -> Period | None:
+    """上个月底."""
+    found = stepped_unit(now, step, value[1])
+    return edge(now, value[0], found) if found else None
+
+
+def week_of_year(now: Now, unit: str, number: int, year: int) -> Period | None:
+    """Week 12 of 2020."""
+    span = nth_unit(number, unit, year_of(year)) if unit == "week" and number > 0 else None
+    return fixed(span) if span else None
 
 
 def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:
@@ -200,7 +236,7 @@ def same_day(now: Now, first: Period, last: Period) -> Period | None:
     return (last if first.cycle or not last.cycle else first) if first.grain == last.grain == "day" else None
 
 
-# -------------------------------------------------------------------------------------------------------------- away from
+# ----------------------------------------------------------------------------------------------------------- away from
 
 
 def after(now: Now, length: Length, period: Period) -> Period | None:
@@ -210,6 +246,15 @@ def after(now: Now, length: Length, period: Period) -> Period | None:
 
 def before(now: Now, length: Length, period: Period) -> Period | None:
     return away(length, period, -1)
+
+
+def unit_before(now: Now, unit: str, period: Period) -> Period | None:
+    """The day before Christmas, the week before May 5th."""
+    return then(period, lambda span: unit_at(span.start - DAY if unit == "day" else later(span.start, -1, unit), unit))
+
+
+def unit_after(now: Now, unit: str, period: Period) -> Period | None:
+    return then(period, lambda span: unit_at(span.end if unit == "day" else later(span.start, 1, unit), unit))
 
 
 def away(length: Length, period: Period, sign: int) -> Period | None:
@@ -245,7 +290,7 @@ def at_moment(now: Now, item: Any, period: Period) -> Period | None:
     return moment_at(now, period, item)
 
 
-# ------------------------------------------------------------------------------------------------------------ stretches
+# ----------------------------------------------------------------------------------------------------------- stretches
 
 
 def between(now: Now, first: Any, last: Any) -> Period | None:
@@ -304,4 +349,3 @@ def open_to(shape: Shape) -> Callable[..., Period | None]:
 
 def before_end(now: Now, period: Period) -> Period | None:
     return then(period, lambda span: replace(span, start=EARLIEST, end=span.end, shape="before"))
-

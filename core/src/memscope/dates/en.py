@@ -8,51 +8,82 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import compose, meaning
-from memscope.dates.calendar import DAY, Period, Span, date_of, day_at, easter, month_of, nth_weekday
+from memscope.dates import clocks, days, numbers, relative
+from memscope.dates.calendar import easter
 from memscope.dates.cascade import Row
-from memscope.dates.meaning import hours, words, yearly
+from memscope.dates.clocks import hours
+from memscope.dates.days import yearly
+from memscope.dates.numbers import words
 
 NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_NUMBERS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDINALS = (
-    "first third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth"
-    " seventeenth eighteenth nineteenth"
+    "first third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+    " sixteenth seventeenth eighteenth nineteenth"
 )
 
 WORDS: dict[str, tuple[str, Any]] = {
     **words("numword", dict(zip(_NUMBERS.split(), range(1, 20), strict=True)), {"zero": 0}),
     **words("numword", dict(zip(_TENS.split(), range(20, 100, 10), strict=True))),
     **words("times", {"hundred": 100, "thousand": 1000}),
-    **words("ordword", dict(zip(_ORDINALS.split(), (1, *range(3, 20)), strict=True)), {"twentieth": 20, "thirtieth": 30}),
+    **words(
+        "ordword", dict(zip(_ORDINALS.split(), (1, *range(3, 20)), strict=True)), {"twentieth": 20, "thirtieth": 30}
+    ),
     **words("second", {"second|seconds|2nd": "second"}),
     **words("halfword", {"half": 0.5}),
     **words("couple", {"couple|couple of|pair of": 2}),
     **words("month", {"january|jan": 1, "february|feb": 2, "mar": 3, "april|apr": 4, "june|jun": 6, "july|jul": 7}),
-    **words("month", {"august|aug": 8, "september|sept|sep": 9, "october|oct": 10, "november|nov": 11, "december|dec": 12}),
+    **words(
+        "month", {"august|aug": 8, "september|sept|sep": 9, "october|oct": 10, "november|nov": 11, "december|dec": 12}
+    ),
     **words("may", {"march": 3, "may": 5}),
-    **words("weekday", {"monday|mon": 0, "tuesday|tues|tue": 1, "wednesday": 2, "thursday|thurs|thur|thu": 3, "friday|fri": 4}),
+    **words(
+        "weekday",
+        {"monday|mon": 0, "tuesday|tues|tue": 1, "wednesday": 2, "thursday|thurs|thur|thu": 3, "friday|fri": 4},
+    ),
     **words("weekday", {"saturday": 5, "sunday": 6}),
     **words("sat", {"wed": 2, "sat": 5, "sun": 6}),
     **words("unit", {"sec|secs": "second", "minute|minutes|min|mins": "minute", "hour|hours|hr|hrs|h": "hour"}),
-    **words("unit", {"day|days": "day", "week|weeks|wk|wks": "week", "weekend|weekends": "weekend", "fortnight|fortnights": "fortnight"}),
+    **words(
+        "unit",
+        {
+            "day|days": "day",
+            "week|weeks|wk|wks": "week",
+            "weekend|weekends": "weekend",
+            "fortnight|fortnights": "fortnight",
+        },
+    ),
     **words("unit", {"month|months": "month", "year|years|yr|yrs|calendar year": "year", "decade|decades": "decade"}),
     **words("unit", {"century|centuries": "century", "business day|business days|working day|working days": "workday"}),
     **words("century", {"century|centuries": "century"}),
     **words("quarter", {"quarter|quarters": "quarter"}),
     **words("label", {"q1": 1, "q2": 2, "q3": 3, "q4": 4}),
     **words("reldate", {"today|current date": 0, "tomorrow|tmr|tmrw|the next day": 1, "yesterday": -1}),
-    **words("reldate", {"the day before yesterday|day before yesterday": -2, "the day after tomorrow|day after tomorrow": 2}),
+    **words(
+        "reldate", {"the day before yesterday|day before yesterday": -2, "the day after tomorrow|day after tomorrow": 2}
+    ),
     **words("tonight", {"tonight|this night": hours(20, 24)}),
-    **words("part", {"morning|mornings": hours(8, 12), "afternoon": hours(12, 16), "evening": hours(16, 20), "night": hours(20, 24)}),
+    **words(
+        "part",
+        {
+            "morning|mornings": hours(8, 12),
+            "afternoon": hours(12, 16),
+            "evening": hours(16, 20),
+            "night": hours(20, 24),
+        },
+    ),
     **words("parttime", {"lunchtime|lunch time|at lunch": hours(11, 13), "dinnertime|dinner time": hours(16, 20)}),
     **words("parttime", {"daytime|day time": hours(8, 18), "night time|nighttime": hours(0, 8)}),
     **words("time", {"noon|midday|noonish|twelve noon": hours(12, 13), "midnight": hours(0, 1)}),
     **words("dayend", {"eod|end of day|end of the day|the end of day|the end of the day": None}),
     **words("season", {"spring": 3, "summer": 6, "autumn|fall": 9, "winter": 12}),
-    **words("step", {"last|previous|prior": -1, "this|current": 0, "next|following|coming|upcoming": 1}),
+    **words("step", {"last|previous|prior": -1, "this|current": 0, "next|following": 1}),
+    **words("coming", {"coming|upcoming|this coming": None}),
     **words("edge", {"start|early|early in": "start", "middle|mid": "mid", "end|late|later in|late in": "end"}),
     **words("beginning", {"beginning": "start"}),
     **words("later", {"later": None}),
@@ -70,14 +101,23 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("to", {"to|through|thru": None}),
     **words("past", {"past": None}),
     **words("ago", {"ago|earlier|before now|back": None}),
-    **words("hence", {"from now|hence|from this moment": None}),
+    **words("hence", {"hence": None}),
     **words("oclock", {"o'clock|oclock|o clock": None}),
     **words("future", {"will|shall|gonna|going to|let s|let's|plan|schedule|ll|can we|see you|upcoming": None}),
-    **words("pasttense", {"was|were|did|had|went|got|came|took|made|said|told|saw|met|bought|found|left|finished|been": None}),
-    **{word: (word.split()[0], None) for word in ("the", "of", "in", "at", "on", "from", "between", "and", "or", "for", "within")},
+    **words(
+        "pasttense",
+        {"was|were|did|had|went|got|came|took|made|said|told|saw|met|bought|found|left|finished|been": None},
+    ),
+    **{
+        word: (word.split()[0], None)
+        for word in ("the", "of", "in", "at", "on", "from", "between", "and", "or", "for", "within")
+    },
     **words("of", {"s": None}),
     **words("during", {"during|over|throughout": None}),
-    **words("func", {"i|we|he|she|it|they|you|my|our|his|her|their|there|when|where|but|is|are|has|have|while|with|then": None}),
+    **words(
+        "func",
+        {"i|we|he|she|it|they|you|my|our|his|her|their|there|when|where|but|is|are|has|have|while|with|then": None},
+    ),
     **words("around", {"around|about|approximately|circa|approx|roughly": None}),
     **words("article", {"a|an": 1}),
     **words("more", {"greater than": None}),
@@ -88,34 +128,43 @@ WORDS: dict[str, tuple[str, Any]] = {
 }
 
 HOLIDAYS = {
-    "christmas eve": (12, 24), "christmas|christmas day|xmas": (12, 25), "boxing day": (12, 26), "new year's eve|new years eve": (12, 31),
-    "new year's day|new years day|new year day": (1, 1), "valentine's day|valentines day|valentine s day": (2, 14),
-    "st patrick's day|saint patrick's day|st patricks day": (3, 17), "april fools|april fools day|april fool's day": (4, 1),
-    "earth day": (4, 22), "cinco de mayo": (5, 5), "juneteenth|freedom day|jubilee day": (6, 19), "independence day": (7, 4),
-    "halloween|all hallows eve": (10, 31), "veterans day": (11, 11), "guy fawkes night|bonfire night": (11, 5),
-}  # fmt: skip
+    "christmas eve": (12, 24),
+    "christmas|christmas day|xmas": (12, 25),
+    "boxing day": (12, 26),
+    "new year's eve|new years eve": (12, 31),
+    "new year's day|new years day|new year day": (1, 1),
+    "valentine's day|valentines day|valentine s day": (2, 14),
+    "st patrick's day|saint patrick's day|st patricks day": (3, 17),
+    "april fools|april fools day|april fool's day": (4, 1),
+    "earth day": (4, 22),
+    "cinco de mayo": (5, 5),
+    "juneteenth|freedom day|jubilee day": (6, 19),
+    "independence day": (7, 4),
+    "halloween|all hallows eve": (10, 31),
+    "veterans day": (11, 11),
+    "guy fawkes night|bonfire night": (11, 5),
+}
 # month, weekday (Monday 0), which one (from the end when negative), days after it
 MOVING = {
-    "martin luther king day|mlk day": (1, 0, 3, 0), "presidents day|presidents' day": (2, 0, 3, 0), "memorial day": (5, 0, -1, 0),
-    "mother's day|mothers day": (5, 6, 2, 0), "father's day|fathers day": (6, 6, 3, 0), "labor day|labour day": (9, 0, 1, 0),
-    "columbus day": (10, 0, 2, 0), "thanksgiving|thanksgiving day": (11, 3, 4, 0), "black friday": (11, 3, 4, 1), "cyber monday": (11, 3, 4, 4),
-}  # fmt: skip
+    "martin luther king day|mlk day": (1, 0, 3, 0),
+    "presidents day|presidents' day": (2, 0, 3, 0),
+    "memorial day": (5, 0, -1, 0),
+    "mother's day|mothers day": (5, 6, 2, 0),
+    "father's day|fathers day": (6, 6, 3, 0),
+    "labor day|labour day": (9, 0, 1, 0),
+    "columbus day": (10, 0, 2, 0),
+    "thanksgiving|thanksgiving day": (11, 3, 4, 0),
+    "black friday": (11, 3, 4, 1),
+    "cyber monday": (11, 3, 4, 4),
+}
 
 
-def _moving(month: int, weekday: int, number: int, days: int) -> Period:
-    def find(year: int) -> Span | None:
-        found = nth_weekday(number, weekday, month_of(year, month))
-        return day_at(found.start + days * DAY) if found else None
-
-    return yearly(find, "day")
-
-
-def _fixed(month: int, day: int) -> Period:
-    return yearly(lambda year: date_of(year, month, day), "day")
-
-
-WORDS |= words("date", {names: _fixed(*day) for names, day in HOLIDAYS.items()})
-WORDS |= words("date", {names: _moving(*rule) for names, rule in MOVING.items()}, {"easter|easter sunday": yearly(easter, "day")})
+WORDS |= words("date", {names: days.feast(*day) for names, day in HOLIDAYS.items()})
+WORDS |= words(
+    "date",
+    {names: days.moving_feast(*rule) for names, rule in MOVING.items()},
+    {"easter|easter sunday": yearly(easter, "day")},
+)
 
 _DAY = "[number ordinal ordword second]"
 _UNIT = "[unit quarter second]"
@@ -125,75 +174,85 @@ _UNCOUNTED = "(?! [word unit quarter second month may slash hyphen colon of part
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "numbers": (
-        Row("numword hyphen? numword", "numword", meaning.compound),
-        Row("numword hyphen? [ordword second]", "ordword", meaning.compound),
-        Row("numword times and? numword", "numword", meaning.times),
-        Row("numword times", "numword", meaning.times),
-        Row("numword numword", "yearlike", meaning.spoken_year),
-        Row("numword", "yearlike", meaning.as_year),
-        Row("numword", "number", meaning.value),
+        Row("numword hyphen? numword", "numword", numbers.compound),
+        Row("numword hyphen? [ordword second]", "ordword", numbers.compound),
+        Row("numword times and? numword", "numword", numbers.times),
+        Row("numword times", "numword", numbers.times),
+        Row("numword numword", "yearlike", numbers.spoken_year),
+        Row("numword", "yearlike", numbers.as_year),
+        Row("numword", "number", numbers.value),
         Row("article? couple of? (?=[unit past step])", "number", lambda now, *numbers: 2),
     ),
     "clocks": (
-        Row("(?<!unit) number number half", "time", meaning.of_half),
-        Row("[clock number decimal] dot? half", "time", meaning.of_half),
-        Row("[halfword number quarter] past number oclock?", "time", meaning.past_hour),
-        Row("[clock number] oclock", "time", meaning.clock_of),
-        Row("(?<=[at around]) quarter to number", "time", meaning.before_hour),
-        Row("clock", "time", meaning.value),
-        Row("(?<!month) [number time] [to hyphen till] time", "time", meaning.time_range),
-        Row("between [number time] and time", "time", meaning.time_range),
-        Row(f"time [to hyphen till] number {_UNCOUNTED}", "time", meaning.time_range),
-        Row("[edge beginning] in? the part", "time", meaning.edge_of_part),
-        Row("edge part", "part", meaning.edge_of_part),
-        Row("(?<! [month may]) [number time] [in at] the part", "time", meaning.in_part),
-        Row("in the part [comma at around]* [number time]", "time", meaning.in_part),
-        Row("[in during] the part", "time", meaning.value),
-        Row("parttime", "time", meaning.value),
-        Row("[at around] decimal", "time", meaning.o_clock),
-        Row("[at around] number number", "time", meaning.o_clock),
-        Row(f"[at around] number (?= comma) | [at around] number (?! [to till and comma]) {_UNCOUNTED}", "time", meaning.o_clock),
+        Row("(?<!unit) number number half", "time", clocks.of_half),
+        Row("[clock number decimal] dot? half", "time", clocks.of_half),
+        Row("[halfword number quarter] unit? past number oclock?", "time", clocks.past_hour),
+        Row("[clock number] oclock", "time", clocks.clock_of),
+        Row("(?<=[at around]) quarter to number", "time", clocks.before_hour),
+        Row("clock", "time", numbers.value),
+        Row("(?<!month) [number time] [to hyphen till] time", "time", clocks.time_range),
+        Row("between [number time] and time", "time", clocks.time_range),
+        Row(f"time [to hyphen till] number {_UNCOUNTED}", "time", clocks.time_range),
+        Row("[edge beginning] in? the part", "time", clocks.edge_of_part),
+        Row("edge part", "part", clocks.edge_of_part),
+        Row("(?<! [month may]) [number time] [in at] the part", "time", clocks.in_part),
+        Row("in the part [comma at around]* [number time]", "time", clocks.in_part),
+        Row("[in during] the part", "time", numbers.value),
+        Row("parttime", "time", numbers.value),
+        Row("[at around] decimal", "time", clocks.o_clock),
+        Row("[at around] number number", "time", clocks.o_clock),
+        Row(
+            f"[at around] number (?= comma) | [at around] number (?! [to till and comma]) {_UNCOUNTED}",
+            "time",
+            clocks.o_clock,
+        ),
     ),
     "days": (
-        Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", meaning.full_date),
-        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] {_YEAR}", "date", meaning.day_first),
-        Row("yearlike [hyphen slash] month [hyphen slash] number", "date", meaning.year_first),
-        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", meaning.year_day_month),
-        Row(f"[month may] the? {_DAY} {_TO} the? {_DAY} (?! [month time half])", "date", meaning.day_range),
-        Row(f"[from between]? the? {_DAY} [to hyphen till and] the? {_DAY} of? [month may]", "date", meaning.days_of_month),
-        Row(f"month [hyphen slash dot]? the? {_DAY}", "date", meaning.month_day),
-        Row("month comma [ordinal ordword]", "date", meaning.month_day),
-        Row("may [hyphen slash the]* [ordinal ordword]", "date", meaning.month_day),
-        Row("may [hyphen slash]? number (?! word)", "date", meaning.month_day),
-        Row(f"the? {_DAY} [of hyphen slash]* [month may]", "date", meaning.day_month),
-        Row("monthday (?! [of unit])", "date", meaning.pair),
-        Row(f"[month may] {_YEAR}", "period", meaning.month_of_year),
-        Row("month (?! [ordinal ordword number])", "period", meaning.month),
-        Row("(?<= [in of during since till by from to before after past edge between]) may", "period", meaning.month),
-        Row("step may", "period", meaning.stepped_month),
-        Row("[in during] the? season (?! word)", "period", meaning.season),
-        Row("(?<= [step past]) season", "period", meaning.season),
-        Row("season (?=yearlike | of yearlike)", "period", meaning.season),
-        Row("label", "period", meaning.quarter),
-        Row("decade", "period", meaning.decade),
-        Row("the? [ordinal ordword] century", "period", meaning.century),
-        Row("(?<= [on step every past]) sat | sat (?=comma? the? ordinal)", "weekday", meaning.value),
-        Row(f"weekday comma? the? {_DAY} {_UNCOUNTED}(?! [half oclock])", "date", meaning.weekday_and_day),
-        Row("step? weekday [comma hyphen paren]* date paren?", "date", meaning.last_value),
-        Row("date [comma paren]* weekday paren?", "date", meaning.first_value),
-        Row(f"(?<= [on till by since from before after]) the? [ordinal ordword] {_UNCOUNTED}", "date", meaning.day_of_month),
-        Row(f"(?<!between) the ordinal {_UNCOUNTED}", "date", meaning.day_of_month),
-        Row("(?<= on) the number (?! [word unit quarter second half])", "date", meaning.day_of_month),
+        Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", days.full_date),
+        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] {_YEAR}", "date", days.day_first),
+        Row("yearlike [hyphen slash] month [hyphen slash] number", "date", days.year_first),
+        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", days.year_day_month),
+        Row(f"[month may] the? {_DAY} {_TO} the? {_DAY} (?! [month time half])", "date", days.day_range),
+        Row(
+            f"[from between]? the? {_DAY} [to hyphen till and] the? {_DAY} of? [month may]", "date", days.days_of_month
+        ),
+        Row(f"month [hyphen slash dot]? the? {_DAY}", "date", days.month_day),
+        Row("month comma [ordinal ordword]", "date", days.month_day),
+        Row("may [hyphen slash the]* [ordinal ordword]", "date", days.month_day),
+        Row("may [hyphen slash]? number (?! word)", "date", days.month_day),
+        Row(f"the? {_DAY} [of hyphen slash]* [month may]", "date", days.day_month),
+        Row("monthday (?! [of unit])", "date", days.pair),
+        Row(f"[month may] {_YEAR}", "period", days.month_of_year),
+        Row("month (?! [ordinal ordword number])", "period", days.month),
+        Row("(?<= [in of during since till by from to before after past edge between]) may", "period", days.month),
+        Row("step may", "period", relative.stepped_month),
+        Row("[in during] the? season (?! word)", "period", days.season),
+        Row("(?<= [step past]) season", "period", days.season),
+        Row("season (?=yearlike | of yearlike)", "period", days.season),
+        Row("label", "period", days.quarter),
+        Row("decade", "period", days.decade),
+        Row("the? [ordinal ordword] century", "period", days.century),
+        Row("(?<= [on step every past]) sat | sat (?=comma? the? ordinal)", "weekday", numbers.value),
+        Row(f"weekday comma? the? {_DAY} {_UNCOUNTED}(?! [half oclock])", "date", days.weekday_and_day),
+        Row("step? weekday [comma hyphen paren]* date paren?", "date", numbers.last_value),
+        Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
+        Row(
+            f"(?<= [on till by since from before after]) the? [ordinal ordword] {_UNCOUNTED}", "date", days.day_of_month
+        ),
+        Row(f"(?<!between) the ordinal {_UNCOUNTED}", "date", days.day_of_month),
+        Row("(?<= on) the number (?! [word unit quarter second half])", "date", days.day_of_month),
     ),
     "relative": (
-        Row("past weekday", "date", meaning.past_weekday),
+        Row("coming weekday", "date", relative.coming_weekday),
+        Row("coming (?= [unit number quarter period date])", "step", lambda now: 1),
+        Row("past weekday", "date", relative.past_weekday),
         Row("past (?= [unit number quarter period])", "step", lambda now: -1),
-        Row("step unit weekday", "date", meaning.weekday_of_step),
-        Row("number and article? halfword unit", "length", meaning.and_a_half),
-        Row("article and article? halfword unit", "length", meaning.and_a_half),
-        Row("article? halfword article? [unit quarter]", "length", meaning.half_of),
-        Row("[number article] unit and article? halfword", "length", meaning.length_and_half),
-        Row(f"article {_UNIT} (?= [ago hence from before after])", "length", meaning.length),
-        Row("[in within] article [unit quarter] (?!word)", "counted", meaning.in_one),
+        Row("step unit weekday", "date", relative.weekday_of_step),
+        Row("number and article? halfword unit", "length", numbers.and_a_half),
+        Row("article and article? halfword unit", "length", numbers.and_a_half),
+        Row("article? halfword article? [unit quarter]", "length", numbers.half_of),
+        Row("[number article] unit and article? halfword", "length", numbers.length_and_half),
+        Row(f"article {_UNIT} (?= [ago hence from before after])", "length", numbers.length),
+        Row("[in within] article [unit quarter] (?!word)", "counted", relative.in_one),
     ),
 }

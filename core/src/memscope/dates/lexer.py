@@ -25,7 +25,7 @@ _SIGNS |= {"(": "paren", ")": "paren", ":": "colon"}
 _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
     "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
-    "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)", "date", written.year_month_day),
+    "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
     "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
     "dmy": (r"\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
     "clock": (r"\d{1,2}:\d\d(?::\d\d)?(?![\d:])", "clock", written.hour_minute),
@@ -39,13 +39,17 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "yearlike": (r"(?:1[5-9]|20)\d\d(?!\d|[,.]\d|%)", "yearlike", lambda text, east: int(text)),
     "number": (r"\d{1,7}(?!\d|,\d\d\d)", "number", lambda text, east: int(text)),
     "junk": (r"\d[\d,]*", "word", lambda text, east: None),
-    "half": (r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])", "half", lambda text, east: text[0]),
+    "half": (
+        r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])",
+        "half",
+        lambda text, east: text[0],
+    ),
 }
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
-    """Compiled on first use: numbers, then phrases of several words and Chinese words, the longest first, then words."""
+    """Compiled on first use: numbers; phrases and Chinese words, the longest first; words."""
     numbers = "|".join(f"(?P<{name}>{pattern})" for name, (pattern, _, _) in _WRITTEN.items())
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     known = "|".join(map(_phrase, phrases))

@@ -29,7 +29,7 @@ def year_month_day(text: str, east: bool = False) -> Period | None:
 
 
 def month_day_year(text: str, east: bool) -> Period | None:
-    """5/8/2023 is May 8th: month first, unless it can only be the day. In Chinese text 12-11-10 starts with the year."""
+    """5/8/2023 is May 8th: month first, unless that can only be a day. In Chinese text 12-11-10 is of 2012."""
     a, b, c = digits(text)
     if east and c < 100:
         return day(short_year(a), b, c)

@@ -5,28 +5,34 @@ Vague words (最近, 前阵子, 几天前) have no entry: they name no date.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from memscope.dates import compose, meaning
-from memscope.dates.calendar import Length, Period, date_of, fixed, year_of
+from memscope.dates import clocks, compose, days, numbers, relative
+from memscope.dates.calendar import Length, Period, fixed, year_of
 from memscope.dates.cascade import Row
-from memscope.dates.meaning import hours, words, yearly
+from memscope.dates.clocks import hours
+from memscope.dates.numbers import words
 
 NAMES = ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日")
 
 NUMERALS = "零〇○一二两兩三四五六七八九十百千廿卅"
-_DIGITS = {char: n for n, chars in enumerate(("零〇○", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars}
+_DIGITS = {
+    char: n
+    for n, chars in enumerate(("零〇○", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
+    for char in chars
+}
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七八九])"
 # A year by its name: 2023年, 二〇二三年, 98年, 零八年; not the length of one (三年前, 20年后).
 YEAR = rf"(?:(?:1[5-9]|20)\d\d|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
 
-DECADE = r"(?:(?:19|20)?[1-9]0|[二三四五六七八九]十|二十世纪[二三四五六七八九]十)年代"
+DECADE = r"(?:上个?世纪|20世纪|二十世纪)?(?:(?:19|20)?[1-9]0|[二三四五六七八九]十)年代"
 
 
 def decade(text: str) -> Period:
     """90年代, 九十年代, 1990年代."""
-    digits = text.removesuffix("年代").removeprefix("二十世纪")
+    digits = re.sub("年代|.*世纪", "", text)
     value = int(digits) if digits.isdigit() and digits.isascii() else number(digits)
     return fixed(year_of(value if value > 99 else value + (2000 if value < 30 else 1900), 10, "decade"))
 
@@ -53,20 +59,30 @@ def year(text: str) -> int:
 _WEEK = ("周", "週", "星期", "礼拜", "禮拜")
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
 _PARTS = {
-    "凌晨": hours(0, 8), "清晨|早上|早晨|上午|早间": hours(8, 12), "中午|正午": hours(11, 13), "下午|午后|午後": hours(12, 16),
-    "傍晚|晚上|晚间|晚間": hours(16, 20), "夜里|夜裡|半夜|深夜|夜间|夜晚": hours(20, 24),
-}  # fmt: skip
+    "凌晨": hours(0, 8),
+    "清晨|早上|早晨|上午|早间": hours(8, 12),
+    "中午|正午": hours(11, 13),
+    "下午|午后|午後": hours(12, 16),
+    "傍晚|晚上|晚间|晚間": hours(16, 20),
+    "夜里|夜裡|半夜|深夜|夜间|夜晚": hours(20, 24),
+}
 _DAYS = {"昨": -1, "今": 0, "明": 1}
 _DAY_PARTS = {"晚": hours(16, 20), "早": hours(8, 12), "晨": hours(8, 12), "夜": hours(20, 24)}
 
+# Words that only look like words of time.
+_UNTIMELY = (
+    "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
+    " 有一点 差点 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
+    " 日常 日程 今日头条 日记 星期几 月亮 月饼"
+)
+
 WORDS: dict[str, tuple[str, Any]] = {
     **words("weekday", {week + name: n for week in _WEEK for name, n in _WEEKDAYS.items()}),
-    **words("unit", {"天": "day", "周|週|星期|礼拜|禮拜|个星期|個星期|个礼拜|周时间": "week", "周末|週末": "weekend"}),
-    **words("unit", {"个月|個月": "month", "小时|小時|个小时|個小時|钟头|个钟头": "hour"}),
-    **words("unit", {"分钟|分鐘": "minute", "秒钟|秒鐘": "second", "工作日|个工作日": "workday"}),
+    **words("unit", {"天": "day", "周|週|星期|礼拜|禮拜": "week", "周末|週末": "weekend"}),
+    **words("unit", {"个月|個月": "month", "小时|小時|钟头|鐘頭": "hour"}),
+    **words("unit", {"分钟|分鐘": "minute", "秒钟|秒鐘": "second", "工作日": "workday"}),
     **words("jidu", {"季度": "quarter"}),
-    **words("unit", {"个季度|個季度": "quarter"}),
-    **words("century", {"世纪|世紀|个世纪": "century"}),
+    **words("century", {"世纪|世紀": "century"}),
     **words("semester", {"半年": "half"}),
     **words("nian", {"年": "year"}),
     **words("yue", {"月|月份": None}),
@@ -81,7 +97,17 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("di", {"第": None}),
     **words("reldate", {"今天|今日|今儿": 0, "昨天|昨日|昨儿": -1, "前天|前日": -2, "大前天": -3}),
     **words("reldate", {"明天|明日|明儿": 1, "后天|後天": 2, "大后天|大後天": 3}),
-    **words("relyear", {"今年|本年|本年度|今年度": 0, "去年|上年|上一年|去年度": -1, "前年": -2, "大前年": -3, "明年|来年|來年": 1, "后年|後年": 2}),
+    **words(
+        "relyear",
+        {
+            "今年|本年|本年度|今年度": 0,
+            "去年|上年|上一年|去年度": -1,
+            "前年": -2,
+            "大前年": -3,
+            "明年|来年|來年": 1,
+            "后年|後年": 2,
+        },
+    ),
     **{day + part: ("daypart", (shift, clock)) for day, shift in _DAYS.items() for part, clock in _DAY_PARTS.items()},
     **words("part", _PARTS),
     **words("time", {"午夜|零点整": hours(0, 1)}),
@@ -92,12 +118,21 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("lastnth", {"最后|最後|最后一个|最後一個|最后一": -1}),
     **words("stretch", {"过去|過去|最近|近": -1, "未来|未來|接下来|接下來|今后": 1}),
     **words("edge", {"初|上旬": "start", "中旬": "mid", "底|末|下旬": "end"}),
-    **words("unitedge", {"年初": ("start", "year"), "年底|年末": ("end", "year"), "月初": ("start", "month"), "月底|月末": ("end", "month")}),
+    **words(
+        "unitedge",
+        {
+            "年初": ("start", "year"),
+            "年底|年末": ("end", "year"),
+            "月初": ("start", "month"),
+            "月底|月末": ("end", "month"),
+        },
+    ),
     **words("every", {"每|每个|每個|每逢": None}),
     **words("from", {"从|從": None}),
     **words("since", {"自从|自從|自": None}),
     **words("onward", {"或之后|或之後|或以后|及以后|及之后|以来|以來|至今|开始|開始|起": None}),
     **words("upto", {"或之前|或以前|及以前|及之前|为止|為止": None}),
+    **words("inside", {"之内|以内|内|之內|以內|內": None}),
     **words("prior", {"之前|以前|前": None}),
     **words("later", {"之后|之後|以后|以後|后|後": None}),
     **words("to", {"到|至|直到": None}),
@@ -108,57 +143,80 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("now", {"现在|現在|目前": "now"}),
     **words("future", {"将|將|会|會|要|打算|计划|准备|想": None}),
     **words("pasttense", {"了|过|過": None}),
-    # Words that only look like one of those above.
-    **words("word", {"以上|以下|上面|下面|上班|下班|上学|放学|早上好|晚上好|中间|时候|時候|有点|有一点|差点|点击|号线|号楼|号店|号院|号门|号房|号桌|号码|号称|日本|日子|日常|日程|今日头条|日记|星期几|月亮|月饼": None}),
+    **{word: ("word", None) for word in _UNTIMELY.split()},
 }
 
 HOLIDAYS = {
-    "元旦": (1, 1), "情人节": (2, 14), "妇女节": (3, 8), "植树节": (3, 12), "愚人节": (4, 1), "劳动节|五一节|五一劳动节|五一假期|五一长假|五一期间": (5, 1),
-    "青年节": (5, 4), "儿童节|六一儿童节": (6, 1), "建党节": (7, 1), "建军节": (8, 1), "教师节": (9, 10), "国庆节|国庆|國慶節|國慶|十一国庆|十一假期|十一长假|十一期间|十一黄金周": (10, 1),
-    "万圣节": (10, 31), "光棍节|双十一|双11": (11, 11), "双十二|双12": (12, 12), "平安夜": (12, 24), "圣诞节|圣诞|聖誕節": (12, 25), "跨年夜": (12, 31),
-}  # fmt: skip
+    "元旦": (1, 1),
+    "情人节": (2, 14),
+    "妇女节": (3, 8),
+    "植树节": (3, 12),
+    "愚人节": (4, 1),
+    "劳动节|五一节|五一劳动节|五一假期|五一长假|五一期间": (5, 1),
+    "青年节": (5, 4),
+    "儿童节|六一儿童节": (6, 1),
+    "建党节": (7, 1),
+    "建军节": (8, 1),
+    "教师节": (9, 10),
+    "国庆节|国庆|國慶節|國慶|十一国庆": (10, 1),
+    "十一假期|十一长假|十一期间|十一黄金周": (10, 1),
+    "万圣节": (10, 31),
+    "光棍节|双十一|双11": (11, 11),
+    "双十二|双12": (12, 12),
+    "平安夜": (12, 24),
+    "圣诞节|圣诞|聖誕節": (12, 25),
+    "跨年夜": (12, 31),
+}
 
 
-def _fixed(month: int, day: int) -> Period:
-    return yearly(lambda each: date_of(each, month, day), "day")
+MOVING = {"母亲节|母親節": (5, 6, 2), "父亲节|父親節": (6, 6, 3), "感恩节|感恩節": (11, 3, 4)}
 
-
-WORDS |= words("date", {names: _fixed(*day) for names, day in HOLIDAYS.items()})
+WORDS |= words("date", {names: days.feast(*day) for names, day in HOLIDAYS.items()})
+WORDS |= words("date", {names: days.moving_feast(*rule) for names, rule in MOVING.items()})
 
 _TO = "[to hyphen]"
 _UNIT = "[unit century nian]"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "clocks": (
-        Row("number dian number fen number miao", "time", meaning.o_clock),
-        Row("number dian number fen?", "time", meaning.o_clock),
-        Row("number dian ke", "time", meaning.o_clock),
-        Row("number dian ban", "time", meaning.half_hour),
-        Row("(?<= [part around daypart reldate date to from weekday hyphen hao]) number dian sharp?", "time", meaning.o_clock),
-        Row("(?<!unit) number dian (sharp | (?! word))", "time", meaning.o_clock),
-        Row("(?<! [step the in]) part of? time", "time", meaning.in_part),
+        Row("number dian number fen number miao", "time", clocks.o_clock),
+        Row("number dian number fen?", "time", clocks.o_clock),
+        Row("number dian ke", "time", clocks.o_clock),
+        Row("number dian ban", "time", clocks.half_hour),
+        Row(
+            "(?<= [part around daypart reldate date to from weekday hyphen hao]) number dian sharp?",
+            "time",
+            clocks.o_clock,
+        ),
+        Row("(?<!unit) number dian (sharp | (?! word))", "time", clocks.o_clock),
+        Row("(?<! [step the in]) part of? time", "time", clocks.in_part),
     ),
     "days": (
-        Row(f"number yue of? number hao {_TO} number hao", "date", meaning.day_range),
-        Row("number yue of? number hao", "date", meaning.month_day),
+        Row(f"number yue of? number hao {_TO} number hao", "date", days.day_range),
+        Row("number yue of? number hao", "date", days.month_day),
         Row("number unitedge", "period", compose.month_edge),
-        Row("number yue", "period", meaning.month),
-        Row("number hao", "date", meaning.day_of_month),
-        Row("yearname", "period", meaning.year),
-        Row("relyear", "period", meaning.stepped_year),
-        Row("di? number jidu", "period", meaning.quarter),
-        Row("halfyear", "period", meaning.half_year),
-        Row("jijie", "period", meaning.season),
-        Row("date [comma paren]* weekday paren?", "date", meaning.first_value),
-        Row("daypart", "moment", meaning.day_and_part),
+        Row("number yue", "period", days.month),
+        Row("number hao", "date", days.day_of_month),
+        Row("yearname", "period", days.year),
+        Row("step ge? nian", "period", relative.stepped_unit),
+        Row("step ge? jidu", "period", relative.stepped_unit),
+        Row("step ge? unitedge", "period", compose.stepped_edge),
+        Row("number century", "period", days.spelled_century),
+        Row("relyear", "period", relative.stepped_year),
+        Row("di? number jidu", "period", days.quarter),
+        Row("halfyear", "period", days.half_year),
+        Row("jijie", "period", days.season),
+        Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
+        Row("daypart", "moment", relative.day_and_part),
     ),
     "relative": (
-        Row("step ge? yue", "period", lambda now, step: meaning.stepped_unit(now, step, "month")),
-        Row("step ge? semester", "period", meaning.stepped_unit),
+        Row("step ge? yue", "period", lambda now, step: relative.stepped_unit(now, step, "month")),
+        Row("step ge? semester", "period", relative.stepped_unit),
         Row("semester", "length", lambda now, unit: Length(((1, unit),))),
-        Row(f"number ge? {_UNIT} ban", "length", meaning.length),
-        Row(f"number ge ban {_UNIT}", "length", meaning.length),
-        Row(f"ban ge? {_UNIT}", "length", meaning.length),
-        Row("number (nian|century)", "length", meaning.length),
+        Row("number ge jidu", "length", numbers.length),
+        Row(f"number ge? {_UNIT} ban", "length", numbers.length),
+        Row(f"number ge ban {_UNIT}", "length", numbers.length),
+        Row(f"ban ge? {_UNIT}", "length", numbers.length),
+        Row("number (nian|century)", "length", numbers.length),
     ),
 }

@@ -1,0 +1,174 @@
+"""What a row builds about the time of day, alone and on a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from memscope.dates.calendar import (
+    EARLIEST,
+    LATEST,
+    SECONDS,
+    Clock,
+    Length,
+    Now,
+    Period,
+    Shape,
+    Span,
+    then,
+)
+from memscope.dates.written import clock
+
+HALF_DAY = 12 * 3600
+
+
+def hours(start: int, end: int) -> Clock:
+    return Clock(start * 3600, end * 3600, "part")
+
+
+def o_clock(now: Now, *numbers: int | str) -> Clock | None:
+    """Hour, minute and second; "2.30" counts as hour and minute."""
+    parts = [int(part) for number in numbers for part in str(number).split(".")]
+    return clock(*parts) if 1 <= len(parts) <= 3 else None
+
+
+def clock_or_hour(item: Clock | int | str) -> Clock | None:
+    return item if isinstance(item, Clock) else o_clock(Now(EARLIEST), item)
+
+
+def clock_of(now: Now, item: Clock | int) -> Clock | None:
+    return clock_or_hour(item)
+
+
+def of_half(now: Now, *values: Any) -> Clock | None:
+    """A time with am or pm."""
+    *numbers, half = values
+    time = numbers[0] if isinstance(numbers[0], Clock) else o_clock(now, *numbers)
+    return sure(time, half == "p") if time and time.start < 13 * 3600 else time
+
+
+def half_hour(now: Now, hour: int, _: float) -> Clock | None:
+    return o_clock(now, hour, 30)
+
+
+def past_hour(now: Now, minutes: int | float | str, *rest: Any) -> Clock | None:
+    """Half past seven, ten past seven, quarter past seven."""
+    return o_clock(now, rest[-1], int({"quarter": 15, 0.5: 30}.get(minutes, minutes)))
+
+
+def before_hour(now: Now, minutes: int | str, hour: int) -> Clock | None:
+    return o_clock(now, (hour - 2) % 12 + 1, 60 - int({"quarter": 15}.get(str(minutes), minutes)))
+
+
+def sure(time: Clock, afternoon: bool) -> Clock:
+    shift = (HALF_DAY if afternoon else 0) - (HALF_DAY if time.start >= HALF_DAY else 0)
+    return replace(time, start=time.start + shift, end=time.end + shift, sure=True)
+
+
+def in_part(now: Now, *values: Any) -> Clock | None:
+    """A time within a part of the day, which decides its half: 7 in the evening, 下午 5:00."""
+    part = next(item for item in values if isinstance(item, Clock) and item.grain == "part")
+    time = clock_or_hour(next(item for item in values if item is not part))
+    if not time or time.grain == "part" or time.sure:
+        return time if time and time.grain != "part" else None
+    if inside := [each for each in (sure(time, False), sure(time, True)) if part.start <= each.start < part.end]:
+        return inside[0]
+    small = part.start >= 20 * 3600 and (time.start < 6 * 3600 or time.start >= HALF_DAY)  # 3 at night
+    return sure(time, part.end > HALF_DAY + 3600 and not small)
+
+
+def edge_of_part(now: Now, edge: str, part: Clock) -> Clock:
+    quarter = (part.end - part.start) // 2
+    return replace(part, end=part.start + quarter) if edge == "start" else replace(part, start=part.end - quarter)
+
+
+def guessed(time: Clock) -> Clock:
+    """Nobody says "at 3" of the night without saying so."""
+    return time if time.sure else sure(time, time.start < 7 * 3600 or time.start >= HALF_DAY)
+
+
+def time_range(now: Now, first: Any, last: Any, *_: Any) -> Clock | None:
+    """From 1 to 3 pm: what one end leaves open the other decides, the shortest reading wins."""
+    a, b = clock_or_hour(first), clock_or_hour(last)
+    if not a or not b:
+        return None
+    starts = [a.start] if a.sure else [sure(a, half).start for half in (False, True)]
+    ends = [b.start] if b.sure else [sure(b, half).start for half in (False, True)]
+    if not a.sure and not b.sure:
+        starts = [guessed(a).start]
+    lengths = {(end - start) % (2 * HALF_DAY) or 2 * HALF_DAY: start for end in ends for start in starts}
+    shortest = min(lengths)
+    return Clock(lengths[shortest], lengths[shortest] + shortest, b.grain, a.sure or b.sure, "range")
+
+
+def time_for(now: Now, *values: Any) -> Clock | None:
+    """From 2 pm for 2 hours, in either order."""
+    span = next(item for item in values if isinstance(item, Length))
+    begin = clock_or_hour(next(item for item in values if item is not span))
+    seconds = sum(amount * SECONDS.get(unit, 10**6) for amount, unit in span.parts)
+    if not begin or seconds >= 2 * HALF_DAY:
+        return None
+    begin = replace(begin, end=begin.start + int(seconds), shape="range")
+    return begin if begin.sure else replace(begin, sure=True) if begin.start >= 7 * 3600 else sure(begin, True)
+
+
+def open_time(shape: Shape) -> Callable[..., Clock | None]:
+    def build(now: Now, item: Any) -> Clock | None:
+        time = clock_or_hour(item)
+        return replace(time, shape=shape) if time and time.shape == "point" else None
+
+    return build
+
+
+def opened(span: Span, shape: Shape) -> Span | None:
+    """Since, after, before or until (that is, not after) a span."""
+    if span.shape != "point" and shape != "point":
+        return None
+    if shape in ("since", "after"):
+        return replace(span, start=span.start if shape == "since" else span.end, end=LATEST, shape=shape)
+    if shape in ("before", "until"):
+        return replace(span, start=EARLIEST, end=span.start if shape == "before" else span.end, shape=shape)
+    return replace(span, shape=shape)
+
+
+def on_day(span: Span, time: Clock) -> Span | None:
+    """The time on the day that a span starts on."""
+    time = guessed(time)
+    midnight = span.start.replace(hour=0, minute=0, second=0)
+    start, end = midnight + timedelta(seconds=time.start), midnight + timedelta(seconds=time.end)
+    return opened(Span(start, end, time.grain), time.shape)
+
+
+def join(now: Now, *values: Any) -> Period | None:
+    """A day and a time, in either order."""
+    date = next(item for item in values if isinstance(item, Period))
+    item = next((item for item in values if not isinstance(item, Period)), None)
+    time = clock_or_hour(item) if item is not None else None
+    return then(date, lambda span: on_day(span, time), time.grain) if time and date.grain == "day" else None
+
+
+def join_range(now: Now, *values: Any) -> Period | None:
+    """A day and two hours: Monday 3-8."""
+    date = next(item for item in values if isinstance(item, Period))
+    numbers = [item for item in values if not isinstance(item, Period)]
+    time = time_range(now, *numbers)
+    return join(now, date, time) if time else None
+
+
+def join_part(now: Now, *values: Any) -> Period | None:
+    """A day, a part of it and a time in that part, in any order."""
+    date = next(item for item in values if isinstance(item, Period))
+    time = in_part(now, *(item for item in values if item is not date))
+    return join(now, date, time) if time else None
+
+
+def half_day(now: Now, date: Period, half: str) -> Period | None:
+    """Today pm."""
+    return join(now, date, hours(8, 12) if half == "a" else hours(12, 16))
+
+
+def spoken_time(now: Now, date: Period, hour: int, minute: int) -> Period | None:
+    """March eighteenth nine thirty."""
+    return join(now, date, o_clock(now, hour, minute)) if minute >= 10 else None

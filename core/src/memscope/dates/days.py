@@ -1,0 +1,169 @@
+"""What a row builds about days, months and years of the calendar, with and without a year."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from memscope.dates.calendar import (
+    DAY,
+    Grain,
+    Now,
+    Period,
+    Span,
+    date_of,
+    day_at,
+    fixed,
+    look,
+    month_of,
+    nth_unit,
+    nth_weekday,
+    number_of,
+    then,
+    wall,
+    year_of,
+)
+from memscope.dates.numbers import ordinal
+
+
+def yearly(find: Callable[[int], Span | None], grain: Grain) -> Period:
+    return Period(find, grain, "year")
+
+
+def month(now: Now, number: int) -> Period | None:
+    return yearly(lambda year: month_of(year, number), "month") if 1 <= number <= 12 else None
+
+
+def feast(month_number: int, day: int) -> Period:
+    return yearly(lambda year: date_of(year, month_number, day), "day")
+
+
+def moving_feast(month_number: int, weekday: int, number: int, days: int = 0) -> Period:
+    """A feast some days after the n-th (the last: -1) weekday of a month."""
+
+    def find(year: int) -> Span | None:
+        found = nth_weekday(number, weekday, month_of(year, month_number))
+        return day_at(found.start + days * DAY) if found else None
+
+    return yearly(find, "day")
+
+
+def season(now: Now, first_month: int) -> Period:
+    """The meteorological season of the northern half; a winter has the year it begins in."""
+    return yearly(lambda year: month_of(year, first_month, 3, "season"), "season")
+
+
+def quarter(now: Now, number: int, *_: str) -> Period | None:
+    return yearly(lambda year: month_of(year, number * 3 - 2, 3, "quarter"), "quarter") if 1 <= number <= 4 else None
+
+
+def half_year(now: Now, number: int) -> Period:
+    return yearly(lambda year: month_of(year, number * 6 - 5, 6, "season"), "season")
+
+
+def month_day(now: Now, month_number: int, day: int | str) -> Period | None:
+    number = ordinal(day)
+    wall(2000, month_number, number)  # raises where there is no such day in any year
+    return yearly(lambda year: date_of(year, month_number, number), "day")
+
+
+def day_month(now: Now, day: int | str, month_number: int) -> Period | None:
+    return month_day(now, month_number, day)
+
+
+def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
+    return fixed(date_of(year, month_number, ordinal(day)))
+
+
+def day_first(now: Now, day: int | str, month_number: int, year: int) -> Period:
+    return full_date(now, month_number, day, year)
+
+
+def year_first(now: Now, year: int, month_number: int, day: int | str) -> Period:
+    return full_date(now, month_number, day, year)
+
+
+def year_day_month(now: Now, year: int, day: int | str, month_number: int) -> Period:
+    return full_date(now, month_number, day, year)
+
+
+def month_of_year(now: Now, month_number: int, year: int) -> Period:
+    return fixed(month_of(year, month_number))
+
+
+def pair(now: Now, numbers: tuple[int, int]) -> Period | None:
+    return month_day(now, *numbers)
+
+
+def day_range(now: Now, month_number: int, first: int | str, last: int | str) -> Period | None:
+    a, b = ordinal(first), ordinal(last)
+    wall(2000, month_number, b)
+    if a >= b:
+        return None
+    return yearly(lambda year: _days(year, month_number, a, b), "day")
+
+
+def days_of_month(now: Now, first: int | str, last: int | str, month_number: int) -> Period | None:
+    return day_range(now, month_number, first, last)
+
+
+def days_in(now: Now, first: int, last: int, period: Period) -> Period | None:
+    """Between 4 and 22 this month."""
+    span = look(period, 0) if not period.cycle and period.grain == "month" else None
+    return fixed(_days(span.start.year, span.start.month, first, last)) if span and first < last else None
+
+
+def _days(year: int, month_number: int, first: int, last: int) -> Span:
+    return Span(wall(year, month_number, first), wall(year, month_number, last) + DAY, "day", "range")
+
+
+def day_of_month(now: Now, day: int | str) -> Period | None:
+    """The 18th, of any month that has one."""
+    number = ordinal(day)
+    return Period(lambda n: date_of(n // 12, n % 12 + 1, number), "day", "month") if 1 <= number <= 31 else None
+
+
+def weekday_and_day(now: Now, weekday: int, day: int | str) -> Period | None:
+    """Friday the 13th; the one of this month when there is one."""
+    date = day_of_month(now, day)
+    if not date:
+        return None
+    matching = then(date, lambda span: span if span.start.weekday() == weekday else None)
+    here = look(matching, number_of("month", now.local))
+    return fixed(here) if here else matching
+
+
+def weekday(now: Now, number: int) -> Period:
+    return Period(lambda n: day_at(datetime.fromordinal(n * 7 + number + 1)), "day", "week")
+
+
+def year(now: Now, number: int) -> Period | None:
+    return fixed(year_of(number)) if 1000 <= number <= 2999 else None
+
+
+def decade(now: Now, first: int) -> Period:
+    return fixed(year_of(first, 10, "decade"))
+
+
+def spelled_century(now: Now, number: int, _: str) -> Period | None:
+    """21世纪; 2世纪 is rather a length."""
+    return century(now, number) if number > 10 else None
+
+
+def century(now: Now, number: int | str, *_: str) -> Period:
+    return fixed(year_of(max(1, ordinal(number) * 100 - 100), 100, "century"))
+
+
+def year_week(now: Now, number: int) -> Period | None:
+    return yearly(lambda each: nth_unit(number, "week", year_of(each)), "week") if 1 <= number <= 53 else None
+
+
+def this_years(now: Now, period: Period) -> Period | None:
+    """A week by its number is one of this year's."""
+    span = look(period, now.local.year)
+    return fixed(span) if span else None
+
+
+def named_year(now: Now, unit: str, number: int) -> Period | None:
+    """The year 2008."""
+    return year(now, number) if unit == "year" else None

@@ -1,0 +1,86 @@
+"""What a row builds from number words: numbers, ordinals, lengths. None declines, as in every builder of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memscope.dates.calendar import Length, Now
+
+
+def words(kind: str, *tables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """Rows of a lexicon: ``{"monday|mon": 0}`` gives both words the kind and the value."""
+    return {word: (kind, value) for table in tables for names, value in table.items() for word in names.split("|")}
+
+
+def value(now: Now, *values: Any) -> Any:
+    return values[0] if len(values) == 1 else None
+
+
+def first_value(now: Now, *values: Any) -> Any:
+    return values[0]
+
+
+def last_value(now: Now, *values: Any) -> Any:
+    return values[-1]
+
+
+def nothing(now: Now, *values: Any) -> bool:
+    """For what is recognised so that nothing else takes it for a date: "every Monday", "three weeks"."""
+    return True
+
+
+def compound(now: Now, tens: int, ones: int | str) -> int | None:
+    small = ordinal(ones)
+    return tens + small if tens in range(20, 100, 10) and small < 10 else None
+
+
+def times(now: Now, count: int, factor: int, rest: int = 0) -> int:
+    return count * factor + rest
+
+
+def spoken_year(now: Now, high: int, low: int) -> int | None:
+    """Nineteen seventy-two."""
+    return high * 100 + low if 15 <= high <= 20 and 10 <= low <= 99 else None
+
+
+def as_year(now: Now, number: int) -> int | None:
+    return number if 1500 <= number <= 2100 else None
+
+
+def ordinal(number: int | str) -> int:
+    """ "second" is an ordinal, too."""
+    return 2 if number == "second" else int(number)
+
+
+def length(now: Now, *values: Any) -> Length | None:
+    """Numbers and units in turn; a number after a unit is a fraction of it ("one hour and a half")."""
+    parts: list[tuple[float, str]] = []
+    amount = 0.0
+    for item in values:
+        if isinstance(item, str) and not item[0].isdigit():
+            parts.append((amount, item))
+            amount = 0.0
+        else:
+            amount += float(item)
+    if amount and parts:
+        parts.append((amount, parts[-1][1]))
+    return Length(tuple(parts)) if parts and all(0 < amount < 1e6 for amount, _ in parts) else None
+
+
+def and_a_half(now: Now, count: float, *rest: Any) -> Length:
+    """One and a half hours."""
+    return Length(((count + 0.5, rest[-1]),))
+
+
+def half_of(now: Now, *values: Any) -> Length:
+    return Length(((0.5, values[-1]),))
+
+
+def length_and_half(now: Now, count: float, unit: str, *_: float) -> Length:
+    """An hour and a half."""
+    return Length(((count + 0.5, unit),))
+
+
+def joined_lengths(now: Now, *lengths: Length) -> Length:
+    return Length(tuple(part for each in lengths for part in each.parts))

@@ -1,0 +1,193 @@
+"""What a row builds as seen from the reference: last week, 3 days ago, the next 5 years."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memscope.dates.calendar import (
+    DAY,
+    SECONDS,
+    Clock,
+    Length,
+    Now,
+    Period,
+    Span,
+    day_at,
+    fixed,
+    from_now,
+    later,
+    look,
+    nth_unit,
+    unit_at,
+    week_of,
+    year_of,
+)
+from memscope.dates.clocks import join
+from memscope.dates.days import month
+
+
+def day_from_today(now: Now, days: int) -> Period:
+    return fixed(day_at(now.today + days * DAY))
+
+
+def part_of_day(now: Now, days: int, part: Clock) -> Period | None:
+    return join(now, day_from_today(now, days), part)
+
+
+def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
+    """Last month, this week, the next hour, 上上周."""
+    if unit in SECONDS:
+        return rolling(now, step, Length(((1, unit),))) if step else None
+    here = unit_at(now.today, unit)
+    if not here or unit == "day":
+        return None
+    found = unit_at(later(here.start, step, unit), unit) if step else here
+    return fixed(found) if found else None
+
+
+def stepped_year(now: Now, step: int) -> Period | None:
+    return stepped_unit(now, step, "year")
+
+
+def day_and_part(now: Now, value: tuple[int, Clock]) -> Period | None:
+    return part_of_day(now, *value)
+
+
+def two_steps(now: Now, unit: str, step: int) -> Period | None:
+    """The week before last, the week after next."""
+    return stepped_unit(now, 2 * step, unit)
+
+
+def stepped_weekday(now: Now, step: int, number: int) -> Period:
+    return fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
+
+
+def past_weekday(now: Now, number: int) -> Period:
+    """Past Wednesday: the last one before today."""
+    return fixed(day_at(now.today - ((now.today.weekday() - number - 1) % 7 + 1) * DAY))
+
+
+def coming_weekday(now: Now, number: int) -> Period:
+    return fixed(day_at(now.today + ((number - now.today.weekday() - 1) % 7 + 1) * DAY))
+
+
+def weekday_of_step(now: Now, step: int, unit: str, number: int) -> Period | None:
+    """Next week Wednesday."""
+    return stepped_weekday(now, step, number) if unit == "week" else None
+
+
+def stepped_part(now: Now, step: int, part: Clock) -> Period | None:
+    """Last night, this morning, next evening."""
+    return part_of_day(now, step, part)
+
+
+def stepped_period(now: Now, step: int, period: Period) -> Period | None:
+    """Last May is the last one that is over, next May the next to begin, this May the one of this year."""
+    if period.cycle != "year":
+        return None
+    if not step:
+        span = look(period, now.local.year)
+        return fixed(span) if span else None
+    for n in range(3):
+        span = look(period, now.local.year + (n - 1 if step > 0 else 1 - n))
+        if span and (span.start > now.local if step > 0 else span.end <= now.local):
+            return fixed(span)
+    return None
+
+
+def ago(now: Now, span: Length) -> Period:
+    return fixed(from_now(now, span, -1))
+
+
+def ahead(now: Now, span: Length) -> Period:
+    return fixed(from_now(now, span, 1))
+
+
+def ahead_of_now(now: Now, span: Length, _: str) -> Period:
+    return ahead(now, span)
+
+
+def inside(now: Now, span: Length) -> Period | None:
+    """ "in 3 days" is a day to come, unless the sentence tells of the past ("done in 3 days")."""
+    return ahead(now, span) if now.future or not now.past else None
+
+
+def in_one(now: Now, count: int, unit: str) -> Period | None:
+    return inside(now, Length(((count, unit),)))
+
+
+def inside_of(now: Now, span: Length) -> Period | None:
+    return within(now, span) if now.future or not now.past else None
+
+
+def within_next(now: Now, step: int, span: Length) -> Period | None:
+    return within(now, span) if step > 0 else rolling(now, step, span)
+
+
+def within(now: Now, span: Length) -> Period:
+    start = now.local if span.parts[-1][1] in SECONDS else now.today
+    return fixed(Span(start, far(start, span, 1), "day"))
+
+
+def far(when: datetime, span: Length, sign: int) -> datetime:
+    for amount, unit in span.parts:
+        when = later(when, sign * amount, unit)
+    return when
+
+
+def rolling(now: Now, step: int, span: Length) -> Period | None:
+    """The last 3 months end yesterday, the next 3 days begin tomorrow; quarters and decades are the calendar's."""
+    amount, unit = span.parts[0]
+    if not step or unit == "weekend":
+        return None
+    if unit in ("quarter", "decade", "century") and amount == int(amount):
+        return aligned(now, step * int(amount), unit)
+    seconds = span.parts[-1][1] in SECONDS
+    start = now.local if seconds else now.today + DAY if step > 0 else now.today
+    end = far(start, span, 1 if step > 0 else -1)
+    return fixed(Span(min(start, end), max(start, end), "hour" if seconds else "day"))
+
+
+def rolling_units(now: Now, amount: float, step: int, unit: str) -> Period | None:
+    """5 past years."""
+    return rolling(now, step, Length(((amount, unit),)))
+
+
+def aligned(now: Now, count: int, unit: str) -> Period | None:
+    here = unit_at(now.today, unit)
+    if not here:
+        return None
+    first, last = (
+        (here.end, later(here.end, count, unit)) if count > 0 else (later(here.start, count, unit), here.start)
+    )
+    return fixed(Span(first, last, here.grain))
+
+
+def rolling_back(now: Now, span: Length) -> Period | None:
+    return rolling(now, -1, span)
+
+
+def this_unit(now: Now, unit: str) -> Period | None:
+    """The month, in "for the month"; a weekend is as often the last one."""
+    if unit == "weekend":
+        return None
+    return stepped_unit(now, 0, unit)
+
+
+def this_part(now: Now, part: Clock) -> Period | None:
+    return part_of_day(now, 0, part)
+
+
+def week_number(now: Now, unit: str, number: int) -> Period | None:
+    """Week 10, of this year."""
+    return (
+        fixed(week)
+        if unit == "week" and (week := nth_unit(number, "week", year_of(now.local.year))) and number > 0
+        else None
+    )
+
+
+def stepped_month(now: Now, step: int, number: int) -> Period | None:
+    """Last May; "this may" is more often a verb."""
+    found = month(now, number)
+    return stepped_period(now, step, found) if step and found else None
