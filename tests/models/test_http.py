@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memscope.errors import (
+    ConfigError,
     InputError,
     ModelAuthError,
     ModelError,
@@ -172,6 +173,12 @@ async def test_proxies_of_the_environment_are_used_only_when_asked_for(
         assert (await connect("chat", url).chat(HELLO)).text == "direct"
         assert seen == []
         assert (await connect("chat", url, trust_env=True).chat(HELLO)).text == "from the proxy"
+
+
+async def test_without_the_http_library_the_extra_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memscope.models.http.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"memscope\[openai\]"):
+        connect("chat", "http://127.0.0.1:9/v1")
 
 
 async def test_nobody_listens(connect: Connect) -> None:

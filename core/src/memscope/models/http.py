@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from memscope.errors import (
@@ -47,6 +48,8 @@ class Http:
     """Sends to one endpoint, with a connection pool for each event loop."""
 
     def __init__(self, endpoint: Endpoint) -> None:
+        if find_spec("httpx2") is None:
+            raise ConfigError("a model endpoint needs httpx2", hint="install the extra: memscope[openai]")
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
 
@@ -166,13 +169,9 @@ class Http:
 
 
 def _library() -> Any:
-    try:
-        import httpx2
-    except ImportError:
-        pass
-    else:
-        return httpx2
-    raise ConfigError("a model endpoint needs httpx2", hint="install the extra: memscope[openai]")
+    import httpx2
+
+    return httpx2
 
 
 def _dumps(body: Mapping[str, Json]) -> bytes:
