@@ -1,0 +1,124 @@
+"""How much of the evidence the hits hold, on conversations with questions: no chat model, one configuration for all.
+
+    python benchmarks/retrieval.py DATA [DATA ...] [--embedder URL] [--store URL]
+
+Prints a row a file and one JSON object: recall in percent over all questions but adversarial ones, an item being a turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from datasets import ADVERSARIAL, Conversation, Question, conversations, recall
+
+from memscope import AsyncMemoryScope
+from memscope.records import Hit, Retrieval
+from memscope.retrieval.fit import line
+from memscope.text import estimate_tokens
+
+K = 20
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Asked:
+    question: Question
+    hits: Retrieval
+    milliseconds: float
+
+
+def settings(embedder: str | None, languages: str) -> dict[str, Any]:
+    if embedder is None:
+        return {}
+    return {"embedding": {"base_url": embedder, "model": "embedder", "key": "none", "languages": languages.split(",")}}
+
+
+@contextmanager
+def place(store: str | None) -> Iterator[str]:
+    """The store asked for, or a file that goes away."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield store or str(Path(folder) / "memory.db")
+
+
+async def ingest(memory: AsyncMemoryScope, conversation: Conversation, batch: int = 1000) -> None:
+    for start in range(0, len(conversation.turns), batch):
+        await memory.add_turns(conversation.turns[start : start + batch], user=conversation.id)
+    while not await memory.flush():
+        pass
+
+
+async def ask(memory: AsyncMemoryScope, conversation: Conversation) -> list[Asked]:
+    asked = []
+    for question in conversation.questions:
+        start = time.perf_counter()
+        hits = await memory.retrieve(question.text, user=conversation.id, k=K)
+        asked.append(Asked(question, hits, 1000 * (time.perf_counter() - start)))
+    return asked
+
+
+def covers(hit: Hit) -> set[str]:
+    """The turns that an item names: a turn is itself; an insight at most three of those it was made from."""
+    return {hit.turn.key} if hit.turn else set()
+
+
+def figures(asked: list[Asked]) -> Mapping[str, Any]:
+    counted = [one for one in asked if one.question.category != ADVERSARIAL]
+    groups: dict[str, list[float]] = defaultdict(list)
+    for one in asked:
+        groups[one.question.category].append(_recall(one, 10))
+    return {
+        **{f"recall_at_{k}": _percent([_recall(one, k) for one in counted]) for k in (5, 10, 20)},
+        "by_category": {name: _percent(values) for name, values in sorted(groups.items())},
+        "tokens_at_10": round(
+            statistics.mean(sum(estimate_tokens(line(hit)) for hit in one.hits.hits[:10]) for one in counted)
+        ),
+        "ms_p50": round(statistics.median(one.milliseconds for one in asked), 2),
+    }
+
+
+def _recall(asked: Asked, k: int) -> float:
+    return recall([covers(hit) for hit in asked.hits], asked.question.evidence, k)
+
+
+def _percent(shares: list[float]) -> float:
+    return round(100 * statistics.mean(shares), 1)
+
+
+async def measure(path: str, store: str | None, configured: Mapping[str, Any]) -> list[Asked]:
+    with place(store) as location:
+        async with AsyncMemoryScope(location, settings=configured, clock=lambda: NOW) as memory:
+            asked = []
+            for conversation in conversations(path):
+                await ingest(memory, conversation)
+                asked += await ask(memory, conversation)
+            return asked
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True)
+@click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.option("--languages", default="en", show_default=True, help="what the embedder understands")
+@click.option("--store", help="a store's URL or path; by default a file that goes away")
+def main(data: tuple[str, ...], embedder: str | None, languages: str, store: str | None) -> None:
+    everything = []
+    for path in (path for given in data for path in given.split(",")):
+        asked = asyncio.run(measure(path, store, settings(embedder, languages)))
+        everything += asked
+        print(Path(path).stem, json.dumps(figures(asked)))
+    print(json.dumps(figures(everything)))
+
+
+if __name__ == "__main__":
+    main()
