@@ -85,9 +85,12 @@ class AdapterSuite:
 
     @pytest.fixture(autouse=True)
     def _applies(self, request: pytest.FixtureRequest) -> None:
-        reason = self.not_applicable.get(getattr(request.node, "originalname", ""))
-        if reason:
-            pytest.skip(f"does not apply to {type(self).__name__}: {reason}")
+        self.check_applies(getattr(request.node, "originalname", ""))
+
+    def check_applies(self, name: str) -> None:
+        """Skip, with the reason, a test that was declared not to apply."""
+        if name in self.not_applicable:
+            pytest.skip(f"does not apply to {type(self).__name__}: {self.not_applicable[name]}")
 
     @pytest.fixture(params=["in memory", "sqlite"])
     async def memory(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AsyncMemoryScope]:
@@ -148,7 +151,7 @@ class AdapterSuite:
             await asyncio.gather(*(talk.say(line.format(name)) for talk, name in zip(talks, names, strict=True)))
         for name in names:
             texts = await _texts(memory, user=USER, session=name)
-            assert [texts[0], texts[2]] == [f"This is {name}.", f"Still {name}."]
+            assert texts[::2] == [f"This is {name}.", f"Still {name}."]
             assert len(texts) == 4
 
     # ---- what is recorded

@@ -1,0 +1,229 @@
+"""AdapterSuite passes an adapter that keeps the contract, and fails one that breaks any sentence of it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.bridge import Bridge, choose_query, said
+from memscope.errors import StoreUnavailable
+from memscope.shared import wait_for
+from memscope.testing import adapters
+from memscope.testing.adapters import AdapterSuite
+from memscope.testing.scripted import FickleStore, ScriptedModel
+
+from .toy import Message, ToyAgent, ToyMemory, ToyTalk
+
+
+class TestToy(AdapterSuite):
+    plugin = "memscope.builtin"
+    framework = ("autogen_core", "agentscope", "langchain_core")
+    made = ToyMemory
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        made = self.made(memory=memory, user=user, agent=agent, session=session, strict=strict)
+        return ToyTalk(ToyAgent(script, made, state or ()))
+
+
+# ---------------------------------------------------------------------------------- adapters that break a sentence each
+
+
+class RecordsAtTheEnd(ToyMemory):
+    async def before(self, messages):
+        return messages
+
+
+class RecordsOneSide(ToyMemory):
+    def __init__(self, **options):
+        super().__init__(**options, record_who="user")
+
+
+class RecallsNothing(ToyMemory):
+    async def before(self, messages):
+        await super().before(messages)
+        return messages
+
+
+class RecallsWhatIsSeen(ToyMemory):
+    async def before(self, messages):
+        await self.after(messages)
+        recalled = await self.bridge.recall(choose_query([said("user", messages[-1].text)]))
+        return [Message("", "user", recalled.text), *messages]
+
+
+class ForgetsIds(ToyMemory):
+    """Every history is new to it."""
+
+    async def after(self, messages):
+        await self.bridge.record([said(message.role, message.text) for message in messages[-1:]])
+
+    async def before(self, messages):
+        await self.bridge.record([said(message.role, message.text) for message in messages])
+        return messages
+
+
+class TellsTurnsByTheirWords(ToyMemory):
+    async def after(self, messages):
+        await super().after([message._replace(id=f"said {message.text}") for message in messages])
+
+    async def before(self, messages):
+        return await super().before([message._replace(id=f"said {message.text}") for message in messages])
+
+
+class InjectsForGood(ToyMemory):
+    async def before(self, messages):
+        messages[:] = await super().before(messages)
+        return messages
+
+
+class RecordsInjected(InjectsForGood):
+    async def after(self, messages):
+        turns = [{"role": message.role, "content": message.text.strip("<>")} for message in messages if not message.id]
+        await self.bridge.record(turns)
+        await super().after([message for message in messages if message.id])
+
+
+class InjectsASystemMessage(ToyMemory):
+    async def before(self, messages):
+        return [
+            message if message.id else message._replace(role="system") for message in await super().before(messages)
+        ]
+
+
+class HasADefaultUser(ToyMemory):
+    def __init__(self, *, user, **options):
+        super().__init__(user=user.strip() if user and user.strip() else "default", **options)
+
+
+class KeepsTheUserForAll(ToyMemory):
+    bridge: Bridge | None = None
+    latest: Bridge | None = None
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        KeepsTheUserForAll.latest = self.bridge
+
+    async def before(self, messages):
+        self.bridge = KeepsTheUserForAll.latest
+        return await super().before(messages)
+
+
+class WritesNoSession(ToyMemory):
+    def __init__(self, *, session, **options):
+        super().__init__(**options)
+
+
+class Raises(ToyMemory):
+    def __init__(self, *, strict, **options):
+        super().__init__(strict=True, **options)
+
+
+class NeverRaises(ToyMemory):
+    def __init__(self, *, strict, **options):
+        super().__init__(strict=False, **options)
+
+
+class WarnsEachTime(ToyMemory):
+    async def before(self, messages):
+        self.bridge._failing.clear()
+        return await super().before(messages)
+
+
+class Blocks(ToyMemory):
+    async def before(self, messages):
+        return wait_for(super().before(messages))
+
+
+class LeavesATask(ToyMemory):
+    async def after(self, messages):
+        self.task = asyncio.create_task(asyncio.sleep(30))
+        await super().after(messages)
+
+
+BROKEN = [
+    (RecordsAtTheEnd, "test_the_users_turn_is_kept_before_the_model_answers"),
+    (RecordsAtTheEnd, "test_an_interrupted_stream_keeps_the_users_turn"),
+    (RecordsAtTheEnd, "test_a_model_that_fails_keeps_the_users_turn"),
+    (RecordsOneSide, "test_both_sides_are_recorded"),
+    (RecallsNothing, "test_a_new_session_recalls_the_old_ones"),
+    (RecallsNothing, "test_injection_does_not_grow_the_context"),
+    (RecallsWhatIsSeen, "test_a_turn_just_said_is_not_among_its_own_memories"),
+    (RecallsWhatIsSeen, "test_nothing_that_the_model_sees_is_recalled"),
+    (RecallsWhatIsSeen, "test_nothing_of_a_reloaded_history_is_recalled"),
+    (ForgetsIds, "test_history_shown_again_adds_nothing"),
+    (ForgetsIds, "test_history_shown_again_does_not_undo_a_forget"),
+    (TellsTurnsByTheirWords, "test_the_same_words_said_again_are_a_new_turn"),
+    (InjectsForGood, "test_injection_does_not_grow_the_context"),
+    (RecordsInjected, "test_what_was_injected_is_never_recorded"),
+    (RecordsInjected, "test_what_was_injected_is_never_recorded_from_a_reloaded_history"),
+    (RecordsInjected, "test_what_was_injected_is_never_extracted"),
+    (InjectsASystemMessage, "test_there_is_no_second_system_message"),
+    (HasADefaultUser, "test_a_user_is_required"),
+    (KeepsTheUserForAll, "test_at_once_never_mixes"),
+    (KeepsTheUserForAll, "test_sessions_at_once_are_told_apart"),
+    (WritesNoSession, "test_sessions_at_once_are_told_apart"),
+    (Raises, "test_a_memory_that_fails_leaves_the_agent_answering"),
+    (WarnsEachTime, "test_a_memory_that_fails_leaves_the_agent_answering"),
+    (NeverRaises, "test_strict_raises"),
+    (Blocks, "test_nothing_blocks_the_event_loop"),
+    (LeavesATask, "test_closing_leaves_no_task_behind"),
+]
+
+
+async def run(made, name, caplog):
+    suite, store = TestToy(), FickleStore()
+    suite.made = made
+    async with AsyncMemoryScope(":memory:", settings={}) as memory, AsyncMemoryScope(store, settings={}) as fickle:
+        known = {"memory": memory, "fickle": fickle, "store": store, "script": ScriptedModel(), "caplog": caplog,
+                 "differ": "user"}  # fmt: skip
+        test = getattr(suite, name)
+        await test(**{wanted: known[wanted] for wanted in inspect.signature(test).parameters})
+
+
+@pytest.mark.parametrize(("made", "name"), BROKEN, ids=[f"{made.__name__}-{name}" for made, name in BROKEN])
+async def test_each_sentence_has_a_test_that_fails_when_it_is_broken(made, name, caplog, monkeypatch):
+    monkeypatch.setattr(adapters, "RESCUE_S", 0.3)
+    await run(ToyMemory, name, caplog)
+    caplog.clear()
+    with pytest.raises((AssertionError, pytest.fail.Exception, StoreUnavailable)):
+        await run(made, name, caplog)
+
+
+def test_every_standard_test_is_among_them_but_the_one_about_imports():
+    standard = {name for name in dir(AdapterSuite) if name.startswith("test_")}
+    assert standard - {name for _, name in BROKEN} == {"test_the_framework_is_not_imported"}
+
+
+async def test_a_plugin_that_imports_its_framework_is_noticed():
+    suite = TestToy()
+    suite.plugin, suite.framework = "memscope.settings", ("pydantic",)
+    with pytest.raises(AssertionError):
+        await suite.test_the_framework_is_not_imported()
+
+
+# ----------------------------------------------------------------------------------------------------- the suite itself
+
+
+def test_a_standard_test_cannot_be_overridden():
+    with pytest.raises(TypeError, match="overrides the standard test 'test_strict_raises'"):
+        type("Sly", (AdapterSuite,), {"test_strict_raises": lambda self: None})
+
+
+@pytest.mark.parametrize("given", [{"test_nothing": "no such test"}, {"test_strict_raises": " "}])
+def test_what_does_not_apply_needs_a_name_and_a_reason(given):
+    with pytest.raises(TypeError, match="not_applicable"):
+        type("Sly", (AdapterSuite,), {"not_applicable": given})
+
+
+class Declared(TestToy):
+    __test__ = False
+    not_applicable = {"test_strict_raises": "the toy has no such mode"}  # noqa: RUF012
+
+
+def test_what_does_not_apply_is_skipped_with_the_reason():
+    with pytest.raises(pytest.skip.Exception, match="does not apply to Declared: the toy has no such mode"):
+        Declared().check_applies("test_strict_raises")
+    Declared().check_applies("test_both_sides_are_recorded")
