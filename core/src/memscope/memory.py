@@ -167,9 +167,12 @@ class AsyncMemoryScope:
         where = intake.scope(user, agent)
         async with self._operation("update") as parts:
             old = await self._memory(id, where)
+            given = {"role": "user", "content": old.text if text is None else text}
+            taken = intake.turns([given], where, parts.clock(), parts.zone, parts.limits)
+            (turn,) = await parts.plugins.before("add_turns", taken.turns, scope=where)
             changed = replace(
                 old,
-                text=old.text if text is None else intake.text("text", text, parts.limits.text),
+                text=turn.text,
                 data=old.data if data is None else intake.json_object("data", data, parts.limits),
                 expires=old.expires if expires is None else intake.when("expires", expires, parts.zone),
                 origin="user",
