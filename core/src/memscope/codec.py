@@ -1,8 +1,8 @@
 """Records as JSON and back, for the stores, the export and the command line; and the keys of turns.
 
-The JSON of a record is an object with ``"kind"`` and the record's fields by name, those at their default left out, times
-as ISO 8601 with offset. It loses nothing. ``FORMAT`` rises when an old reader could no longer read it; a reader refuses
-what it does not know. Nothing is ever executed or unpickled.
+The JSON of a record is an object with ``"kind"`` and the record's fields by name, those at their default left out,
+times as ISO 8601 with offset. It loses nothing. ``FORMAT`` rises when an old reader could no longer read it; a reader
+refuses what it does not know. Nothing is ever executed or unpickled.
 """
 
 from __future__ import annotations

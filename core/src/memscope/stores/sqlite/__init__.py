@@ -135,6 +135,8 @@ class SQLiteStore(LocalSearch):
             after = page[-1][0]
             if found := [record for _, record in page if reading.fits(select, record)]:
                 yield found
+            if len(page) < reading.PAGE:
+                break
 
     async def _page(self, select: Select, after: int) -> list[tuple[int, Record]]:
         return await self._read_user(select.user, lambda db, id: reading.selected(db, id, select, after), [])

@@ -1,0 +1,271 @@
+"""Work: pending -> leased -> extracted -> done; failed -> ... -> parked. Every item is dealt with once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from memscope.errors import Conflict, LeaseLost
+from memscope.records import Claim, Closing, Plan, Revision, Stage
+from memscope.stores import PARK_AFTER, Store
+from memscope.testing.contract import Chapter
+from memscope.testing.records import (
+    EVERYTHING,
+    FUTURE,
+    PAST,
+    at,
+    drafts,
+    get,
+    ids,
+    insight,
+    observation,
+    remember,
+)
+
+CONSOLIDATE: Stage = "consolidate"
+
+
+async def claim_one(store: Store, stage: Stage = CONSOLIDATE, limit: int = EVERYTHING, lease_s: float = 60) -> Claim:
+    (claim,) = await store.claim(stage, limit, lease_s, user="alice")
+    return claim
+
+
+async def expire(store: Store, claim: Claim) -> None:
+    """The lease of the claim is over: nobody waits for the clock, the lease is made to end now."""
+    await store.extend(claim, 0)
+
+
+class Leases(Chapter):
+    async def test_turns_wait_for_consolidate_but_statements_do_not(self, store: Store) -> None:
+        await store.append("alice", [*drafts("a", "b"), *drafts("said", statement=True), *drafts("c")])
+        claim = await claim_one(store)
+        assert (claim.stage, claim.user, claim.items, claim.attempt, claim.plan) == (
+            CONSOLIDATE,
+            "alice",
+            ("a", "b", "c"),
+            1,
+            None,
+        )
+
+    async def test_current_observations_wait_for_reflect(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        proposal = observation("proposed", "a", proposed=True)
+        await remember(store, observation("old", "a"), observation("new", "a"), proposal, insight("i", "new"))
+        await remember(store, observation("document", "a", name="n"))
+        await store.apply("alice", Plan(closed=(Closing("old", "new", at(1), at(1)),)))
+        assert (await claim_one(store, "reflect")).items == ("new",)
+
+    async def test_an_accepted_proposal_waits_for_reflect(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        proposal = observation("o", "a", proposed=True)
+        await remember(store, proposal)
+        assert await store.claim("reflect", 9, 60, user="alice") == []
+        await store.apply("alice", Plan(revised=(Revision(replace(proposal, proposed=False), 1),)))
+        assert (await claim_one(store, "reflect")).items == ("o",)
+
+    async def test_observations_that_are_done_do_not_wait(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.apply("alice", Plan(new=(observation("o", "a"), observation("p", "a")), done=("o",)))
+        assert (await claim_one(store, "reflect")).items == ("p",)
+
+    async def test_nothing_pending_nothing_claimed(self, store: Store) -> None:
+        assert await store.claim(CONSOLIDATE, 10, 60) == []
+        assert await store.claim(CONSOLIDATE, 10, 60, user="nobody") == []
+        assert await store.claim("embed", 10, 60) == []
+
+    async def test_batches_go_in_order_and_hold_up_to_the_limit(self, store: Store) -> None:
+        await store.append("alice", drafts(*"abcde"))
+        seen = []
+        while claims := await store.claim(CONSOLIDATE, 2, 60, user="alice"):
+            seen.append(claims[0].items)
+            await store.complete(claims[0], Plan(done=claims[0].items))
+        assert seen == [("a", "b"), ("c", "d"), ("e",)]
+
+    async def test_one_live_lease_a_user(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        await remember(store, observation("o", "a"))
+        await claim_one(store, limit=1)
+        assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
+        assert await store.claim("reflect", 1, 60, user="alice") == []
+        assert await store.claim(CONSOLIDATE, 1, 60) == []
+
+    async def test_reflect_keeps_consolidate_out_too(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"))
+        claim = await claim_one(store, "reflect")
+        assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
+        await store.complete(claim, Plan(done=("o",)))
+        assert (await claim_one(store)).items == ("a",)
+
+    async def test_of_many_workers_one_gets_the_batch(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claims = await asyncio.gather(*(store.claim(CONSOLIDATE, 1, 60) for _ in range(12)))
+        assert [claim.items for found in claims for claim in found] == [("a",)]
+
+    async def test_a_claim_without_a_user_serves_up_to_eight(self, store: Store) -> None:
+        names = {f"user-{n}" for n in range(11)}
+        for name in names:
+            await store.append(name, drafts("k", user=name))
+        first = await store.claim(CONSOLIDATE, 5, 60)
+        second = await store.claim(CONSOLIDATE, 5, 60)
+        assert (len(first), len(second)) == (8, 3)
+        assert {claim.user for claim in first + second} == names
+        assert await store.claim(CONSOLIDATE, 5, 60) == []
+
+    async def test_completing_writes_memories_and_settles_the_batch(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store)
+        plan = Plan(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
+        assert await store.complete(claim, plan) == 2
+        assert await ids(store, kinds=frozenset({"observation"})) == ["o", "p"]
+        assert await ids(store, pending=CONSOLIDATE) == []
+        assert await store.claim(CONSOLIDATE, 10, 60) == []
+
+    async def test_completing_twice_is_once(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        claim, plan = await claim_one(store), Plan(new=(observation("o", "a"),), done=("a",))
+        assert await store.complete(claim, plan) == 1
+        assert await store.complete(claim, plan) == 0
+        assert await ids(store) == ["a", "o"]
+
+    async def test_what_is_not_done_is_pending_again(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b", "c"))
+        claim = await claim_one(store)
+        assert await store.complete(claim, Plan(done=("a", "c", "of nobody"))) == 0
+        assert (await claim_one(store)).items == ("b",)
+
+    async def test_a_saved_reply_comes_with_the_next_claim(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, limit=1)
+        saved = Plan(
+            new=(observation("o", "a", data={"k": [1]}), insight("i", "o")),
+            closed=(Closing("x", None, at(1), at(2), at(3)),),
+            done=("a",),
+            report={"level": 3},
+        )
+        await store.save_reply(claim, saved)
+        await expire(store, claim)
+        store = await self.reopen(store)
+        again = await claim_one(store)
+        assert (again.items, again.plan, again.attempt) == (("a",), saved, 2)
+        assert await store.complete(again) == 2
+        assert await ids(store) == ["a", "b", "o", "i"]
+
+    async def test_an_expired_lease_goes_to_another_and_is_lost(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        late = await claim_one(store)
+        await expire(store, late)
+        other = await claim_one(store)
+        assert (other.items, other.id, other.attempt) == (late.items, late.id, 2)
+        assert other.token != late.token
+        await self._refuses(store, late)
+        assert await store.complete(other, Plan(new=(observation("o", "a"),), done=("a",))) == 1
+        await self._refuses(store, late)
+        assert await ids(store) == ["a", "o"]
+
+    async def test_a_lease_lost_to_the_other_stage_is_lost(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"))
+        late = await claim_one(store)
+        await expire(store, late)
+        await claim_one(store, "reflect")
+        await self._refuses(store, late)
+
+    async def test_extending_keeps_the_lease(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        claim = await claim_one(store, lease_s=60)
+        longer = await store.extend(claim, 600)
+        assert longer.until > claim.until
+        assert longer == replace(claim, until=longer.until)
+        assert await store.complete(longer, Plan(done=("a",))) == 0
+
+    async def test_a_failed_batch_waits_and_stays_the_same_batch(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, limit=1)
+        await store.fail(claim, "model_timeout", FUTURE)
+        await store.append("alice", drafts("c"))
+        assert await store.claim(CONSOLIDATE, 10, 60, user="alice") == []
+        assert await store.claim(CONSOLIDATE, 10, 60) == []
+        stats = await store.stats("alice")
+        assert (stats.failed[CONSOLIDATE], stats.pending[CONSOLIDATE]) == (1, 2)
+        assert dict(stats.errors) == {"model_timeout": 1}
+        with pytest.raises(LeaseLost):
+            await store.complete(claim, Plan(done=("a",)))
+
+    async def test_a_failed_batch_is_tried_again_first(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
+        again = await claim_one(store, limit=10)
+        assert (again.items, again.attempt) == (("a",), 2)
+
+    async def test_a_batch_is_parked_and_never_dropped(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        for _ in range(PARK_AFTER):
+            await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
+        stats = await store.stats()
+        assert (stats.parked[CONSOLIDATE], stats.failed[CONSOLIDATE], stats.pending[CONSOLIDATE]) == (1, 0, 1)
+        assert dict(stats.errors) == {"model_reply": 1}
+        assert await ids(store, pending=CONSOLIDATE) == ["a", "b"]
+        following = await claim_one(store)
+        assert following.items == ("b",)
+        await store.complete(following, Plan(done=("b",)))
+        assert await store.unpark("reflect") == 0
+        assert await store.unpark(CONSOLIDATE, "alice") == 1
+        back = await claim_one(store)
+        assert (back.items, back.attempt) == (("a",), 1)
+
+    async def test_unpark_without_a_stage_is_for_all(self, store: Store) -> None:
+        for user in ("alice", "bob"):
+            await store.append(user, drafts("a", user=user))
+            for _ in range(PARK_AFTER):
+                (claim,) = await store.claim(CONSOLIDATE, 9, 60, user=user)
+                await store.fail(claim, "model_reply", PAST)
+        assert await store.claim(CONSOLIDATE, 9, 60) == []
+        assert await store.unpark() == 2
+        assert len(await store.claim(CONSOLIDATE, 9, 60)) == 2
+
+    async def test_a_conflict_writes_nothing_and_drops_the_reply(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        read = observation("o", "a")
+        await remember(store, read)
+        claim = await claim_one(store)
+        stale = Plan(new=(observation("p", "b"),), revised=(Revision(read, 1),), done=("a", "b"))
+        await store.save_reply(claim, stale)
+        await store.apply("alice", Plan(revised=(Revision(replace(read, text="by the user"), 1),)))
+        with pytest.raises(Conflict):
+            await store.complete(claim)
+        assert await ids(store) == ["a", "b", "o"]
+        await store.fail(claim, Conflict.code, PAST)
+        assert (await claim_one(store)).plan is None
+
+    async def test_sources_of_a_dropped_memory_are_not_done(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store)
+        plan = Plan(new=(observation("o", "a", "missing"), observation("p", "b")), done=("a", "b"))
+        assert await store.complete(claim, plan) == 1
+        assert await ids(store, pending=CONSOLIDATE) == ["a"]
+        assert await get(store, "o") is None
+
+    async def test_every_item_is_in_one_state(self, store: Store) -> None:
+        await store.append("alice", drafts(*(f"k{n}" for n in range(20))))
+        for n in range(6):
+            claim = await claim_one(store, limit=3)
+            if n % 2:
+                await store.complete(claim, Plan(done=claim.items[:2]))
+            else:
+                await store.fail(claim, "model_timeout", PAST)
+            stats = await store.stats("alice")
+            open_items = await ids(store, pending=CONSOLIDATE)
+            assert stats.pending[CONSOLIDATE] + stats.failed[CONSOLIDATE] + stats.parked[CONSOLIDATE] == len(open_items)
+
+    async def _refuses(self, store: Store, late: Claim) -> None:
+        for attempt in (
+            store.extend(late, 60),
+            store.save_reply(late, Plan()),
+            store.complete(late, Plan(new=(observation("late", "a"),), done=late.items)),
+            store.fail(late, "model_timeout", PAST),
+        ):
+            with pytest.raises(LeaseLost):
+                await attempt

@@ -1,0 +1,227 @@
+"""Any order of operations: what is stored, pending and forgotten is what a few Python sets say it is."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from memscope.errors import LeaseLost
+from memscope.records import Claim, Plan, Select
+from memscope.stores import PARK_AFTER, Store
+from memscope.testing.contract import Chapter
+from memscope.testing.records import PAST, drafts, ids, observation
+
+T = TypeVar("T")
+KEYS = [f"k{n}" for n in range(8)]
+STATEMENTS = {"k6", "k7"}
+STEPS = settings(
+    max_examples=25, stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+runs = itertools.count()
+
+
+@dataclass
+class Batch:
+    items: list[str]
+    parked: bool = False
+    saved: bool = False
+
+
+@dataclass
+class Model:
+    """What the store should hold of one user."""
+
+    stored: list[str] = field(default_factory=list)  # turns, in order
+    memories: dict[str, str] = field(default_factory=dict)  # observation -> its turn
+    forgotten: set[str] = field(default_factory=set)
+    waiting: set[str] = field(default_factory=set)
+    batches: list[Batch] = field(default_factory=list)
+    owner: Claim | None = None
+    late: list[Claim] = field(default_factory=list)
+
+    def pending(self) -> set[str]:
+        return self.waiting | {item for batch in self.batches for item in batch.items}
+
+    def first(self) -> Batch | None:
+        return next((batch for batch in self.batches if not batch.parked), None)
+
+    def held(self) -> tuple[Claim, Batch]:
+        """The live claim and its batch."""
+        batch = self.first()
+        assert self.owner is not None
+        assert batch is not None
+        return self.owner, batch
+
+    def form(self, limit: int) -> Batch | None:
+        items = [key for key in self.stored if key in self.waiting][:limit]
+        if not items:
+            return None
+        self.waiting -= set(items)
+        self.batches.append(Batch(items))
+        return self.batches[-1]
+
+    def release(self) -> None:
+        if self.owner is not None:
+            self.late.append(self.owner)
+            self.owner = None
+
+    def forget(self, chosen: set[str]) -> set[str]:
+        gone = {id for id in chosen if id in self.stored or id in self.memories}
+        gone |= {memory for memory, turn in self.memories.items() if turn in gone}
+        self.forgotten |= gone
+        self.stored = [key for key in self.stored if key not in gone]
+        self.memories = {memory: turn for memory, turn in self.memories.items() if memory not in gone}
+        for batch in [batch for batch in self.batches if gone.intersection(batch.items)]:
+            self.batches.remove(batch)
+            self.waiting |= set(batch.items)
+        self.waiting -= gone
+        return gone
+
+
+def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Store], Awaitable[Store]]) -> type:
+    """A machine whose rules run in a thread and whose operations run in the store's loop."""
+    held = [store]
+
+    def wait(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(60)
+
+    async def restart() -> None:
+        held[0] = await reopen(held[0])
+
+    class Operations(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.user = f"machine-{next(runs)}"
+            self.model = Model()
+            self.made = itertools.count()
+
+        @property
+        def store(self) -> Store:
+            return held[0]
+
+        @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4))
+        def append(self, keys: list[str]) -> None:
+            given = [drafts(key, user=self.user, statement=key in STATEMENTS)[0] for key in keys]
+            outcomes = wait(self.store.append(self.user, given)).outcomes
+            for key, outcome in zip(keys, outcomes, strict=True):
+                known = key in self.model.stored
+                assert outcome == ("forgotten" if key in self.model.forgotten else "duplicate" if known else "stored")
+                if outcome == "stored":
+                    self.model.stored.append(key)
+                    self.model.waiting |= {key} - STATEMENTS
+
+        @rule(limit=st.integers(1, 4))
+        def claim(self, limit: int) -> None:
+            self.take(limit)
+
+        def take(self, limit: int) -> None:
+            claims = wait(self.store.claim("consolidate", limit, 600, user=self.user))
+            if self.model.owner is not None:
+                assert claims == []
+                return
+            batch = self.model.first() or self.model.form(limit)
+            assert [list(claim.items) for claim in claims] == ([batch.items] if batch else [])
+            if claims and batch:
+                assert claims[0].plan is None or batch.saved
+                self.model.owner = claims[0]
+
+        @precondition(lambda self: self.model.owner)
+        @rule()
+        def lease_runs_out(self) -> None:
+            wait(self.store.extend(self.model.held()[0], 0))
+            self.model.release()
+            self.take(4)
+
+        @precondition(lambda self: self.model.owner)
+        @rule()
+        def save(self) -> None:
+            claim, batch = self.model.held()
+            wait(self.store.save_reply(claim, self.plan(claim.items)))
+            batch.saved = True
+
+        @precondition(lambda self: self.model.owner)
+        @rule(share=st.integers(0, 4))
+        def complete(self, share: int) -> None:
+            claim, batch = self.model.held()
+            plan = self.plan(claim.items[share:])
+            assert wait(self.store.complete(claim, plan)) == len(plan.new)
+            assert wait(self.store.complete(claim, plan)) == 0
+            self.model.memories |= {memory.id: memory.sources[0] for memory in plan.new}
+            self.model.batches.remove(batch)
+            self.model.waiting |= set(batch.items) - set(plan.done)
+            self.model.owner = None
+
+        @precondition(lambda self: self.model.owner)
+        @rule()
+        def fail(self) -> None:
+            claim, batch = self.model.held()
+            wait(self.store.fail(claim, "model_timeout", PAST))
+            batch.parked = claim.attempt >= PARK_AFTER
+            self.model.release()
+
+        @rule()
+        def unpark(self) -> None:
+            parked = [batch for batch in self.model.batches if batch.parked]
+            if self.model.owner is None:
+                assert wait(self.store.unpark("consolidate", self.user)) == len(parked)
+                for batch in parked:
+                    batch.parked = False
+
+        @precondition(lambda self: self.model.late)
+        @rule(data=st.data())
+        def late_worker(self, data: st.DataObject) -> None:
+            claim = data.draw(st.sampled_from(self.model.late))
+            try:
+                wait(self.store.complete(claim, self.plan(claim.items)))
+            except LeaseLost:
+                return
+            raise AssertionError("a worker that lost its lease has written")
+
+        @rule(data=st.data())
+        def forget(self, data: st.DataObject) -> None:
+            known = sorted({*self.model.stored, *self.model.memories, "missing"})
+            chosen = data.draw(st.sets(st.sampled_from(known), min_size=1, max_size=2))
+            touched = self.model.forget(chosen)
+            report = wait(self.store.forget(Select(self.user, ids=frozenset(chosen))))
+            assert report.turns + report.observations == len(touched)
+            if touched and self.model.owner is not None:
+                self.let_go(self.model.owner)
+
+        def let_go(self, claim: Claim) -> None:
+            """A store may take every lease of a user whose memory is forgotten, not only those on what was."""
+            try:
+                wait(self.store.extend(claim, 0))
+            except LeaseLost:
+                self.model.late.append(claim)
+            self.model.owner = None
+
+        @rule()
+        def restart(self) -> None:
+            wait(restart())
+
+        def plan(self, items: tuple[str, ...]) -> Plan:
+            new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
+            return Plan(new=new, done=tuple(items))
+
+        @invariant()
+        def holds_what_the_model_holds(self) -> None:
+            found = wait(ids(self.store, self.user))
+            assert [id for id in found if id in KEYS] == self.model.stored
+            assert {id for id in found if id not in KEYS} == self.model.memories.keys()
+            assert wait(self.store.tombstones(self.user)) == sorted(self.model.forgotten)
+            assert set(wait(ids(self.store, self.user, pending="consolidate"))) == self.model.pending()
+
+    return Operations
+
+
+class Machine(Chapter):
+    async def test_any_order_of_operations(self, store: Store) -> None:
+        made = machine(store, asyncio.get_running_loop(), self.reopen)
+        await asyncio.to_thread(run_state_machine_as_test, made, settings=STEPS)

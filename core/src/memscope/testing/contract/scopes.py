@@ -1,0 +1,97 @@
+"""Nobody sees another's: a foreign id answers as a missing one, whatever is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.errors import Conflict, LeaseLost
+from memscope.records import Closing, Draft, Plan, Revision, Scope, Search, Select
+from memscope.stores import Store
+from memscope.testing.contract import Chapter
+from memscope.testing.contract.selecting import QUICK, filters, is_valid
+from memscope.testing.records import drafts, get, ids, insight, observation, remember, turn
+from memscope.text import terms
+
+rounds = count()
+USERS = 20
+
+
+class Scopes(Chapter):
+    async def test_a_foreign_id_is_a_missing_one(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"), insight("i", "o"))
+        await store.append("bob", drafts("b", user="bob"))
+        for id in ("a", "o", "i", 1, 2, 3, "missing", "'; drop table", -1, 10**15):
+            handles = [id] if isinstance(id, str) or id > 1 else []
+            assert not (await store.fetch("bob", handles)).records
+            assert not (await store.fetch("nobody", [id])).records
+        assert (await store.forget(Select("bob", ids=frozenset({"a", "o", "i"})))).turns == 0
+        assert await ids(store) == ["a", "o", "i"]
+
+    async def test_nobody_changes_anothers_memories(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.append("bob", drafts("b", user="bob"))
+        mine = observation("o", "a")
+        await remember(store, mine)
+        closing = Closing("o", None, mine.said, mine.said)
+        assert await store.apply("bob", Plan(closed=(closing,))) == 0
+        with pytest.raises(Conflict):
+            await store.apply("bob", Plan(revised=(Revision(replace(mine, text="bob was here"), 1),)))
+        await store.bury("bob", ["a", "o"])
+        assert await get(store, "o") == mine
+        assert await store.tombstones("alice") == []
+
+    async def test_equal_keys_of_two_users_are_two(self, store: Store) -> None:
+        for user in ("alice", "bob", "Alice", "alice%", "ali_e", "*"):
+            assert (await store.append(user, drafts("k", user=user, text=user))).outcomes == ("stored",)
+            await remember(store, observation("o", "k", user=user, text=user, name="n"))
+        await store.forget(Select("alice"))
+        for user in ("bob", "Alice", "alice%", "ali_e", "*"):
+            assert (await get(store, "k", user)).text == user
+            assert (await get(store, "o", user)).current
+        assert await ids(store) == []
+
+    async def test_a_claim_is_of_one_user(self, store: Store) -> None:
+        for user in ("alice", "bob"):
+            await store.append(user, drafts("k", user=user))
+        (claim,) = await store.claim("consolidate", 10, 60, user="alice")
+        with pytest.raises(LeaseLost):
+            await store.complete(replace(claim, user="bob"), Plan(done=("k",)))
+        assert await ids(store, "bob", pending="consolidate") == ["k"]
+
+    @QUICK
+    @given(data=st.data())
+    async def test_twenty_scopes_never_meet(self, store: Store, data: st.DataObject) -> None:
+        """Whatever is asked, what comes back carries the canary of the scope that asked."""
+        users = [f"{next(rounds)}-{n}" for n in range(USERS)]
+        agents = data.draw(st.lists(st.sampled_from(["x", "y", None]), min_size=3, max_size=3))
+        words = data.draw(st.lists(st.sampled_from(["berlin", "tea", "搬家", "cat"]), min_size=1, max_size=3))
+        metadata = data.draw(st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))
+        await asyncio.gather(*(_fill(store, user, agents, words, metadata) for user in users))
+        asker = data.draw(st.sampled_from(users))
+        agent, filter = data.draw(st.sampled_from(["x", "y", None])), data.draw(st.none() | filters.filter(is_valid))
+        found = [record async for page in store.scan(Select(asker, agent, filter=filter)) for record in page]
+        text = data.draw(st.sampled_from([" ".join(words), "berlin 搬家", asker, "canary"]))
+        question = Search(Scope(asker, agent), tuple(dict.fromkeys(terms(text))), filter=filter)
+        pool = await store.search(question)
+        records = (await store.fetch(asker, list(pool.handle))).records
+        found += [record for record in records.values() if not found or record not in found]
+        for record in found:
+            assert record.scope.user == asker
+            assert f"canary {asker}" in record.text
+            assert agent in (None, record.scope.agent)
+
+
+async def _fill(store: Store, user: str, agents: list[Any], words: list[str], metadata: dict[str, int]) -> None:
+    text = f"canary {user} {' '.join(words)}"
+    turns = [turn(f"k{n}", text, user=user, agent=agent, metadata=metadata) for n, agent in enumerate(agents)]
+    await store.append(user, [Draft(turn) for turn in turns])
+    facts = [observation(f"o{n}", f"k{n}", user=user, agent=agent, text=text) for n, agent in enumerate(agents)]
+    await remember(store, *facts)

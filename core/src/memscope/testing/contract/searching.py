@@ -1,0 +1,154 @@
+"""What an index gets to know, and that what was stored is found."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.records import Closing, Draft, Plan, Scope, Search, Select
+from memscope.stores import LocalStore, Store
+from memscope.testing.contract import Chapter
+from memscope.testing.contract.selecting import QUICK
+from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
+from memscope.text import PACKED, terms
+
+texts = map("text-{}".format, itertools.count())
+
+
+async def found(store: Store, query: str, user: str = "alice", **conditions: object) -> set[str]:
+    """Texts of the turns and insights in the pool for a query."""
+    search = Search(Scope(user), tuple(dict.fromkeys(terms(query))), **conditions)  # type: ignore[arg-type]
+    pool = await store.search(search)
+    return {record.text for record in (await store.fetch(user, list(pool.handle))).records.values()}
+
+
+class Searching(Chapter):
+    async def test_a_turn_is_found_when_append_returns(self, store: Store) -> None:
+        for n in range(5):
+            await store.append("alice", [Draft(turn(f"k{n}", f"the zebra number {n} of Köln"))])
+            assert f"the zebra number {n} of Köln" in await found(store, "zebras")
+
+    @QUICK
+    @given(text=st.text(min_size=1, max_size=200))
+    async def test_any_text_is_kept_and_found(self, store: Store, text: str) -> None:
+        text, user = text.replace("\0", "\ufffd"), next(texts)
+        await store.append(user, [Draft(turn("k", text, user=user)), Draft(turn("other", "zzz", user=user))])
+        assert (await get(store, "k", user)).text == text
+        if terms(text):
+            assert text in await found(store, text, user)
+
+    async def test_an_observation_lends_its_words_to_its_turn(self, store: Store) -> None:
+        await store.append("alice", [Draft(turn("a", "Yes, last May.")), Draft(turn("b", "Nothing at all."))])
+        await remember(store, observation("o", "a", text="Alice emigrated"))
+        pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
+        handles = [handle for handle, lent in zip(pool.handle, pool.lent, strict=True) if lent]
+        assert [r.text for r in (await store.fetch("alice", handles)).records.values()] == ["Yes, last May."]
+        await store.apply("alice", Plan(closed=(Closing("o", None, at(1), at(1)),)))
+        pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
+        assert not pool.lent.any()
+
+    async def test_insights_are_found(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"), insight("i", "o", text="wanderlust above all"))
+        assert "wanderlust above all" in await found(store, "wanderlust")
+
+    async def test_excluded_turns_are_left_out(self, store: Store) -> None:
+        await store.append("alice", [Draft(turn("a", "zebra one")), Draft(turn("b", "zebra two"))])
+        assert await found(store, "zebra", exclude=frozenset({"a"})) == {"zebra two"}
+
+    async def test_searching_a_user_without_memory(self, store: Store) -> None:
+        assert await found(store, "anything", "nobody") == set()
+
+    async def test_searches_while_others_write(self, store: Store) -> None:
+        async def write(n: int) -> None:
+            await store.append("alice", [Draft(turn(f"k{n}", f"zebra {n}"))])
+
+        async def read(n: int) -> set[str]:
+            return await found(store, "zebra")
+
+        await asyncio.gather(*(work(n) for n in range(30) for work in (write, read)))
+        assert await found(store, "zebra") == {f"zebra {n}" for n in range(30)}
+
+    async def test_changes_tell_what_is_new_and_what_is_gone(self, store: Store) -> None:
+        local = as_local(store)
+        assert (await local.changes("alice", 0)).columns == b""
+        await store.append("alice", drafts("a", "b"))
+        first = await local.changes("alice", 0)
+        assert (len(units(first.columns)), list(first.gone)) == (2, [])
+        same = await local.changes("alice", first.revision)
+        assert (same.revision, same.columns, same.terms, len(same.gone)) == (first.revision, b"", b"", 0)
+        await remember(store, observation("o", "a"))
+        second = await local.changes("alice", first.revision)
+        (lent,) = units(second.columns)
+        assert second.revision > first.revision
+        await store.forget(Select("alice", ids=frozenset({"a"})))
+        third = await local.changes("alice", second.revision)
+        assert third.columns == b""
+        assert set(map(int, third.gone)) == {units(first.columns)[0], lent}
+
+    async def test_a_changed_memory_has_new_units(self, store: Store) -> None:
+        local = as_local(store)
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"), observation("p", "a"))
+        before = await local.changes("alice", 0)
+        await store.apply("alice", Plan(closed=(Closing("o", "p", at(1), at(1)),)))
+        after = await local.changes("alice", before.revision)
+        old, new = units(before.columns), units(after.columns)
+        assert list(map(int, after.gone)) == [old[1]]
+        assert len(new) == 1
+        assert min(new) > max(old)
+
+    async def test_units_come_by_rising_seq_with_all_their_terms(self, store: Store) -> None:
+        local = as_local(store)
+        await store.append("alice", [Draft(turn("long", "So many words. " * 300)), *drafts("b")])
+        await remember(store, observation("o", "b"))
+        changes = await local.changes("alice", 0)
+        seqs = units(changes.columns)
+        assert seqs == sorted(set(seqs))
+        assert len(seqs) > 3
+        counts = [PACKED.unpack_from(changes.columns, at)[11:13] for at in range(0, len(changes.columns), PACKED.size)]
+        assert sum(header + body for header, body in counts) * 4 == len(changes.terms)
+        assert (await store.stats("alice")).units == len(seqs)
+
+    async def test_numbers_are_handles_and_never_given_twice(self, store: Store) -> None:
+        local = as_local(store)
+        await store.append("alice", drafts("a", "b"))
+        await remember(store, observation("o", "a"))
+        first = await local.numbers(Select("alice"))
+        assert len(set(first)) == 3
+        records = (await store.fetch("alice", first)).records
+        assert [record.text for record in records.values()] == [(await get(store, id)).text for id in await ids(store)]
+        await store.forget(Select("alice"))
+        await store.append("alice", drafts("c"))
+        assert min(await local.numbers(Select("alice"))) > max(first)
+
+    async def test_searchable_returns(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.searchable("alice")
+        assert await found(store, "Berlin") == {"I moved to Berlin."}
+
+    async def test_stats_count(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        await store.append("bob", drafts("a", user="bob"))
+        await remember(store, observation("o", "a"), insight("i", "o"))
+        mine, everybody = await store.stats("alice"), await store.stats()
+        assert (mine.users, mine.turns, mine.observations, mine.insights) == (1, 2, 1, 1)
+        assert (everybody.users, everybody.turns, everybody.observations, everybody.insights) == (2, 3, 1, 1)
+        assert (mine.pending["consolidate"], mine.pending["reflect"], everybody.pending["consolidate"]) == (2, 1, 3)
+        assert (await store.stats("nobody")).turns == 0
+
+
+def as_local(store: Store) -> LocalStore:
+    if not isinstance(store, LocalStore):
+        pytest.skip("the store searches by itself")
+    return store
+
+
+def units(columns: bytes) -> list[int]:
+    """Sequence numbers of units, from their columns."""
+    return [struct.unpack_from("<q", columns, at)[0] for at in range(0, len(columns), PACKED.size)]

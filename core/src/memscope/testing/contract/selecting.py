@@ -1,0 +1,182 @@
+"""A ``Select`` finds what a plain Python condition finds, in the order things were stored."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memscope.errors import InputError
+from memscope.filters import check, matches
+from memscope.records import Draft, Insight, Interval, Observation, Plan, Record, Revision, Select, Turn
+from memscope.stores import Store
+from memscope.testing.contract import Chapter
+from memscope.testing.records import at, drafts, identity, ids, insight, observation, remember, turn
+
+QUICK = settings(
+    max_examples=30,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+fresh_user = map("user-{}".format, itertools.count())
+
+keys = st.sampled_from(["a", "b", "$where", "a.b", "'; --", "ä", ""])
+values = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.floats(-3, 3), st.sampled_from(["", "x", "X", "é", "x' or 1=1"])
+)
+objects = st.dictionaries(keys, st.one_of(values, st.lists(values, max_size=2)), max_size=4)
+operators = st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
+filters = st.dictionaries(
+    keys, st.one_of(values, st.dictionaries(operators, values, min_size=1, max_size=2)), min_size=1, max_size=2
+)
+
+
+def is_valid(filter: dict[str, Any]) -> bool:
+    try:
+        check(filter)
+    except InputError:
+        return False
+    return True
+
+
+class Selecting(Chapter):
+    async def test_a_scan_finds_what_is_selected(self, store: Store) -> None:
+        await fill(store)
+        for name, (select, condition) in selections().items():
+            everything = [record async for page in store.scan(Select("alice")) for record in page]
+            wanted = [identity(record) for record in everything if condition(record)]
+            found = [identity(record) async for page in store.scan(select) for record in page]
+            assert found == wanted, name
+            assert 0 < len(wanted) < len(everything), name
+
+    async def test_conditions_are_joined_by_and(self, store: Store) -> None:
+        await fill(store)
+        both = await ids(store, agent="x", session="one", text="BERLIN")
+        in_session = await ids(store, session="one", text="berlin")
+        assert both == [id for id in await ids(store, agent="x") if id in in_session]
+        assert both
+
+    async def test_a_memory_is_in_the_sessions_of_its_turns(self, store: Store) -> None:
+        await store.append("alice", [*drafts("a", session="one"), *drafts("b", session="two"), *drafts("c")])
+        await remember(store, observation("o1", "a"), observation("o2", "a", "b"), observation("o3", "c"))
+        await remember(store, insight("i", "o3", "o2"))
+        assert await ids(store, session="one") == ["a", "o1", "o2", "i"]
+        assert await ids(store, session="two") == ["b", "o2", "i"]
+
+    async def test_pending_selects_what_waits_for_a_stage(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b", "c"))
+        (claim,) = await store.claim("consolidate", 1, 60, user="alice")
+        assert await ids(store, pending="consolidate") == ["a", "b", "c"]
+        await store.complete(claim, Plan(new=(observation("o", "a"),), done=("a",)))
+        assert await ids(store, pending="consolidate") == ["b", "c"]
+        assert await ids(store, pending="reflect") == ["o"]
+
+    async def test_scan_pages_hold_many_records(self, store: Store) -> None:
+        await store.append("alice", drafts(*(f"k{n}" for n in range(2100))))
+        pages = [page async for page in store.scan(Select("alice"))]
+        assert [identity(record) for page in pages for record in page] == [f"k{n}" for n in range(2100)]
+        assert all(0 < len(page) <= 1000 for page in pages)
+
+    async def test_a_scan_survives_what_happens_meanwhile(self, store: Store) -> None:
+        await store.append("alice", drafts(*(f"k{n}" for n in range(1200))))
+        seen = []
+        async for page in store.scan(Select("alice")):
+            seen += [identity(record) for record in page]
+            await store.forget(Select("alice", ids=frozenset({"k1199", "k0"})))
+            await asyncio.sleep(0)
+        assert len(seen) == len(set(seen))
+        assert set(seen) >= {f"k{n}" for n in range(1, 1199)}
+
+    @QUICK
+    @given(found=st.lists(objects, min_size=1, max_size=6), filter=filters.filter(is_valid))
+    async def test_filters_equal_a_plain_python_filter(
+        self, store: Store, found: list[dict[str, Any]], filter: dict[str, Any]
+    ) -> None:
+        user = next(fresh_user)
+        turns = [turn(f"k{n}", user=user, metadata=data) for n, data in enumerate(found)]
+        await store.append(user, [Draft(turn) for turn in turns])
+        await remember(store, *(observation(f"o{n}", "k0", user=user, data=data) for n, data in enumerate(found)))
+        wanted = [f"{kind}{n}" for kind in "ko" for n, data in enumerate(found) if matches(filter, data)]
+        assert await ids(store, user, filter=filter) == wanted
+
+    async def test_filters_do_not_take_a_quote_for_syntax(self, store: Store) -> None:
+        odd = {"a') or 1=1 --": "x", 'we"ird': 'q"', "$.a": 1}
+        await store.append("alice", [Draft(turn("a", metadata=odd)), Draft(turn("b"))])
+        for key, value in odd.items():
+            assert await ids(store, filter={key: value}) == ["a"]
+        assert await ids(store, filter={"x' or '1'='1": "x"}) == []
+
+    def test_unknown_operators_are_refused(self) -> None:
+        for wrong in ({"a": {"$in": [1]}}, {"a": {"$gt": 1, "b": 2}}, {"a": {"$gt": None}}, {1: 2}, "a = 1"):
+            with pytest.raises(InputError):
+                check(wrong)  # type: ignore[arg-type]
+
+
+async def fill(store: Store) -> None:
+    """Records of each kind that differ in all that a ``Select`` looks at."""
+    shared: dict[str, Any] = {"session": "one", "metadata": {"n": 1}}
+    said = [
+        turn("a", "To BERLIN, äh, yes.", agent="x", time=at(0), **shared),
+        turn("b", "Nothing.", agent="x", session="two", time=at(60)),
+        turn("c", "Berlin again", session="one", time=at(120), metadata={"n": 2}),
+    ]
+    await store.append("alice", [Draft(turn) for turn in said])
+    happened = Interval(at(10_000), at(20_000))
+    facts = [
+        observation("o1", "a", agent="x", said=at(0), data={"n": 1}, expires=at(500)),
+        observation("o2", "b", said=at(60), happened=happened, name="city", namespace="n"),
+        observation("o3", "c", said=at(120), text="Straße", name="city", proposed=True),
+        observation("o4", "a", "b", said=at(60), expires=at(1500)),
+    ]
+    await remember(store, *facts, insight("i", "o2", said=at(60), agent="x"))
+    await store.apply("alice", Plan(revised=(Revision(replace(facts[3], text="Berlin, revised"), 1),)))
+
+
+def is_memory(condition: Callable[[Any], bool]) -> Callable[[Record], bool]:
+    return lambda record: not isinstance(record, Turn) and condition(record)
+
+
+def or_turn(condition: Callable[[Any], bool]) -> Callable[[Record], bool]:
+    return lambda record: isinstance(record, Turn) or condition(record)
+
+
+def extra(record: Record) -> Any:
+    return record.metadata if isinstance(record, Turn) else record.data
+
+
+def in_period(period: Interval) -> Callable[[Record], bool]:
+    def condition(record: Record) -> bool:
+        if isinstance(record, Turn):
+            return record.time in period
+        return record.said in period or (record.happened is not None and record.happened.overlaps(period))
+
+    return condition
+
+
+def selections() -> dict[str, tuple[Select, Callable[[Record], bool]]]:
+    early, late = Interval(at(0), at(60)), Interval(at(15_000), at(16_000))
+    made: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
+        "agent": ({"agent": "x"}, lambda record: record.scope.agent == "x"),
+        "turns": ({"kinds": frozenset({"turn"})}, lambda record: isinstance(record, Turn)),
+        "observations": ({"kinds": frozenset({"observation"})}, lambda record: isinstance(record, Observation)),
+        "insights": ({"kinds": frozenset({"insight"})}, lambda record: isinstance(record, Insight)),
+        "ids": ({"ids": frozenset({"a", "o2", "missing"})}, lambda record: identity(record) in ("a", "o2")),
+        "said": ({"period": early}, in_period(early)),
+        "happened": ({"period": late}, in_period(late)),
+        "text": ({"text": "bERLIN"}, lambda record: "berlin" in record.text.casefold()),
+        "casefold": ({"text": "STRASSE"}, lambda record: record.text == "Straße"),
+        "filter": ({"filter": {"n": 1}}, lambda record: extra(record) == {"n": 1}),
+        "name": ({"name": "city"}, is_memory(lambda memory: memory.name == "city")),
+        "namespace": ({"namespace": "n"}, is_memory(lambda memory: memory.namespace == "n")),
+        "current": ({"current": True}, or_turn(lambda memory: memory.current)),
+        "expired": ({"expired_by": at(500)}, is_memory(lambda m: m.expires is not None and m.expires <= at(500))),
+        "live": ({"live_at": at(500)}, or_turn(lambda m: m.expires is None or m.expires > at(500))),
+    }
+    return {name: (Select("alice", **fields), condition) for name, (fields, condition) in made.items()}

@@ -1,0 +1,142 @@
+"""Vectors: filled by the stage embed, of one space at a time, gone with their unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memscope.errors import EmbeddingError, EmbeddingMismatch
+from memscope.records import Claim, Closing, Plan, Select, Space
+from memscope.stores import LocalStore, Store
+from memscope.testing.contract import Chapter
+from memscope.testing.contract.leases import claim_one
+from memscope.testing.records import at, drafts, observation, remember
+
+SMALL, OTHER, WIDE = Space("small", 4), Space("other", 4), Space("wide", 6)
+
+
+def vectors(claim: Claim, space: Space) -> Plan:
+    return Plan(
+        vectors={item: np.full(space.dims, float(int(item)), np.float32) for item in claim.items}, done=claim.items
+    )
+
+
+async def fill(store: Store, space: Space, user: str | None = None) -> int:
+    """Embed all that waits; how many units."""
+    count = 0
+    while claims := await store.claim("embed", 3, 60, user=user):
+        for claim in claims:
+            assert len(claim.texts) == len(claim.items)
+            await store.complete(claim, vectors(claim, space))
+            count += len(claim.items)
+    return count
+
+
+class Vectors(Chapter):
+    async def test_units_wait_once_a_space_is_declared(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b", text="I moved to Berlin."))
+        assert await store.claim("embed", 10, 60) == []
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("c"))
+        claim = await claim_one(store, "embed")
+        assert len(claim.items) == 3
+        assert all("I moved to Berlin." in text for text in claim.texts)
+        await store.complete(claim, vectors(claim, SMALL))
+        stats = await store.stats("alice")
+        assert (stats.vectors, stats.pending["embed"], stats.space) == (3, 0, SMALL)
+        assert await store.claim("embed", 10, 60) == []
+
+    async def test_embedding_has_a_lane_of_its_own(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a"))
+        await claim_one(store, "embed")
+        await claim_one(store, "consolidate")
+        assert await store.claim("embed", 10, 60, user="alice") == []
+
+    async def test_vectors_of_two_models_never_meet(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.use_space(SMALL)
+        await fill(store, SMALL)
+        for space in (OTHER, WIDE):
+            with pytest.raises(EmbeddingMismatch) as raised:
+                await store.use_space(space)
+            assert "small" in str(raised.value)
+            assert space.model in str(raised.value)
+        await store.use_space(SMALL)
+        assert (await store.stats()).space == SMALL
+
+    async def test_without_vectors_a_model_is_free_to_change(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.use_space(SMALL)
+        await store.use_space(WIDE)
+        assert await fill(store, WIDE) == 1
+        assert (await store.stats()).space == WIDE
+
+    async def test_the_old_space_serves_until_the_new_one_is_complete(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("bob", drafts("a", user="bob"))
+        await store.use_space(SMALL)
+        assert await fill(store, SMALL) == 4
+        await store.use_space(WIDE, replace=True)
+        assert (await store.stats()).space == SMALL
+        assert await fill(store, WIDE, "alice") == 3
+        assert ((await store.stats()).space, (await store.stats()).vectors) == (SMALL, 4)
+        await store.use_space(WIDE)
+        assert await fill(store, WIDE) == 1
+        assert ((await store.stats()).space, (await store.stats()).vectors) == (WIDE, 4)
+
+    async def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a"))
+        claim = await claim_one(store, "embed")
+        with pytest.raises(EmbeddingError):
+            await store.complete(claim, vectors(claim, WIDE))
+        assert (await store.stats()).vectors == 0
+        await store.complete(claim, vectors(claim, SMALL))
+        assert (await store.stats()).vectors == 1
+
+    async def test_vectors_go_with_what_is_forgotten(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a", "b"))
+        await fill(store, SMALL)
+        report = await store.forget(Select("alice", ids=frozenset({"a"})))
+        assert report.vectors == 1
+        assert (await store.stats()).vectors == 1
+
+    async def test_forgetting_does_not_stop_embedding(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, "embed")
+        await store.forget(Select("alice", ids=frozenset({"a"})))
+        try:
+            await store.complete(claim, vectors(claim, SMALL))
+        except EmbeddingError:
+            raise
+        except Exception:  # the lease went with the turn: also right
+            pass
+        await fill(store, SMALL)
+        assert (await store.stats()).vectors == 1
+
+    async def test_a_closed_memory_has_a_vector_still_or_again(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("old", "a"), observation("new", "a"))
+        await fill(store, SMALL)
+        await store.apply("alice", Plan(closed=(Closing("old", "new", at(1), at(1)),)))
+        await fill(store, SMALL)
+        stats = await store.stats()
+        assert (stats.vectors, stats.units) == (3, 3)
+
+    async def test_the_index_gets_each_vector_once(self, store: Store) -> None:
+        if not isinstance(store, LocalStore):
+            pytest.skip("the store searches by itself")
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a", "b"))
+        before = await store.changes("alice", 0)
+        assert len(before.vector_units) == 0
+        await fill(store, SMALL)
+        after = await store.changes("alice", before.revision)
+        assert (after.columns, len(after.vector_units), after.space) == (b"", 2, SMALL)
+        rows = {int(unit): list(row) for unit, row in zip(after.vector_units, after.vectors, strict=True)}
+        assert rows == {unit: [float(unit)] * 4 for unit in rows}
+        assert len((await store.changes("alice", after.revision)).vector_units) == 0

@@ -1,0 +1,61 @@
+"""Records to test with, in few words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from memscope.records import Draft, Insight, Observation, Plan, Scope, Select, Turn
+from memscope.stores import Store
+
+START = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+PAST = datetime(2000, 1, 1, tzinfo=UTC)
+FUTURE = datetime(2200, 1, 1, tzinfo=UTC)
+EVERYTHING = 10_000
+_numbers = count(1)
+
+
+def at(minutes: float) -> datetime:
+    return START + timedelta(minutes=minutes)
+
+
+def turn(key: str = "", text: str = "I moved to Berlin.", *, user: str = "alice", **fields: Any) -> Turn:
+    """A turn of ``user``; ``agent`` and ``session`` go to its scope. Each has a time of its own."""
+    number = next(_numbers)
+    scope = Scope(user, fields.pop("agent", None), fields.pop("session", None))
+    given = {"role": "user", "speaker": "Alice", "time": at(number), "recorded": at(number), **fields}
+    return Turn(key=key or f"turn-{number}", scope=scope, text=text, **given)
+
+
+def drafts(*keys: str, **fields: Any) -> list[Draft]:
+    return [Draft(turn(key, **fields)) for key in keys]
+
+
+def observation(id: str, *sources: str, text: str = "Alice lives in Berlin.", **fields: Any) -> Observation:
+    scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
+    given = {"said": START, "recorded": at(next(_numbers)), **fields}
+    return Observation(id=id, scope=scope, text=text, sources=sources, **given)
+
+
+def insight(id: str, *sources: str, text: str = "Alice's home: Berlin.", **fields: Any) -> Insight:
+    scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
+    given = {"said": START, "recorded": at(next(_numbers)), "subject": "home", **fields}
+    return Insight(id=id, scope=scope, text=text, sources=sources, **given)
+
+
+async def remember(store: Store, *memories: Observation | Insight) -> int:
+    return await store.apply(memories[0].scope.user, Plan(new=memories))
+
+
+async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:
+    """Keys and ids of what a scan finds, in its order."""
+    return [identity(record) async for page in store.scan(Select(user, **conditions)) for record in page]
+
+
+async def get(store: Store, id: str, user: str = "alice") -> Any:
+    return (await store.fetch(user, [id])).records.get(id)
+
+
+def identity(record: Turn | Observation | Insight) -> str:
+    return record.key if isinstance(record, Turn) else record.id
