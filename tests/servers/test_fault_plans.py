@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from servers.faults import CHAT, EMBED, FAULTS, RERANK, FaultServer, Plan
 
 

@@ -1,0 +1,104 @@
+"""The documentation is true: its Python runs, its settings load, and nothing that a reader can use is missing in it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from memscope import hookspecs
+from memscope.models.endpoint import Endpoint
+from memscope.settings import Settings, load
+from memscope.sources import fields
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "core" / "README.md", *sorted(DOCS.glob("*.md"))]
+FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.S | re.M)
+A_FILE = re.compile(r"# \S+\.\w+\n")  # a block that shows a file of the reader's own is compiled, not run
+MODELS = {"chat", "embedding", "rerank"}
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
+    """Line and text of every fenced block of a language."""
+    text = page.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        if fence[2] == language:
+            yield text.count("\n", 0, fence.start()) + 2, re.sub(rf"(?m)^{fence[1]}", "", fence[3])
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    """All blocks of a page in one namespace, in an empty folder and with a store of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    namespace: dict = {"__name__": "docs"}
+    for line, text in blocks(page, "python"):
+        code = compile("\n" * (line - 1) + text, str(page), "exec")
+        if not A_FILE.match(text):
+            exec(code, namespace)
+            capsys.readouterr()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _, text in blocks(page, "yaml"):
+        if set(yaml.safe_load(text)) & set(Settings.model_fields):
+            file = tmp_path / "memscope.yaml"
+            file.write_text(text)
+            load(environ={})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_inside_the_project_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
+
+
+def test_every_hook_is_documented_with_its_arguments():
+    text = (DOCS / "plugins.md").read_text(encoding="utf-8")
+    hooks = {key: value for key, value in vars(hookspecs).items() if key.startswith("memscope_")}
+    signatures = [f"`{key}({', '.join(inspect.signature(hook).parameters)})`" for key, hook in hooks.items()]
+    assert len(signatures) == 15 and not [signature for signature in signatures if signature not in text]
+
+
+def test_every_setting_is_documented():
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    own = [".".join(path) for path in fields(Settings) if path[0] not in MODELS]
+    missing = [setting for setting in [*own, *MODELS, *Endpoint.__dataclass_fields__] if f"`{setting}`" not in text]
+    assert not missing
+
+
+def test_every_default_is_documented():
+    """The table's second column is what `Settings()` says, for numbers and lists."""
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| ([^|]+?) \|", text, re.M))
+    defaults = load(environ={}).model_dump()
+    for path in fields(Settings):
+        if path[0] in MODELS:
+            continue
+        value = defaults[path[0]] if len(path) == 1 else defaults[path[0]][path[1]]
+        if isinstance(value, int | float):
+            assert float(rows[".".join(path)]) == value, path
+        elif isinstance(value, tuple) and value:
+            assert rows[".".join(path)] == f"`{', '.join(value)}`", path
+
+
+def test_every_command_is_documented():
+    import click
+
+    from memscope.cli import cli
+
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    names = cli.list_commands(click.Context(cli))
+    assert len(names) > 10 and not [command for command in names if f"`memscope {command}" not in text]
