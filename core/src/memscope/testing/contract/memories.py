@@ -18,7 +18,7 @@ class Memories(Chapter):
     async def test_memories_are_kept_as_they_are(self, store: Store) -> None:
         await store.append("alice", drafts("a", "b"))
         when: dict[str, Any] = {"happened": Interval(at(-9), at(9)), "valid_from": at(-9), "expires": at(10**6)}
-        said = {
+        said: dict[str, Any] = {
             "quotes": (Quote("a", "to Berlin"),),
             "keywords": ("Berlin", "搬家"),
             "about": "Bob",

@@ -23,7 +23,7 @@ QUICK = settings(
     max_examples=30,
     deadline=None,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 fresh_user = map("user-{}".format, itertools.count())
 
