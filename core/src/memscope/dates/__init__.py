@@ -88,27 +88,12 @@ def weekday(when: datetime, language: str) -> str:
 # -------------------------------------------------------------------------------------------------------------- within
 
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
-_EMPTY = frozenset(
-    {
-        "word",
-        "stop",
-        "func",
-        "the",
-        "of",
-        "in",
-        "and",
-        "to",
-        "article",
-        "comma",
-        "hyphen",
-        "slash",
-        "dot",
-        "paren",
-        "colon",
-        "equals",
-        "more",
-        "less",
-    }
+# What names no time alone: a sentence of nothing else is not looked at further.
+_CONNECTORS = frozenset(
+    "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
+    " after since till between around every other during past later prior ago future pasttense step edge beginning rest"
+    " more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban ke inside amid"
+    " upto".split()
 )
 
 
@@ -116,9 +101,9 @@ def parse(sentence: str, offset: int, reference: datetime) -> list[tuple[Token, 
     """The tokens of a sentence that mean a time, and the direction the sentence speaks in."""
     found = tokens(sentence, offset)
     kinds = {token.kind for token in found}
-    if kinds <= _EMPTY:
+    if kinds <= _CONNECTORS:
         return []
-    now = Now(reference, "future" in kinds, "pasttense" in kinds)
+    now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
     return [(token, now) for token in run(ROWS, found, now) if token.kind in _MENTIONED]
 
 

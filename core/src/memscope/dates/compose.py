@@ -52,6 +52,11 @@ def period_within(now: Now, inner: Period, outer: Period) -> Period | None:
     return within_period(now, outer, inner)
 
 
+def nested(now: Now, first: Period, last: Period) -> Period | None:
+    """August last year, 去年八月."""
+    return within_period(now, first, last) or within_period(now, last, first)
+
+
 def day_in(now: Now, number: int, period: Period) -> Period | None:
     """The 3rd of last month."""
     inner = day_of_month(now, number)

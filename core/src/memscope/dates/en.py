@@ -34,7 +34,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words(
         "ordword", dict(zip(_ORDINALS.split(), (1, *range(3, 20)), strict=True)), {"twentieth": 20, "thirtieth": 30}
     ),
-    **words("second", {"second|seconds|2nd": "second"}),
+    **words("second", {"second|2nd": "second"}),
     **words("halfword", {"half": 0.5}),
     **words("couple", {"couple|couple of|pair of": 2}),
     **words("month", {"january|jan": 1, "february|feb": 2, "mar": 3, "april|apr": 4, "june|jun": 6, "july|jul": 7}),
@@ -48,22 +48,19 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("weekday", {"saturday": 5, "sunday": 6}),
     **words("sat", {"wed": 2, "sat": 5, "sun": 6}),
-    **words("unit", {"sec|secs": "second", "minute|minutes|min|mins": "minute", "hour|hours|hr|hrs|h": "hour"}),
+    **words("unit", {"sec": "second", "minute|min": "minute", "hour|hr|h": "hour", "day": "day", "week|wk": "week"}),
     **words(
-        "unit",
-        {
-            "day|days": "day",
-            "week|weeks|wk|wks": "week",
-            "weekend|weekends": "weekend",
-            "fortnight|fortnights": "fortnight",
-        },
+        "unit", {"weekend": "weekend", "fortnight": "fortnight", "month": "month", "year|yr|calendar year": "year"}
     ),
-    **words("unit", {"month|months": "month", "year|years|yr|yrs|calendar year": "year", "decade|decades": "decade"}),
-    **words("unit", {"century|centuries": "century", "business day|business days|working day|working days": "workday"}),
-    **words("century", {"century|centuries": "century"}),
-    **words("quarter", {"quarter|quarters": "quarter"}),
+    **words("unit", {"decade": "decade", "business day|working day": "workday"}),
+    **words("plural", {"secs|seconds": "second", "minutes|mins": "minute", "hours|hrs": "hour", "days": "day"}),
+    **words("plural", {"weeks|wks": "week", "weekends": "weekend", "fortnights": "fortnight", "months": "month"}),
+    **words("plural", {"years|yrs": "year", "quarters": "quarter", "decades": "decade", "centuries": "century"}),
+    **words("plural", {"business days|working days": "workday"}),
+    **words("century", {"century": "century"}),
+    **words("quarter", {"quarter": "quarter"}),
     **words("label", {"q1": 1, "q2": 2, "q3": 3, "q4": 4}),
-    **words("reldate", {"today|current date": 0, "tomorrow|tmr|tmrw|the next day": 1, "yesterday": -1}),
+    **words("reldate", {"today|current date": 0, "tomorrow|tmr|tmrw": 1, "yesterday": -1}),
     **words(
         "reldate", {"the day before yesterday|day before yesterday": -2, "the day after tomorrow|day after tomorrow": 2}
     ),
@@ -103,7 +100,8 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("ago", {"ago|earlier|before now|back": None}),
     **words("hence", {"hence": None}),
     **words("oclock", {"o'clock|oclock|o clock": None}),
-    **words("future", {"will|shall|gonna|going to|let s|let's|plan|schedule|ll|can we|see you|upcoming": None}),
+    **words("future", {"will|shall|gonna|going to|let's|plan|schedule|can we|see you|upcoming": None}),
+    **words("future", {"i'll|we'll|he'll|she'll|they'll|you'll|it'll": None}),
     **words(
         "pasttense",
         {"was|were|did|had|went|got|came|took|made|said|told|saw|met|bought|found|left|finished|been": None},
@@ -121,7 +119,10 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("around", {"around|about|approximately|circa|approx|roughly": None}),
     **words("article", {"a|an": 1}),
     **words("more", {"greater than": None}),
-    **words("word", {"fiscal year|school year|academic year": None}),
+    **words(
+        "word",
+        {"fiscal year|school year|academic year|at one with|at one of|at one point|at one time|at one last": None},
+    ),
     **words("other", {"other": None}),
     **words("onward", {"and later|or later|and onwards|onwards|onward|and beyond": None}),
     **words("rest", {"remaining|rest|remainder": None}),
@@ -167,10 +168,10 @@ WORDS |= words(
 )
 
 _DAY = "[number ordinal ordword second]"
-_UNIT = "[unit quarter second]"
+_UNIT = "[unit plural quarter second]"
 _TO = "[to hyphen till]"
 _YEAR = "[comma hyphen slash of in]* yearlike"
-_UNCOUNTED = "(?! [word unit quarter second month may slash hyphen colon of part times])"  # not "the 3rd time"
+_UNCOUNTED = "(?! [word unit plural quarter second month may slash hyphen colon of part times])"  # not "the 3rd time"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "numbers": (
@@ -181,12 +182,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("numword numword", "yearlike", numbers.spoken_year),
         Row("numword", "yearlike", numbers.as_year),
         Row("numword", "number", numbers.value),
-        Row("article? couple of? (?=[unit past step])", "number", lambda now, *numbers: 2),
+        Row("article? couple of? (?=[unit plural past step])", "number", lambda now, *numbers: 2),
     ),
     "clocks": (
         Row("(?<!unit) number number half", "time", clocks.of_half),
         Row("[clock number decimal] dot? half", "time", clocks.of_half),
-        Row("[halfword number quarter] unit? past number oclock?", "time", clocks.past_hour),
+        Row("[halfword number quarter] [unit plural]? past number oclock?", "time", clocks.past_hour),
         Row("[clock number] oclock", "time", clocks.clock_of),
         Row("(?<=[at around]) quarter to number", "time", clocks.before_hour),
         Row("clock", "time", numbers.value),
@@ -221,7 +222,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("may [hyphen slash the]* [ordinal ordword]", "date", days.month_day),
         Row("may [hyphen slash]? number (?! word)", "date", days.month_day),
         Row(f"the? {_DAY} [of hyphen slash]* [month may]", "date", days.day_month),
-        Row("monthday (?! [of unit])", "date", days.pair),
+        Row("monthday (?! [of unit plural])", "date", days.pair),
         Row(f"[month may] {_YEAR}", "period", days.month_of_year),
         Row("month (?! [ordinal ordword number])", "period", days.month),
         Row("(?<= [in of during since till by from to before after past edge between]) may", "period", days.month),
@@ -240,7 +241,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             f"(?<= [on till by since from before after]) the? [ordinal ordword] {_UNCOUNTED}", "date", days.day_of_month
         ),
         Row(f"(?<!between) the ordinal {_UNCOUNTED}", "date", days.day_of_month),
-        Row("(?<= on) the number (?! [word unit quarter second half])", "date", days.day_of_month),
+        Row("(?<= on) the number (?! [word unit plural quarter second half])", "date", days.day_of_month),
     ),
     "relative": (
         Row("coming weekday", "date", relative.coming_weekday),
@@ -248,9 +249,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("past weekday", "date", relative.past_weekday),
         Row("past (?= [unit number quarter period])", "step", lambda now: -1),
         Row("step unit weekday", "date", relative.weekday_of_step),
-        Row("number and article? halfword unit", "length", numbers.and_a_half),
-        Row("article and article? halfword unit", "length", numbers.and_a_half),
-        Row("article? halfword article? [unit quarter]", "length", numbers.half_of),
+        Row("number and article? halfword [unit plural]", "length", numbers.and_a_half),
+        Row("article and article? halfword [unit plural]", "length", numbers.and_a_half),
+        Row("article? halfword article? [unit plural quarter]", "length", numbers.half_of),
         Row("[number article] unit and article? halfword", "length", numbers.length_and_half),
         Row(f"article {_UNIT} (?= [ago hence from before after])", "length", numbers.length),
         Row("[in within] article [unit quarter] (?!word)", "counted", relative.in_one),

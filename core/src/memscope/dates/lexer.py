@@ -54,7 +54,9 @@ def lexicon() -> re.Pattern[str]:
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     known = "|".join(map(_phrase, phrases))
     numerals = f"(?P<numerals>[{zh.NUMERALS}]+)"
-    return re.compile(rf"{numbers}|(?P<phrase>{known})|{numerals}|(?P<word>[a-z]+)|(?P<other>[^\sa-z0-9])")
+    return re.compile(
+        rf"{numbers}|(?P<phrase>{known})|{numerals}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
+    )
 
 
 def _phrase(words: str) -> str:
@@ -70,7 +72,7 @@ def fold(text: str) -> str:
 def tokens(text: str, offset: int = 0) -> list[Token]:
     """The tokens of a folded sentence, at their offsets in the whole text; a run of unknown words is one token."""
     found: list[Token] = []
-    east = any("\u4e00" <= char <= "\u9fff" for char in text)
+    east = bool(_EAST.search(text))
     for match in lexicon().finditer(text):
         kind, value = lexeme(match, east)
         start, end = offset + match.start(), offset + match.end()
@@ -91,8 +93,10 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
         _, kind, read = _WRITTEN[name]
         value = read(text, east)
         return (kind, value) if value is not None else ("word", None)
-    return WORDS.get(" ".join(re.split(r"[\s-]+", text)), ("word", None))
+    return WORDS.get(text) or WORDS.get(" ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None))
 
+
+_EAST = re.compile("[\u4e00-\u9fff]")
 
 # No expression reaches over the end of a sentence; "a.m." and initials end none.
 _END = re.compile(r"[!?。！？；\n]+|(?<![ap]\.m)(?<![ap]m)(?<!\b[A-Za-z])\.(?=\s+[A-Z])")

@@ -20,6 +20,7 @@ from memscope.dates.calendar import (
     nth_unit,
     unit_at,
     week_of,
+    weekend_of,
     year_of,
 )
 from memscope.dates.clocks import join
@@ -96,6 +97,9 @@ def stepped_period(now: Now, step: int, period: Period) -> Period | None:
 
 
 def ago(now: Now, span: Length) -> Period:
+    (amount, unit), *rest = span.parts
+    if unit == "weekend" and not rest:
+        return fixed(weekend_of(now.today - amount * 7 * DAY))
     return fixed(from_now(now, span, -1))
 
 
@@ -150,7 +154,7 @@ def rolling(now: Now, step: int, span: Length) -> Period | None:
 
 def rolling_units(now: Now, amount: float, step: int, unit: str) -> Period | None:
     """5 past years."""
-    return rolling(now, step, Length(((amount, unit),)))
+    return rolling(now, step, Length(((amount, unit),))) if amount > 1 else None
 
 
 def aligned(now: Now, count: int, unit: str) -> Period | None:

@@ -12,7 +12,7 @@ from memscope.dates.cascade import Row
 LANGUAGES = (en, zh)
 NAMES: dict[str, tuple[str, ...]] = {"en": en.NAMES, "zh": zh.NAMES}
 
-_UNIT = "[unit quarter second century nian]"
+_UNIT = "[unit plural quarter second century nian]"
 _PERIOD = "[date period]"
 _ANY = "[date period moment]"
 _LINK = "[comma at on in hyphen around of from paren]*"
@@ -20,7 +20,7 @@ _TO = "[to hyphen till]"
 _BEFORE_YEAR = (
     "[in of during since till by from to between before after edge more less equals comma around beginning hyphen]"
 )
-_REPEATED = "[date period moment time part unit quarter weekday length season]"
+_REPEATED = "[date period moment time part unit plural quarter weekday length season]"
 
 SHARED: dict[str, tuple[Row, ...]] = {
     "clocks": (
@@ -55,10 +55,10 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("date comma? (of|in)? yearlike", "date", compose.in_year),
         Row("unit number [of in comma]? yearlike", "period", compose.week_of_year),
         Row("the? yearlike (?=[hyphen to] the? yearlike)", "period", days.year),
-        Row(f"(?<={_BEFORE_YEAR}) the? yearlike (?! [word unit])", "period", days.year),
+        Row(f"(?<={_BEFORE_YEAR}) the? yearlike (?! [word unit plural])", "period", days.year),
         Row("(?<=period and) yearlike", "period", days.year),
         Row("unit yearlike", "period", days.named_year),
-        Row("unit number (?! [unit word slash])", "period", relative.week_number),
+        Row("unit number (?! [unit plural word slash])", "period", relative.week_number),
     ),
     "compose": (
         Row("weekof date", "period", compose.week_with),
@@ -76,9 +76,8 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("period of? lastnth length", "period", compose.nth_units_of),
         Row("the? [ordinal ordword] of the? period", "date", compose.day_in),
         Row("period of? date", "date", compose.within_period),
-        Row("period comma? of? period", "period", compose.within_period),
+        Row("period [comma of in]* period", "period", compose.nested),
         Row("date of? the? period", "date", compose.period_within),
-        Row("period [in of] period", "period", compose.period_within),
         Row("(?<=[to till and before by]) the? [edge beginning] of? the? period", "limit", compose.limit),
         Row("the? [edge beginning] of? hyphen? the? (period|date)", "period", compose.edge),
         Row("the? [edge beginning] of? the? unit", "period", compose.edge_unit),
@@ -103,14 +102,14 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("from? [time number] for length | for? length from [time number]", "time", clocks.time_for),
         Row("on? the? part of date", "moment", clocks.join),
         Row("date half", "moment", clocks.half_day),
-        Row("date number number (?! [word unit slash])", "moment", clocks.spoken_time),
+        Row("date number number (?! [word unit plural slash])", "moment", clocks.spoken_time),
         Row("length [before] date", "date", compose.before),
         Row("length [after from] date", "date", compose.after),
         Row("date comma date (?= comma? [at time part])|date paren date paren?", "date", compose.same_day),
         Row(f"date {_LINK} part {_LINK} [time number]", "moment", clocks.join_part),
         Row("[from]? [time number] [in comma on]* date part", "moment", clocks.join_part),
         Row(
-            "date [comma from between]* number [to hyphen till and] number (?! [word unit slash])",
+            "date [comma from between]* number [to hyphen till and] number (?! [word unit plural slash])",
             "moment",
             clocks.join_range,
         ),
@@ -119,13 +118,13 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("time [comma on of in]* the? date", "moment", clocks.join),
         Row("date of? part", "moment", clocks.join),
         Row(
-            "moment [comma from between]* number [to hyphen till and] number (?! [word unit slash])",
+            "moment [comma from between]* number [to hyphen till and] number (?! [word unit plural slash])",
             "moment",
             compose.moment_range,
         ),
-        Row(f"moment {_LINK} (time|number (?! [word unit]))", "moment", compose.moment_at),
+        Row(f"moment {_LINK} (time|number (?! [word unit plural]))", "moment", compose.moment_at),
         Row("[time number] [comma in]* moment", "moment", compose.at_moment),
-        Row("date [at around] number (?! [word unit quarter slash])", "moment", clocks.join),
+        Row("date [at around] number (?! [word unit plural quarter slash])", "moment", clocks.join),
         Row("for length comma? [from since] [date moment]", "period", compose.for_length),
         Row("from? [date moment] for length", "period", compose.for_length),
     ),

@@ -141,9 +141,9 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("amid", {"之间|之間|间": None}),
     **words("around", {"大约|大概|约|大約|左右": None}),
     **words("now", {"现在|現在|目前": "now"}),
-    **words("future", {"将|將|会|會|要|打算|计划|准备|想": None}),
+    **words("future", {"将|將|会|會|要|打算|计划|准备": None}),
     **words("pasttense", {"了|过|過": None}),
-    **{word: ("word", None) for word in _UNTIMELY.split()},
+    **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
 }
 
 HOLIDAYS = {

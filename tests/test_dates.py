@@ -1,0 +1,176 @@
+"""Time expressions: golden cases in both languages, and what must hold for any text."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memscope.dates import EARLIEST, LATEST, cascade, lexer, mentions, recurrences, resolve, weekday
+from memscope.dates.rules import ROWS
+from memscope.errors import InputError
+from memscope.records import Interval
+
+GOLDEN = Path(__file__).parent / "golden"
+NOW = datetime(2023, 11, 15, 10, tzinfo=UTC)
+CASES = [case for lang in ("en", "zh") for case in yaml.safe_load((GOLDEN / f"dates_{lang}.yaml").read_text("utf-8"))]
+
+
+def at(value: Any, zone: Any, open_end: datetime) -> datetime:
+    if value == "-":
+        return open_end.replace(tzinfo=zone)
+    return datetime.fromisoformat(value.isoformat() if isinstance(value, date) else value).replace(tzinfo=zone)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["text"] for case in CASES])
+def test_golden(case: dict[str, Any]) -> None:
+    zone = ZoneInfo(case["zone"]) if "zone" in case else UTC
+    reference = at(case.get("reference", "2023-11-15 10:00"), zone, NOW)
+    expected = [Interval(at(start, zone, EARLIEST), at(end, zone, LATEST)) for start, end in case["expect"]]
+    found = mentions(case["text"], reference)
+    assert [mention.interval for mention in found] == expected
+    for mention in found:
+        assert mention.yearless == case.get("yearless", False)
+        assert mention.grain == case.get("grain", mention.grain)
+        assert mention.shape == case.get("shape", mention.shape)
+
+
+def test_there_are_forty_cases_a_language() -> None:
+    chinese = sum(any("\u4e00" <= char <= "\u9fff" for char in case["text"]) for case in CASES)
+    assert chinese >= 40 and len(CASES) - chinese >= 40
+
+
+def test_several_mentions_keep_their_words_and_order() -> None:
+    text = "Yesterday we booked Rome for June 2024, 但是上周我们想去巴黎"
+    found = mentions(text, NOW)
+    assert [mention.text for mention in found] == ["Yesterday", "June 2024", "上周"]
+    assert all(text[mention.start : mention.end] == mention.text for mention in found)
+
+
+def test_resolve_spans_what_is_named() -> None:
+    found = resolve("Between what I said in March 2022 and on 2022-07-04", NOW)
+    assert found == Interval(datetime(2022, 3, 1, tzinfo=UTC), datetime(2022, 7, 5, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("text", ["", "Where does Alice live?", "recently", "at 3 pm", "下午三点"])
+def test_resolve_is_none_without_a_day(text: str) -> None:
+    assert resolve(text, NOW) is None
+
+
+def test_a_month_without_a_year_recurs_every_year() -> None:
+    (mention,) = mentions("What did she do in May?", NOW)
+    first, last = datetime(2021, 1, 1, tzinfo=UTC), datetime(2023, 5, 10, tzinfo=UTC)
+    assert [interval.start.year for interval in recurrences(mention, first, last)] == [2021, 2022, 2023]
+    assert all((one.start.month, one.end.month) == (5, 6) for one in recurrences(mention, first, last))
+
+
+def test_a_day_recurs_in_the_months_that_have_it() -> None:
+    (mention,) = mentions("Who came on the 31st?", NOW)
+    found = recurrences(mention, datetime(2023, 1, 1, tzinfo=UTC), datetime(2023, 8, 1, tzinfo=UTC))
+    assert [interval.start.month for interval in found] == [1, 3, 5, 7]
+
+
+def test_a_moving_feast_recurs_where_it_falls() -> None:
+    (mention,) = mentions("What do we eat at Thanksgiving?", NOW)
+    found = recurrences(mention, datetime(2020, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC))
+    assert [interval.start.day for interval in found] == [26, 25, 24]
+
+
+def test_what_is_relative_does_not_recur() -> None:
+    (mention,) = mentions("last week", NOW)
+    assert recurrences(mention, datetime(2000, 1, 1, tzinfo=UTC), NOW) == [mention.interval]
+
+
+def test_a_skipped_hour_is_not_empty() -> None:
+    zone = ZoneInfo("America/New_York")
+    (mention,) = mentions("at 2 am yesterday", datetime(2023, 3, 13, 12, tzinfo=zone))
+    assert mention.interval.end.astimezone(UTC) - mention.interval.start.astimezone(UTC) == timedelta(hours=1)
+
+
+def test_weekday_names() -> None:
+    assert (weekday(NOW, "en"), weekday(NOW, "zh"), weekday(NOW, "fr")) == ("Wednesday", "星期三", "Wednesday")
+
+
+def test_a_naive_reference_is_refused() -> None:
+    with pytest.raises(InputError, match="zone"):
+        mentions("yesterday", datetime(2023, 11, 15))  # noqa: DTZ001
+
+
+# ------------------------------------------------------------------------------------------------------------- any text
+
+WORDS = [
+    *lexer.WORDS,
+    "2023",
+    "5",
+    "12",
+    "31",
+    "8:30",
+    "5/8",
+    "13/8/2023",
+    "2023年",
+    "9999",
+    "0",
+    "3rd",
+    "2.5",
+    "99999",
+    "pm",
+]
+PHRASES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.lists(st.sampled_from(WORDS)).map("".join)
+REFERENCES = st.datetimes(
+    min_value=datetime(1000, 1, 1),  # noqa: DTZ001
+    max_value=datetime(9000, 1, 1),  # noqa: DTZ001
+    timezones=st.sampled_from(
+        [UTC, ZoneInfo("America/New_York"), ZoneInfo("Asia/Shanghai"), timezone(-timedelta(hours=11))]
+    ),
+)
+
+
+@given(st.text() | PHRASES, REFERENCES)
+@settings(max_examples=400, deadline=None)
+def test_any_text_gives_mentions_that_hold(text: str, reference: datetime) -> None:
+    end = 0
+    for mention in mentions(text, reference):
+        assert end <= mention.start < mention.end <= len(text)
+        assert mention.text == text[mention.start : mention.end]
+        assert mention.interval.start.tzinfo is mention.interval.end.tzinfo is reference.tzinfo
+        assert mention.interval.start.astimezone(UTC) < mention.interval.end.astimezone(UTC)
+        end = mention.end
+
+
+@given(PHRASES, REFERENCES)
+@settings(max_examples=100, deadline=None)
+def test_recurrences_are_in_order(text: str, reference: datetime) -> None:
+    first, last = reference - timedelta(days=900), reference + timedelta(days=900)
+    for mention in mentions(text, reference):
+        starts = [interval.start for interval in recurrences(mention, first, last)]
+        assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize(
+    "piece", ["last ", "1", "1 ", "1 day ", "一", "上", "may ", "3月", "to 5pm ", "from 1 to ", "-", "every "]
+)
+def test_work_grows_with_the_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not timed: the patterns of the cascade are tried a bounded number of times for each token."""
+    tried = 0
+    attempt = cascade.attempt
+
+    def counted(*args: Any) -> Any:
+        nonlocal tried
+        tried += 1
+        return attempt(*args)
+
+    monkeypatch.setattr(cascade, "attempt", counted)
+    text = piece * (20_000 // len(piece))
+    mentions(text, NOW)
+    assert tried <= 4 * len(text)
+
+
+def test_every_row_is_a_pattern() -> None:
+    for row in ROWS:
+        cascade.compiled(row.pattern)
