@@ -34,6 +34,8 @@ def check(filter: Mapping[str, Json] | None) -> None:
     for key, wanted in filter.items():
         if not isinstance(key, str):
             raise InputError(f"a filter has a key that is not text: {key!r}")
+        if key in _TESTS:
+            raise InputError(f"operator {key} stands where a key is meant", hint=f'say {{"size": {{"{key}": 2}}}}')
         for operator, value in _conditions(wanted):
             _check_condition(key, operator, value)
 

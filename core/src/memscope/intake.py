@@ -6,15 +6,18 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import ROLES, Interval, Json, Role, Scope, Turn
+from memscope.filters import check
+from memscope.records import ROLES, AddReport, Appended, Interval, Json, Kind, Role, Scope, Select, Turn
 
 MAX_IDENTIFIER = 256  # bytes
 FUTURE = timedelta(days=1)
+KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 
 
@@ -40,8 +43,19 @@ class Intake:
     skipped_parts: int
     clock_suspect: int
 
+    def report(self, appended: Appended) -> AddReport:
+        return AddReport(
+            stored=appended.outcomes.count("stored"),
+            duplicates=appended.outcomes.count("duplicate"),
+            forgotten=appended.outcomes.count("forgotten"),
+            repaired=self.repaired,
+            skipped_parts=self.skipped_parts,
+            clock_suspect=self.clock_suspect,
+            keys=appended.keys,
+        )
 
-# ------------------------------------------------------------------------------------------------------------ identifiers
+
+# ---------------------------------------------------------------------------------------------------------- identifiers
 
 
 def identifier(what: str, value: object) -> str:
@@ -66,7 +80,7 @@ def scope(user: object, agent: object = None, session: object = None) -> Scope:
     )
 
 
-# ------------------------------------------------------------------------------------------------------------------ values
+# --------------------------------------------------------------------------------------------------------------- values
 
 
 def text(what: str, value: object, limit: int) -> str:
@@ -105,7 +119,7 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
             raise InputError(f"{what} has no time zone", hint="give one, or set timezone in the settings")
         value = value.replace(tzinfo=default_zone)
     try:
-        value.astimezone(timezone.utc)
+        value.astimezone(UTC)
     except OverflowError:
         raise InputError(f"{what} is out of range") from None
     return value
@@ -130,7 +144,7 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
         except ValueError:
             raise InputError(f"period is not a date: {value!r}") from None
     if isinstance(value, date) and not isinstance(value, datetime):
-        midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or timezone.utc)
+        midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
         return midnight + timedelta(days=days)
     return when("period", value, default_zone)
 
@@ -181,7 +195,40 @@ def count(what: str, value: object, most: int) -> int:
     return value
 
 
-# ------------------------------------------------------------------------------------------------------------------- turns
+def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
+    check(value)
+    return value
+
+
+def kinds(value: Sequence[str] | None) -> frozenset[Kind]:
+    """The kinds of record asked for; all by default."""
+    if value is None:
+        return KINDS
+    strange = [value] if isinstance(value, str) else [kind for kind in value if kind not in KINDS]
+    if strange:
+        raise InputError(f"kinds must be a list of {', '.join(sorted(KINDS))}, got {strange[0]!r}")
+    return frozenset(kind for kind in KINDS if kind in value)
+
+
+def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
+    """Which records are meant, from the keywords of ``list`` and ``forget``."""
+    ids = asked.pop("ids", None)
+    if isinstance(ids, str):
+        raise InputError("ids must be a list of ids", hint=f"did you mean [{ids!r}]?")
+    return Select(
+        where.user,
+        where.agent,
+        where.session,
+        kinds=kinds(asked.pop("kinds", None)),
+        ids=None if ids is None else frozenset(map(str, ids)),
+        period=period(asked.pop("period", None), default_zone),
+        text=asked.pop("text", None) or None,
+        filter=filter(asked.pop("filter", None)),
+        **asked,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- turns
 
 
 def turns(
@@ -192,7 +239,9 @@ def turns(
     if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
     if len(given) > limits.turns:
-        raise LimitError("turns in one call", limit=limits.turns, got=len(given), hint="import_ reads a file of any size")
+        raise LimitError(
+            "turns in one call", limit=limits.turns, got=len(given), hint="import_ reads a file of any size"
+        )
     parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
     made = tuple(turn for turn, *_ in parsed)
     return Intake(
@@ -207,7 +256,7 @@ def turns(
 def _suspects(made: Sequence[Turn], now: datetime) -> int:
     """Turns from the future, or older than the one before them."""
     ahead = sum(turn.time > now + FUTURE for turn in made)
-    return ahead + sum(after.time < before.time for before, after in zip(made, made[1:], strict=False))
+    return ahead + sum(after.time < before.time for before, after in pairwise(made))
 
 
 def _turn(

@@ -7,13 +7,11 @@ import secrets
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timezone
-from typing import TypeVar
+from datetime import UTC
+from typing import Any
 
 from memscope.codec import turn_key
-from memscope.records import Draft, Insight, Observation, Quote, Turn
-
-M = TypeVar("M", Observation, Insight)
+from memscope.records import Draft, Observation, Quote, Turn
 
 
 def digest(secret: bytes, *parts: str) -> bytes:
@@ -28,15 +26,15 @@ def digest(secret: bytes, *parts: str) -> bytes:
 def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
     """Digest of user, agent, session, speaker, text, and the time where the caller gave it."""
     where = turn.scope
-    time = turn.time.astimezone(timezone.utc).isoformat() if timed else ""
+    time = turn.time.astimezone(UTC).isoformat() if timed else ""
     return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
 
 
 def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[Draft]:
     """Turns with what decides their key.
 
-    An id is the key. A time makes the same words the same turn. Else the turn is said now: the store takes the first n that is
-    free, so that "ok" said twice is two turns. In a replay n counts within the history shown.
+    An id is the key. A time makes the same words the same turn. Else the turn is said now: the store takes the first
+    n that is free, so that "ok" said twice is two turns. In a replay n counts within the history shown.
     """
     seen: Counter[bytes] = Counter()
     made = []
@@ -53,9 +51,18 @@ def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repla
     return made
 
 
-def statement(secret: bytes, turn: Turn, memory: Observation, *, timed: bool) -> tuple[Draft, Observation]:
-    """A statement and the memory that quotes it, each with its id."""
+def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[Draft, Observation]:
+    """A statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
     key = turn_key(base(secret, turn, timed=True), 0) if timed else secrets.token_hex(16)
-    quote = Quote(key, turn.text)
-    memory = replace(memory, id=digest(secret, "statement", turn.scope.user, key).hex(), sources=(key,), quotes=(quote,))
+    memory = Observation(
+        id=digest(secret, "statement", turn.scope.user, key).hex(),
+        scope=replace(turn.scope, session=None),
+        text=turn.text,
+        sources=(key,),
+        quotes=(Quote(key, turn.text),),
+        said=turn.time,
+        recorded=turn.recorded,
+        origin="statement",
+        **more,
+    )
     return Draft(replace(turn, key=key, statement=True)), memory

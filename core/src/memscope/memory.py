@@ -1,8 +1,8 @@
 """AsyncMemoryScope: the operations, nothing else.
 
-    add_turns ──▶ consolidate ──▶ reflect        writing: the first is durable at once, the others run later
-    retrieve  ──▶ context                        reading: no chat model
-    add_memory, get, list, update, history, forget, export, import_, backup, status
+add_turns ──▶ consolidate ──▶ reflect        writing: the first is durable at once, the others run later
+retrieve  ──▶ context                        reading: no chat model
+add_memory, get, list, update, history, forget, export, import_, backup, status
 """
 
 from __future__ import annotations
@@ -43,15 +43,14 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
-ALL_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 
 
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
-    ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data folder.
-    Models are optional and come from the settings unless given. ``user`` is required everywhere: nothing of one user
-    is ever seen by another. Raises the errors of ``memscope.errors`` and no others.
+    ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data
+    folder. Models are optional and come from the settings unless given. ``user`` is required everywhere: nothing of
+    one user is ever seen by another. Raises the errors of ``memscope.errors`` and no others.
     """
 
     def __init__(
@@ -90,9 +89,9 @@ class AsyncMemoryScope:
     ) -> AddReport:
         """Keep turns: durable and searchable when this returns, no model asked.
 
-        A turn is ``{"role", "content"}`` with optional ``speaker``, ``time``, ``id``, ``session``, ``metadata``. Without id
-        and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a history shown
-        again, of which only what is new is added. ``wait="searchable"``: other processes' searches see it too.
+        A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time``, ``id``, ``session``, ``metadata``.
+        Without id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a
+        history shown again, of which only what is new is added. ``wait="searchable"``: other processes' searches see it too.
         """
         where = intake.scope(user, agent, session)
         async with self._operation("add_turns") as parts:
@@ -101,15 +100,7 @@ class AsyncMemoryScope:
             appended = await parts.store.append(user, drafts(await parts.secret(), kept, taken.timed, replay=replay))
             if wait == "searchable":
                 await parts.store.searchable(user)
-            report = AddReport(
-                stored=appended.outcomes.count("stored"),
-                duplicates=appended.outcomes.count("duplicate"),
-                forgotten=appended.outcomes.count("forgotten"),
-                repaired=taken.repaired,
-                skipped_parts=taken.skipped_parts,
-                clock_suspect=taken.clock_suspect,
-                keys=appended.keys,
-            )
+            report = taken.report(appended)
             parts.wake()
             await parts.plugins.after("add_turns", report, scope=where)
             return report
@@ -134,20 +125,15 @@ class AsyncMemoryScope:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
             taken = intake.turns([given], where, parts.clock(), parts.zone, parts.limits)
             (turn,) = await parts.plugins.before("add_turns", taken.turns, scope=where)
-            memory = Observation(
-                id="",
-                scope=Scope(user, agent),
-                text=turn.text,
-                sources=(),
-                said=turn.time,
-                recorded=turn.recorded,
-                origin="statement",
+            draft, memory = statement(
+                await parts.secret(),
+                turn,
+                timed=taken.timed[0],
                 name=None if name is None else intake.identifier("name", name),
                 namespace=None if namespace is None else intake.identifier("namespace", namespace),
                 data=intake.json_object("data", data, parts.limits),
                 expires=None if expires is None else intake.when("expires", expires, parts.zone),
             )
-            draft, memory = statement(await parts.secret(), turn, memory, timed=taken.timed[0])
             await parts.store.append(user, [draft], Plan(new=(memory,)))
             parts.wake()
             return memory
@@ -163,7 +149,7 @@ class AsyncMemoryScope:
         expires: datetime | str | None = None,
         version: int | None = None,
     ) -> Observation | Insight:
-        """Correct a memory under its id; the old version stays in ``history``. ``Conflict`` if ``version`` is not current."""
+        """Correct a memory under its id; ``history`` keeps the old version. ``Conflict`` if ``version`` is outdated."""
         where = intake.scope(user, agent)
         async with self._operation("update") as parts:
             old = await self._memory(id, where)
@@ -183,7 +169,7 @@ class AsyncMemoryScope:
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
-        """Turn what is pending into observations now (of every user by default). Without a chat model: what is pending."""
+        """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
         async with self._operation("consolidate") as parts:
             return await parts.consolidate(user, preview=preview)
 
@@ -209,7 +195,7 @@ class AsyncMemoryScope:
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
     ) -> Retrieval:
-        """The ``k`` best hits for a query: evidence with its time and what found it. No chat model, at most one embedding.
+        """The ``k`` best hits for a query: evidence, its time, what found it. No chat model, at most one embedding.
 
         ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
         ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``.
@@ -222,8 +208,8 @@ class AsyncMemoryScope:
                 k=intake.count("k", k, parts.limits.k),
                 as_of=None if as_of is None else intake.when("as_of", as_of, parts.zone),
                 exclude=frozenset(exclude),
-                filter=filter,
-                kinds=ALL_KINDS if kinds is None else frozenset(kinds),
+                filter=intake.filter(filter),
+                kinds=intake.kinds(kinds),
                 explain=explain,
             )
             question = await parts.plugins.before("retrieve", question, scope=where)
@@ -245,7 +231,7 @@ class AsyncMemoryScope:
         exclude: Sequence[str] = (),
         filter: Mapping[str, Json] | None = None,
     ) -> str:
-        """The hits as dated lines for a prompt, best ones that fit into ``tokens``, oldest first; "" when there is none."""
+        """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
         )
@@ -275,11 +261,13 @@ class AsyncMemoryScope:
         superseded: bool = False,
         limit: int | None = None,
     ) -> builtins.list[Record]:
-        """Records in the order they were stored, the newest ``limit`` of them; superseded memories only if asked for."""
+        """Records in the order they were stored, the newest ``limit`` of them; superseded ones only if asked for."""
         where = intake.scope(user, agent, session)
         async with self._operation("list") as parts:
-            select = self._select(where, kinds=kinds, filter=filter, period=period, text=text, name=name)
-            select = replace(select, namespace=namespace, current=not superseded, live_at=parts.clock())
+            select = intake.select(
+                where, parts.zone, kinds=kinds, filter=filter, period=period, text=text, name=name, namespace=namespace,
+                current=not superseded, live_at=parts.clock(),
+            )  # fmt: skip
             found = [record async for page in parts.store.scan(select) for record in page]
             return found if limit is None else found[-intake.count("limit", limit, 1_000_000) :]
 
@@ -309,13 +297,14 @@ class AsyncMemoryScope:
     ) -> ForgetReport:
         """Remove what is selected and all that was derived from it, for good; a receipt without content.
 
-        At least one of ``session``, ``ids``, ``period``, ``text``, ``name``, ``namespace``, ``filter`` or ``everything=True``;
-        several narrow each other. Ids that are not there make ``NotFound`` and nothing is removed.
+        At least one of ``session``, ``ids``, ``period``, ``text``, ``name``, ``namespace``, ``filter`` or
+        ``everything=True``; several narrow each other. ``NotFound`` for an id that is not there; then nothing goes.
         """
         where = intake.scope(user, agent, session)
         async with self._operation("forget") as parts:
-            select = self._select(where, ids=ids, filter=filter, period=period, text=text, name=name)
-            select = replace(select, namespace=namespace)
+            select = intake.select(
+                where, parts.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
+            )
             if not everything and select == Select(user, agent):
                 raise InputError(
                     "forget needs to know what",
@@ -413,29 +402,6 @@ class AsyncMemoryScope:
         if isinstance(record, Turn):
             raise InputError(f"{id!r} is a turn; turns are never altered", hint="forget it, or update what rests on it")
         return record
-
-    def _select(
-        self,
-        where: Scope,
-        *,
-        kinds: Sequence[Kind] | None = None,
-        ids: Sequence[str] | None = None,
-        filter: Mapping[str, Json] | None = None,
-        period: Interval | tuple[Any, Any] | None = None,
-        text: str | None = None,
-        name: str | None = None,
-    ) -> Select:
-        return Select(
-            where.user,
-            where.agent,
-            where.session,
-            kinds=ALL_KINDS if kinds is None else frozenset(kinds),
-            ids=None if ids is None else frozenset(ids),
-            period=intake.period(period, self._parts.zone),
-            text=text or None,
-            filter=filter,
-            name=name,
-        )
 
 
 __all__ = ["AsyncMemoryScope", "Progress"]

@@ -185,7 +185,7 @@ class InMemoryStore(Work, LocalSearch):
             chain |= linked
         found = [memory for memory in shelf.memories() if memory.id in chain]
         versions = [version for memory in found for version in [*shelf.versions.get(memory.id, []), memory]]
-        return sorted(versions, key=lambda memory: (memory.recorded, memory.version))
+        return sorted(versions, key=lambda memory: memory.recorded)
 
     async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         shelf = self._shelf(select.user)

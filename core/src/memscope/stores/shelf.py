@@ -127,6 +127,7 @@ def selected(select: Select, shelf: Shelf, number: int) -> bool:
     if isinstance(record, Turn):
         sessions, meta, kind = {record.scope.session}, record.metadata, "turn"
         of_memories = select.name is not None or select.namespace is not None or select.expired_by is not None
+        of_memories |= record.statement and select.live_at is not None and follows_expired(shelf, record, select.live_at)
         when = not select.period or record.time in select.period
     else:
         sessions = {turn.scope.session for _, turn in shelf.roots(record)}
@@ -148,6 +149,12 @@ def selected(select: Select, shelf: Shelf, number: int) -> bool:
 
 def waits(shelf: Shelf, stage: Stage, id: str) -> bool:
     return id in shelf.pending.get(stage, ()) or any(job.stage == stage and id in job.items for job in shelf.jobs)
+
+
+def follows_expired(shelf: Shelf, statement: Turn, now: datetime) -> bool:
+    """A statement is out of sight with its memory."""
+    made = (memory for memory in shelf.memories() if statement.key in memory.sources)
+    return any(memory.expires is not None and memory.expires <= now for memory in made)
 
 
 def overlaps(memory: Observation | Insight, select: Select) -> bool:

@@ -1,0 +1,83 @@
+"""The words of memscope as frozen dataclasses, checked once where they come in (``intake.py``).
+
+Turn ──▶ Observation ──▶ Insight            every memory names its sources            kept.py
+  └────────────┴────────────┴──▶ Unit       what is searched (``text.py``)
+                                  └──▶ Hit  what a question gets, and the reports     results.py
+                                            between the operations and a store        exchange.py
+"""
+
+from memscope.records.exchange import (
+    Appended,
+    Candidates,
+    Claim,
+    Closing,
+    Draft,
+    Fetched,
+    Plan,
+    Revision,
+    Search,
+    Select,
+    Space,
+)
+from memscope.records.kept import (
+    INJECTED,
+    ROLES,
+    Handle,
+    Insight,
+    Interval,
+    Json,
+    Kind,
+    Memory,
+    Observation,
+    Quote,
+    Record,
+    Role,
+    Scope,
+    Stage,
+    Turn,
+)
+from memscope.records.results import (
+    AddReport,
+    Feature,
+    ForgetReport,
+    Hit,
+    Retrieval,
+    Stats,
+    WorkReport,
+)
+
+__all__ = [
+    "INJECTED",
+    "ROLES",
+    "AddReport",
+    "Appended",
+    "Candidates",
+    "Claim",
+    "Closing",
+    "Draft",
+    "Feature",
+    "Fetched",
+    "ForgetReport",
+    "Handle",
+    "Hit",
+    "Insight",
+    "Interval",
+    "Json",
+    "Kind",
+    "Memory",
+    "Observation",
+    "Plan",
+    "Quote",
+    "Record",
+    "Retrieval",
+    "Revision",
+    "Role",
+    "Scope",
+    "Search",
+    "Select",
+    "Space",
+    "Stage",
+    "Stats",
+    "Turn",
+    "WorkReport",
+]

@@ -1,0 +1,118 @@
+"""What is kept: turns, and the memories derived from them. Times are zone-aware, text is kept verbatim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+Handle: TypeAlias = str | int  # an id, or what a store's search gave in its place
+Json: TypeAlias = Any  # None, bool, int, float, str, lists and dicts of these
+Role = Literal["user", "assistant", "system", "tool", "person"]
+Kind = Literal["turn", "observation", "insight"]
+Stage = Literal["embed", "consolidate", "reflect"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
+INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words there, nothing is learned from them
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory. ``user`` is the boundary; ``agent`` and ``session`` say where it came from, or narrow a read."""
+
+    user: str
+    agent: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A stretch of time ``[start, end)``."""
+
+    start: datetime
+    end: datetime
+
+    def __contains__(self, when: datetime) -> bool:
+        return self.start <= when < self.end
+
+    def overlaps(self, other: Interval) -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message as it was said. ``key`` is unique per user; ``seq`` is its place in the user's memory (from 1)."""
+
+    key: str
+    scope: Scope
+    role: Role
+    speaker: str
+    text: str
+    time: datetime
+    recorded: datetime
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    statement: bool = False
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The words of a source turn that a memory rests on."""
+
+    turn: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What was derived from turns. It is superseded (``closed``), never overwritten.
+
+    ``happened`` is the time it is about, ``valid_from``/``valid_to`` how long it held in the world,
+    ``recorded``/``closed`` how long memscope took it for current. ``said`` is when its newest source was said,
+    ``closed_said`` when that was said which closed it.
+    """
+
+    id: str
+    scope: Scope
+    text: str
+    sources: tuple[str, ...]
+    said: datetime
+    recorded: datetime
+    happened: Interval | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    closed: datetime | None = None
+    closed_said: datetime | None = None
+    superseded_by: str | None = None
+    version: int = 1
+    origin: str = "consolidate"
+    proposed: bool = False
+    name: str | None = None
+    namespace: str | None = None
+    data: Mapping[str, Json] = field(default_factory=dict)
+    expires: datetime | None = None
+
+    @property
+    def current(self) -> bool:
+        return self.closed is None and not self.proposed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation(Memory):
+    """A dated fact taken from turns. ``sources`` are turn keys; ``level`` is the 0-3 informativeness scale."""
+
+    about: str = "user"
+    quotes: tuple[Quote, ...] = ()
+    keywords: tuple[str, ...] = ()
+    level: int = 3
+    fiction: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insight(Memory):
+    """What several observations say about one subject. ``sources`` are observation ids."""
+
+    subject: str
+
+
+Record: TypeAlias = Turn | Observation | Insight

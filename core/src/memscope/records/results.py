@@ -1,0 +1,147 @@
+"""What a caller gets: hits and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, overload
+
+from memscope.records.exchange import Space
+from memscope.records.kept import Insight, Interval, Json, Observation, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One line of ``explain``: contribution = value x weight."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def contribution(self) -> float:
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A turn with the current observations that rest on it, or an insight.
+
+    ``found_by`` names the legs that brought it ("text", "period", "user", "vector"); ``matched`` are those of
+    ``observations`` that lent it words the query has; ``changed`` is set when an observation of the turn was
+    superseded; ``part`` says which of ``text.chunks`` of a long turn fitted best.
+    """
+
+    turn: Turn | None
+    insight: Insight | None
+    score: float
+    found_by: tuple[str, ...]
+    observations: tuple[Observation, ...] = ()
+    matched: tuple[Observation, ...] = ()
+    changed: datetime | None = None
+    part: int = 0
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.turn.key if self.turn else self.insight.id if self.insight else ""
+
+    @property
+    def text(self) -> str:
+        """What a line prints: the observations that matched, else the insight, else the turn's own words."""
+        if self.matched:
+            return " ".join(memory.text for memory in self.matched)
+        return self.insight.text if self.insight else self.turn.text if self.turn else ""
+
+    @property
+    def time(self) -> datetime:
+        return self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval(Sequence[Hit]):
+    """The hits, best first. ``reason`` says why there is none, or what was left out (an embedder that failed)."""
+
+    hits: tuple[Hit, ...] = ()
+    reason: str = ""
+    periods: tuple[Interval, ...] = ()
+    considered: int = 0
+    explanation: str = ""
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What ``add_turns`` did; ``keys`` in the order of the turns given."""
+
+    stored: int = 0
+    duplicates: int = 0
+    forgotten: int = 0
+    repaired: int = 0
+    skipped_parts: int = 0
+    clock_suspect: int = 0
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetReport:
+    """A receipt without content. ``physical`` is "wiped", or "pending" with the ``reason`` until ``compact``."""
+
+    turns: int = 0
+    observations: int = 0
+    insights: int = 0
+    vectors: int = 0
+    rederive: int = 0
+    remaining: int = 0
+    physical: Literal["wiped", "pending", "none"] = "none"
+    reason: str = ""
+    dry_run: bool = False
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkReport:
+    """What a consolidate or reflect did, in MemoryScope's manner of memory actions. ``model`` is "none" without one."""
+
+    operation: str
+    model: str
+    actions: tuple[Mapping[str, Json], ...] = ()
+    new: int = 0
+    merged: int = 0
+    superseded: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    done: int = 0
+    pending: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 0
+    prompt_characters: int = 0
+    milliseconds: float = 0.0
+    preview: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of a store, or of one user in it: ``pending``, ``failed``, ``parked`` by stage, ``errors`` by code."""
+
+    users: int
+    turns: int
+    observations: int
+    insights: int
+    units: int
+    vectors: int
+    pending: Mapping[str, int]
+    failed: Mapping[str, int]
+    parked: Mapping[str, int]
+    errors: Mapping[str, int]
+    space: Space | None
+    details: Mapping[str, Json] = field(default_factory=dict)
