@@ -82,16 +82,19 @@ def test_every_setting_is_documented():
 def test_every_default_is_documented():
     """The table's second column is what `Settings()` says, for numbers and lists."""
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| ([^|]+?) \|", text, re.M))
+    rows = dict(re.findall(r"^\| `([a-z_.]+)` \| ([^|]+?) \|[^|\n]*\|$", text, re.M))
     defaults = load(environ={}).model_dump()
     for path in fields(Settings):
         if path[0] in MODELS:
             continue
         value = defaults[path[0]] if len(path) == 1 else defaults[path[0]][path[1]]
-        if isinstance(value, int | float):
-            assert float(rows[".".join(path)]) == value, path
+        row = rows[".".join(path)]
+        if isinstance(value, bool):
+            assert row == ("yes" if value else "no"), path
+        elif isinstance(value, int | float):
+            assert float(row) == value, path
         elif isinstance(value, tuple) and value:
-            assert rows[".".join(path)] == f"`{', '.join(value)}`", path
+            assert row == f"`{', '.join(map(str, value))}`", path
 
 
 def test_every_command_is_documented():

@@ -1,0 +1,39 @@
+"""Run one line of `.ci/benchmarks`: "name arguments | condition, condition"; fails when a condition does not hold."""
+
+from __future__ import annotations
+
+import json
+import operator
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def holds(condition: str, result: dict[str, float]) -> bool:
+    key, compare, limit = condition.split()
+    return COMPARE[compare](result[key], float(limit))
+
+
+def main(line: str) -> int:
+    command, _, wanted = line.partition("|")
+    name, *arguments = command.split()
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, BENCHMARKS / f"{name}.py", *arguments], stdout=subprocess.PIPE, text=True)
+    seconds = time.monotonic() - begin
+    if done.returncode:
+        print(f"{name}: ended with {done.returncode}")
+        return 1
+    result = json.loads(done.stdout.splitlines()[-1])
+    missed = [condition for condition in map(str.strip, wanted.split(",")) if not holds(condition, result)]
+    print(f"{name} {' '.join(Path(argument).name for argument in arguments)} ({seconds:.0f} s): {json.dumps(result)}")
+    if missed:
+        print(f"    does not hold: {', '.join(missed)}")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
