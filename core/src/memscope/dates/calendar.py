@@ -190,12 +190,15 @@ def later(when: datetime, amount: float, unit: str) -> datetime:
 
 
 def workdays_later(when: datetime, count: int) -> datetime:
+    """Over so many workdays, from the beginning of a day: to the end of the last, or back to the beginning."""
     if abs(count) > 10_000:
         raise OverflowError
     step = DAY if count > 0 else -DAY
     while count:
+        passed = when if count > 0 else when + step
         when += step
-        count -= (1 if count > 0 else -1) if when.weekday() < 5 else 0
+        if passed.weekday() < 5:
+            count -= 1 if step > timedelta() else -1
     return when
 
 

@@ -29,8 +29,10 @@ def hours(start: int, end: int) -> Clock:
 
 
 def o_clock(now: Now, *numbers: int | str) -> Clock | None:
-    """Hour, minute and second; "2.30" counts as hour and minute."""
+    """Hour, minute and second; "2.30" and "230" count as hour and minute."""
     parts = [int(part) for number in numbers for part in str(number).split(".")]
+    if len(parts) == 1 and parts[0] >= 100:
+        parts = list(divmod(parts[0], 100))
     return clock(*parts) if 1 <= len(parts) <= 3 else None
 
 
@@ -79,9 +81,11 @@ def in_part(now: Now, *values: Any) -> Clock | None:
     return sure(time, part.end > HALF_DAY + 3600 and not small)
 
 
-def edge_of_part(now: Now, edge: str, part: Clock) -> Clock:
-    quarter = (part.end - part.start) // 2
-    return replace(part, end=part.start + quarter) if edge == "start" else replace(part, start=part.end - quarter)
+def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
+    if edge == "mid":
+        return None
+    half = (part.end - part.start) // 2
+    return replace(part, end=part.start + half) if edge == "start" else replace(part, start=part.end - half)
 
 
 def guessed(time: Clock) -> Clock:

@@ -86,10 +86,11 @@ def nth_day(now: Now, number: int | str, weekday: int, period: Period) -> Period
     return then(period, lambda span: nth_weekday(n, weekday, span), "day") if n else None
 
 
-def nth_units(now: Now, number: int, length: Length, period: Period) -> Period | None:
-    """The last 3 weeks of the year."""
+def nth_units(now: Now, which: int | str, length: Length, period: Period) -> Period | None:
+    """The last 3 weeks of the year, the first 10 days of May."""
+    number = ordinal(which)
     (amount, unit) = length.parts[0]
-    if len(length.parts) > 1 or amount != int(amount):
+    if len(length.parts) > 1 or amount != int(amount) or number not in (1, -1):
         return None
 
     def change(span: Span) -> Span | None:
@@ -145,6 +146,11 @@ def weekend_with(now: Now, period: Period) -> Period | None:
         )
 
     return then(period, change, "weekend") if period.grain in ("day", "week") else None
+
+
+def weekend_at(now: Now, period: Period, unit: str) -> Period | None:
+    """Halloween weekend."""
+    return weekend_with(now, period) if unit == "weekend" else None
 
 
 def unit_with(now: Now, unit: str, period: Period) -> Period | None:

@@ -61,6 +61,15 @@ def half_year(now: Now, number: int) -> Period:
     return yearly(lambda year: month_of(year, number * 6 - 5, 6, "season"), "season")
 
 
+def year_month_day(now: Now, year: int, month_number: int, day: int) -> Period:
+    return full_date(now, month_number, day, year)
+
+
+def bare_days(now: Now, first: int, last: int) -> Period | None:
+    """20到22日."""
+    return Period(lambda n: _days(n // 12, n % 12 + 1, first, last), "day", "month") if first < last <= 31 else None
+
+
 def month_day(now: Now, month_number: int, day: int | str) -> Period | None:
     number = ordinal(day)
     wall(2000, month_number, number)  # raises where there is no such day in any year
@@ -76,6 +85,10 @@ def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
 
 
 def day_first(now: Now, day: int | str, month_number: int, year: int) -> Period:
+    return full_date(now, month_number, day, year)
+
+
+def month_year_day(now: Now, month_number: int, year: int, day: int | str) -> Period:
     return full_date(now, month_number, day, year)
 
 

@@ -15,6 +15,7 @@ from memscope.dates.calendar import (
     day_at,
     fixed,
     from_now,
+    instant,
     later,
     look,
     nth_unit,
@@ -23,7 +24,7 @@ from memscope.dates.calendar import (
     weekend_of,
     year_of,
 )
-from memscope.dates.clocks import join
+from memscope.dates.clocks import edge_of_part, join
 from memscope.dates.days import month
 
 
@@ -57,6 +58,40 @@ def day_and_part(now: Now, value: tuple[int, Clock]) -> Period | None:
 def two_steps(now: Now, unit: str, step: int) -> Period | None:
     """The week before last, the week after next."""
     return stepped_unit(now, 2 * step, unit)
+
+
+def earlier_in(now: Now, step: int, unit: str) -> Period | None:
+    """Earlier this year: up to today."""
+    here = unit_at(now.today, unit) if not step else None
+    return fixed(Span(here.start, now.today, here.grain)) if here and here.start < now.today else None
+
+
+def later_in(now: Now, step: int, unit: str) -> Period | None:
+    here = unit_at(now.today, unit) if not step else None
+    return fixed(Span(now.today, here.end, here.grain)) if here else None
+
+
+def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:
+    """Early this evening, late last night."""
+    half = edge_of_part(now, edge, part)
+    return part_of_day(now, step, half) if half else None
+
+
+def edge_tonight(now: Now, edge: str, part: Clock) -> Period | None:
+    return edge_of_step(now, edge, 0, part)
+
+
+def weekdays_ago(now: Now, count: int, number: int) -> Period:
+    """Two Fridays ago."""
+    return fixed(day_at(now.today - ((now.today.weekday() - number - 1) % 7 + 1 + 7 * (count - 1)) * DAY))
+
+
+def weekdays_ahead(now: Now, count: int, number: int, *_: str) -> Period:
+    return fixed(day_at(now.today + ((number - now.today.weekday() - 1) % 7 + 1 + 7 * (count - 1)) * DAY))
+
+
+def this_instant(now: Now, _: str) -> Period:
+    return fixed(instant(now.local, "second"))
 
 
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
@@ -169,6 +204,11 @@ def aligned(now: Now, count: int, unit: str) -> Period | None:
 
 def rolling_back(now: Now, span: Length) -> Period | None:
     return rolling(now, -1, span)
+
+
+def this_day(now: Now, unit: str) -> Period | None:
+    """ "For the day" is for today."""
+    return day_from_today(now, 0) if unit == "day" else None
 
 
 def this_unit(now: Now, unit: str) -> Period | None:

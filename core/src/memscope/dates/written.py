@@ -47,12 +47,23 @@ def year_month(text: str, east: bool) -> Period | None:
     return fixed(month_of(year, month))
 
 
+def month_year(text: str, east: bool) -> Period | None:
+    month, year = digits(text)
+    return fixed(month_of(year, month)) if 1 <= month <= 12 else None
+
+
+def military(text: str, east: bool) -> Clock | None:
+    return clock(int(text[:2]), int(text[2:]))
+
+
 def compact_date(text: str, east: bool) -> Period | None:
     return day(int(text[:4]), int(text[4:6]), int(text[6:]))
 
 
 def decade(text: str, east: bool) -> Period:
     (number,) = digits(text)
+    if number > 99 and number % 100 == 0 and number < 1900:
+        return fixed(year_of(number, 100, "century"))
     return fixed(year_of(number if number > 99 else number + (2000 if number < 30 else 1900), 10, "decade"))
 
 

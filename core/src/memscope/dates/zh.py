@@ -25,7 +25,8 @@ _DIGITS = {
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七八九])"
 # A year by its name: 2023年, 二〇二三年, 98年, 零八年; not the length of one (三年前, 20年后).
-YEAR = rf"(?:(?:1[5-9]|20)\d\d|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
+_BEFORE_MONTH = r"\d\d(?=\s?年\s?[\d一二三四五六七八九十]{1,2}\s?月)"
+YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_MONTH}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
 
 DECADE = r"(?:上个?世纪|20世纪|二十世纪)?(?:(?:19|20)?[1-9]0|[二三四五六七八九]十)年代"
 
@@ -67,7 +68,7 @@ _PARTS = {
     "夜里|夜裡|半夜|深夜|夜间|夜晚": hours(20, 24),
 }
 _DAYS = {"昨": -1, "今": 0, "明": 1}
-_DAY_PARTS = {"晚": hours(16, 20), "早": hours(8, 12), "晨": hours(8, 12), "夜": hours(20, 24)}
+_DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12), "晨": hours(8, 12), "夜": hours(20, 24)}
 
 # Words that only look like words of time.
 _UNTIMELY = (
@@ -112,8 +113,8 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("part", _PARTS),
     **words("time", {"午夜|零点整": hours(0, 1)}),
     **words("jijie", {"春天|春季": 3, "夏天|夏季|暑假": 6, "秋天|秋季": 9, "冬天|冬季": 12}),
-    **words("halfyear", {"上半年": 1, "下半年": 2}),
-    **words("step", {"上|上一|上个|上個|上一个|上一個": -1, "上上|上上个": -2, "这|這|这个|這個|本|这一|当前": 0}),
+    **words("halfyear", {"上半年|前半年": 1, "下半年|后半年|後半年": 2}),
+    **words("step", {"上|上一|上个|上個|上一个|上一個": -1, "上上|上上个": -2, "这|這|这个|這個|本|这一": 0}),
     **words("step", {"下|下一|下个|下個|下一个|下一個": 1, "下下|下下个": 2}),
     **words("lastnth", {"最后|最後|最后一个|最後一個|最后一": -1}),
     **words("stretch", {"过去|過去|最近|近": -1, "未来|未來|接下来|接下來|今后": 1}),
@@ -140,7 +141,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("of", {"的": None}),
     **words("amid", {"之间|之間|间": None}),
     **words("around", {"大约|大概|约|大約|左右": None}),
-    **words("now", {"现在|現在|目前": "now"}),
+    **words("instant", {"现在|現在|目前|此刻": "now"}),
     **words("future", {"将|將|会|會|要|打算|计划|准备": None}),
     **words("pasttense", {"了|过|過": None}),
     **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
@@ -192,7 +193,11 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("(?<! [step the in]) part of? time", "time", clocks.in_part),
     ),
     "days": (
-        Row(f"number yue of? number hao {_TO} number hao", "date", days.day_range),
+        Row(f"number yue of? number hao? {_TO} number hao", "date", days.day_range),
+        Row("yearname number yue number hao", "date", days.year_month_day),
+        Row("yearname number yue number hao", "gone", numbers.nothing),
+        Row(f"number {_TO} number hao", "date", days.bare_days),
+        Row(f"yearlike (?={_TO} yearname)", "period", days.year),
         Row("number yue of? number hao", "date", days.month_day),
         Row("number unitedge", "period", compose.month_edge),
         Row("number yue", "period", days.month),
