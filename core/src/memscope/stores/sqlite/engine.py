@@ -80,6 +80,7 @@ class Engine:
                 if files.is_new(self.path):
                     files.create(self.path, self._connect)
         files.probe(self.path)
+        self._place = self._stat()  # before it is opened: replaced in between, it is seen
         reader = files.open_reader(self.path, self._connect)
         try:
             files.check(reader, self.path)
@@ -87,7 +88,6 @@ class Engine:
             reader.close()
             raise
         self._free.append(reader)
-        self._place = self._stat()
         if files.writable(self.path):
             with self._lock.held():
                 self._writer = files.open_writer(self.path, self._connect)

@@ -61,6 +61,16 @@ def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
 
 # ---- errors
 
+# Among them what only tables or rows that are not ours any more can give: no such column, a key there twice.
+_DAMAGED = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_MISMATCH,
+    }
+)
 _FULL_CODES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE})
 
 
@@ -68,9 +78,13 @@ def typed(error: BaseException, path: Path) -> BaseException:
     """The error of ours for one of SQLite's."""
     if isinstance(error, UnicodeEncodeError):
         return InputError("text that is no Unicode (a lone surrogate)", hint="replace it by U+FFFD")
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it found there
+        return corrupt(f"{str(path)!r}")
     if isinstance(error, MemscopeError) or not isinstance(error, sqlite3.Error | OSError):
         return error
     code = getattr(error, "sqlite_errorcode", 0)
+    if "decode to UTF-8" in str(error):
+        return corrupt(f"{str(path)!r}", "text that is no UTF-8")
     found = _typed(code, f"{str(path)!r}", str(error))
     found.__cause__ = error
     return found
@@ -88,7 +102,7 @@ def _typed(code: int, name: str, said: str) -> StoreError:
         return gone(name)
     if base in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return read_only(name)
-    if base in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if base in _DAMAGED:
         return corrupt(name, said)
     return StoreUnavailable(f"{name} cannot be read or written", hint="see its disk and its permissions", detail=said)
 
@@ -192,13 +206,14 @@ def check_place(path: Path) -> None:
 def create(path: Path, connect: Connect) -> None:
     """Put a whole new store in place at once: whoever looks sees no file, or a complete one. Call it under the lock."""
     new = path.with_name(path.name + "-new")
-    _remove(new)
+    remove(new)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with closing(connect(new, "rw")) as db:
         schema.create(db)
-    _sync(new)
+    sync(new)
+    remove(path)  # a WAL that lies there would be taken for the new file's
     os.replace(new, path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def is_new(path: Path) -> bool:
@@ -269,15 +284,15 @@ def writable(path: Path) -> bool:
 def copy(db: sqlite3.Connection, target: Path) -> None:
     """A consistent copy while others write: whole or not at all, mode 0600."""
     part = target.with_name(target.name + ".part")
-    _remove(part)
+    remove(part)
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         db.execute("VACUUM INTO ?", (str(part),))
-        _sync(part)
+        sync(part)
         os.replace(part, target)
-        _sync(target.parent)
+        sync(target.parent)
     finally:
-        _remove(part)
+        remove(part)
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:
@@ -292,16 +307,16 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
 def drop_copies(path: Path) -> None:
     """Copies from before a migration, once the file has opened well: what is forgotten must not live on in them."""
     for old in path.parent.glob(f"{glob.escape(path.name)}-before-*"):
-        _remove(old)
+        remove(old)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         with suppress(FileNotFoundError):
             name.unlink()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """To the disk; a folder too, where the system can."""
     if path.is_dir() and os.name == "nt":
         return

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memscope.codec import to_json, turn_key
+from memscope.codec import turn_key
 from memscope.errors import Conflict, InputError
 from memscope.records import Appended, Closing, Draft, Insight, Observation, Plan, Record, Revision, Turn
 from memscope.stores.sqlite import queue, units
+from memscope.stores.sqlite.bodies import decode, encode
 from memscope.stores.sqlite.users import Writing
 from memscope.text import microseconds
 
@@ -80,7 +80,7 @@ class Row(NamedTuple):
 def find(w: Writing, id: str) -> Row | None:
     query = "SELECT number, unit, units, body FROM record WHERE user = ? AND id = ?"
     row = w.db.execute(query, (w.user, id)).fetchone()
-    return Row(row[0], row[1], row[2], units.decode(row[3])) if row else None
+    return Row(row[0], row[1], row[2], decode(row[3])) if row else None
 
 
 def numbers(w: Writing, ids: Iterable[str]) -> list[int]:
@@ -149,10 +149,6 @@ def _columns(record: Record) -> dict[str, Any]:
 
 def _micros(when: datetime | None) -> int | None:
     return None if when is None else microseconds(when)
-
-
-def encode(record: Record) -> str:
-    return json.dumps(to_json(record), ensure_ascii=False, separators=(",", ":"))
 
 
 # ---- plans

@@ -9,8 +9,9 @@ from typing import Any
 
 from memscope.filters import matches
 from memscope.records import Fetched, Handle, Insight, Kind, Observation, Record, Select, Stats, Turn
+from memscope.stores.sqlite.bodies import decode
 from memscope.stores.sqlite.queue import STAGES
-from memscope.stores.sqlite.units import active_space, decode
+from memscope.stores.sqlite.units import active_space
 from memscope.text import microseconds
 
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
@@ -34,7 +35,7 @@ def fetch(db: sqlite3.Connection, user: int, ids: Sequence[Handle]) -> Fetched:
 
 
 _DERIVED = """
-SELECT body FROM source JOIN record ON record.user = source.user AND number = memory
+SELECT body FROM source CROSS JOIN record ON record.user = source.user AND number = memory -- CROSS: source comes first
 WHERE source.user = ? AND source.source = ? ORDER BY number
 """
 
@@ -49,15 +50,13 @@ def _memories(rows: Iterable[tuple[str]]) -> tuple[Observation | Insight, ...]:
 
 def history(db: sqlite3.Connection, user: int, id: str) -> list[Observation | Insight]:
     """Earlier versions and those linked by supersession, in both directions."""
+    query = "SELECT number, body FROM record WHERE user = ? AND id = ? AND kind > 0"
+    linked = [row for one in _chain(db, user, id) for row in db.execute(query, (user, one))]
     versions: list[Observation | Insight] = []
-    for linked in _chain(db, user, id):
-        query = "SELECT number, body FROM record WHERE user = ? AND id = ? AND kind > 0"
-        for number, body in db.execute(query, (user, linked)):
-            older = db.execute(
-                "SELECT body FROM history WHERE user = ? AND number = ? ORDER BY version", (user, number)
-            )
-            versions += _memories([*older.fetchall(), (body,)])
-    return sorted(versions, key=lambda memory: (memory.recorded, memory.version))
+    for number, body in sorted(linked):
+        older = db.execute("SELECT body FROM history WHERE user = ? AND number = ? ORDER BY version", (user, number))
+        versions += _memories([*older.fetchall(), (body,)])
+    return sorted(versions, key=lambda memory: memory.recorded)
 
 
 def _chain(db: sqlite3.Connection, user: int, id: str) -> list[str]:
@@ -76,6 +75,9 @@ _SESSION = """number IN (
         SELECT number FROM record WHERE user = :user AND session = :session
         UNION SELECT memory FROM here JOIN source ON source.user = :user AND source.source = here.n)
     SELECT n FROM here)"""
+_LIVE = """(expires IS NULL OR expires > :live) AND NOT (statement AND EXISTS (
+    SELECT 1 FROM source JOIN record AS made ON made.user = :user AND made.number = source.memory
+    WHERE source.user = :user AND source.source = record.number AND made.expires <= :live))"""
 _PERIOD = """(time >= :from AND time < :to OR start < :to AND "end" > :from)"""
 
 _CONDITIONS: tuple[tuple[str, str, Callable[[Any], dict[str, Any]]], ...] = (
@@ -87,7 +89,7 @@ _CONDITIONS: tuple[tuple[str, str, Callable[[Any], dict[str, Any]]], ...] = (
     ("namespace", "namespace = :namespace", lambda value: {"namespace": value}),
     ("pending", "number IN (SELECT item FROM item WHERE user = :user AND stage = :stage)", lambda v: {"stage": v}),
     ("expired_by", "expires <= :expired", lambda value: {"expired": microseconds(value)}),
-    ("live_at", "(expires IS NULL OR expires > :live)", lambda value: {"live": microseconds(value)}),
+    ("live_at", _LIVE, lambda value: {"live": microseconds(value)}),
 )
 
 

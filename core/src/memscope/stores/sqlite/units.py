@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memscope import text
-from memscope.codec import from_json
 from memscope.records import Observation, Record, Space, Turn
 from memscope.stores import Changes
 from memscope.stores.sqlite import queue
+from memscope.stores.sqlite.bodies import decode
 from memscope.stores.sqlite.users import Writing
 
 _ROOTS = """
@@ -21,10 +20,6 @@ WITH RECURSIVE root(n) AS (
     UNION SELECT s.source FROM root JOIN source s ON s.user = :user AND s.memory = root.n)
 SELECT number, body FROM root JOIN record ON user = :user AND number = n WHERE kind = 0 ORDER BY number
 """
-
-
-def decode(body: str) -> Record:
-    return from_json(json.loads(body))
 
 
 def roots(db: sqlite3.Connection, user: int, memory: int) -> list[tuple[int, Turn]]:

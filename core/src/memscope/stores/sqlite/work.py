@@ -14,11 +14,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memscope import text
-from memscope.codec import plan_from_json, plan_to_json
 from memscope.errors import Conflict, LeaseLost
 from memscope.records import Claim, Plan, Stage, Turn
 from memscope.stores import PARK_AFTER
 from memscope.stores.sqlite import memories, queue, spaces, units
+from memscope.stores.sqlite.bodies import decode, decode_plan, encode_plan
 from memscope.stores.sqlite.users import Writing
 from memscope.text import microseconds
 
@@ -58,7 +58,7 @@ def _claim(
         return []
     row = db.execute("SELECT token, attempt, plan FROM batch WHERE user = ? AND batch = ?", (user, batch)).fetchone()
     items, texts = _texts(db, user, batch) if stage == "embed" else (_ids(db, user, batch), ())
-    plan = plan_from_json(json.loads(row[2])) if row[2] else None
+    plan = decode_plan(row[2]) if row[2] else None
     return [Claim(str(batch), stage, name, row[0], until, row[1], items, texts, plan)]
 
 
@@ -122,7 +122,7 @@ def _texts_of_record(db: sqlite3.Connection, user: int, seq: int) -> dict[int, s
         " WHERE unit.user = ? AND seq = ? AND record.user = ?"
     )
     number, first, body = db.execute(query, (user, seq, user)).fetchone()
-    record = units.decode(body)
+    record = decode(body)
     turns = [] if isinstance(record, Turn) else units.roots(db, user, number)
     return {unit.seq: unit.text for unit in text.units(record, number=number, seq=first, turns=turns)}
 
@@ -160,7 +160,7 @@ def extend(db: sqlite3.Connection, user: int, claim: Claim, until: datetime) -> 
 
 
 def save_reply(db: sqlite3.Connection, user: int, claim: Claim, plan: Plan) -> None:
-    body = json.dumps(plan_to_json(plan), ensure_ascii=False)
+    body = encode_plan(plan)
     batch = _open(db, user, claim)
     db.execute("UPDATE batch SET plan = ? WHERE user = ? AND batch = ?", (body, user, batch))
 
@@ -170,7 +170,7 @@ def complete(w: Writing, claim: Claim, plan: Plan | None) -> int:
     if done is not None:
         return 0
     if plan is None:
-        plan = plan_from_json(json.loads(saved)) if saved else Plan()
+        plan = decode_plan(saved) if saved else Plan()
     written = memories.write(w, plan)
     if claim.stage == "embed":
         spaces.put_vectors(w, plan.vectors)

@@ -1,0 +1,615 @@
+"""The file: damaged, foreign, newer, read-only, full, deleted; its mode and its upgrade; forks, many writers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from memscope.errors import (
+    ConfigError,
+    InputError,
+    MemscopeError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreGone,
+    StoreTooNew,
+)
+from memscope.records import Draft, Plan, Select
+from memscope.stores.sqlite import SQLiteStore, engine, files, schema, units
+from memscope.testing.records import drafts, get, ids, observation, remember, turn
+
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
+
+
+@asynccontextmanager
+async def opened(path: Path, **options: object) -> AsyncIterator[SQLiteStore]:
+    store = SQLiteStore(path, **options)  # type: ignore[arg-type]
+    try:
+        await store.open()
+        yield store
+    finally:
+        await store.close()
+
+
+async def made(path: Path, *keys: str) -> Path:
+    async with opened(path) as store:
+        await store.append("alice", drafts(*keys or ("a", "b")))
+    return path
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+# ---- its place
+
+
+async def test_the_file_is_for_its_owner_only(path: Path) -> None:
+    async with opened(path) as store:
+        await store.append("alice", drafts("a"))
+        await store.backup(path.with_name("copy.db"))
+        for file in path.parent.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+
+
+async def test_identifiers_never_become_files(path: Path) -> None:
+    async with opened(path) as store:
+        for user in ("../x", "..\\x", "/etc/x", "%2e%2e", "con", "x" * 256):
+            await store.append(user, drafts("../../k", user=user, session="../s", agent="/a"))
+    assert {file.name for file in path.parent.iterdir()} <= {
+        "memory.db",
+        "memory.db-lock",
+        "memory.db-wal",
+        "memory.db-shm",
+    }
+
+
+@pytest.mark.parametrize("name", ["file:x?mode=memory", ":memory:", "a b#c?d%e.db", "Köln 搬家.db", "[x].db"])
+async def test_a_path_is_a_plain_name(tmp_path: Path, name: str) -> None:
+    await made(tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 0
+    async with opened(tmp_path / name) as store:
+        assert await ids(store) == ["a", "b"]
+
+
+async def test_a_place_that_cannot_be(tmp_path: Path) -> None:
+    for wrong in (tmp_path, tmp_path / "missing" / "memory.db"):
+        with pytest.raises(ConfigError):
+            await SQLiteStore(wrong).open()
+    for wrong in ("a\0b", "", 5, None, b"x"):
+        with pytest.raises(ConfigError):
+            SQLiteStore(wrong)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.touch(0o644)
+    await made(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+# ---- damaged, foreign, newer
+
+
+def foreign_sqlite(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE theirs(x)")
+        db.commit()
+
+
+FOREIGN = {
+    "text": lambda path: path.write_text("Dear diary, " * 50),
+    "short": lambda path: path.write_bytes(b"SQLite format 3\0"),
+    "zeros": lambda path: path.write_bytes(bytes(8192)),
+    "sqlite": foreign_sqlite,
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+async def test_a_foreign_file_is_refused_and_left_alone(path: Path, kind: str) -> None:
+    FOREIGN[kind](path)
+    before = digest(path)
+    with pytest.raises(StoreCorrupt) as raised:
+        await SQLiteStore(path).open()
+    assert path.name in str(raised.value)
+    assert digest(path) == before
+
+
+async def test_a_newer_file_is_refused_and_left_alone(path: Path) -> None:
+    await made(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {schema.SCHEMA + 1}")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = digest(path)
+    with pytest.raises(StoreTooNew):
+        await SQLiteStore(path).open()
+    assert digest(path) == before
+
+
+async def test_a_newer_version_in_the_wal_is_seen(path: Path) -> None:
+    await made(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {schema.SCHEMA + 1}")
+        before = digest(path)
+        with pytest.raises(StoreTooNew):
+            await SQLiteStore(path).open()
+        assert digest(path) == before
+
+
+async def test_damage_is_refused_or_harmless_and_never_a_crash(path: Path) -> None:
+    """Random bytes flipped, random cuts: an error of ours, or the right records. What is refused is left as it is."""
+    await made(path, *(f"k{n}" for n in range(60)))
+    async with opened(path) as store:
+        texts = {id: (await get(store, id)).text for id in await ids(store)}
+    whole, chance, refused = path.read_bytes(), random.Random(7), 0
+    for round in range(60):
+        data = bytearray(whole)
+        if round % 4:
+            for _ in range(chance.choice([1, 8, 200])):
+                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        else:
+            del data[chance.randrange(1, len(data)) :]
+        for leftover in path.parent.iterdir():
+            leftover.unlink()
+        path.write_bytes(data)
+        before, store = digest(path), SQLiteStore(path)
+        try:
+            await store.open()
+        except MemscopeError:
+            assert digest(path) == before
+            refused += 1
+            continue
+        with contextlib.suppress(StoreCorrupt):
+            found = [record async for page in store.scan(Select("alice")) for record in page]
+            assert all(texts[record.key] == record.text for record in found)  # type: ignore[union-attr]
+            await store.append("alice", drafts("new"))
+        await store.close()
+    assert refused > 10
+
+
+async def test_a_cut_file_is_refused_untouched(path: Path) -> None:
+    await made(path, *(f"k{n}" for n in range(200)))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    before = digest(path)
+    with pytest.raises(StoreCorrupt, match="recover"):
+        await SQLiteStore(path).open()
+    assert digest(path) == before
+
+
+# ---- read-only
+
+
+@needs_posix
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o755), (0o444, 0o555), (0o644, 0o555)])
+async def test_what_cannot_be_written_can_be_read(file_mode: int, folder_mode: int) -> None:
+    """In a process without root's rights: reading works, the first write is refused."""
+    folder = Path(tempfile.mkdtemp(prefix="memscope-"))
+    try:
+        path = await made(folder / "memory.db")
+        path.parent.chmod(0o755)
+        (folder / "memory.db-lock").unlink()
+        path.chmod(file_mode)
+        folder.chmod(folder_mode)
+        code = f"""
+import asyncio, os, concurrent.futures.thread
+from memscope.errors import StoreReadOnly
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.records import drafts, ids
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+async def main():
+    store = SQLiteStore({str(path)!r})
+    await store.open()
+    assert await ids(store) == ["a", "b"], await ids(store)
+    assert (await store.stats("alice")).details["read_only"]
+    try:
+        await store.append("alice", drafts("c"))
+    except StoreReadOnly:
+        print("refused")
+    await store.close()
+asyncio.run(main())
+"""
+        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+# ---- full
+
+
+def limited(pages: list[int]) -> files.Connect:
+    """Connections to files that cannot grow beyond ``pages[0]`` pages."""
+
+    def connect(path: Path, mode: files.Mode) -> sqlite3.Connection:
+        db = files.connect(path, mode)
+        if pages[0]:
+            db.execute(f"PRAGMA max_page_count = {pages[0]}")
+        return db
+
+    return connect
+
+
+async def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path) -> None:
+    await made(path)
+    limit = [0]
+    async with opened(path) as store:
+        limit[0] = (await store.stats()).details["bytes"] // 8192 + 3
+    async with opened(path, connect=limited(limit)) as store:
+        with pytest.raises(StoreFull) as raised:
+            await store.append("alice", [Draft(turn(f"big-{n}", "much to say " * 200)) for n in range(200)])
+        assert raised.value.retryable
+        assert await ids(store) == ["a", "b"]
+        assert (await store.stats("alice")).turns == 2
+    async with opened(path) as store:
+        given = [Draft(turn(f"big-{n}", "much to say " * 200)) for n in range(200)]
+        assert set((await store.append("alice", given)).outcomes) == {"stored"}
+
+
+@needs_posix
+async def test_a_file_size_limit_is_a_full_disk(path: Path) -> None:
+    code = f"""
+import asyncio, resource, signal
+from memscope.errors import StoreFull
+from memscope.records import Draft
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.records import drafts, ids, turn
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+async def main():
+    store = SQLiteStore({str(path)!r})
+    await store.append("alice", drafts("a", "b"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+    try:
+        await store.append("alice", [Draft(turn(f"k{{n}}", "long " * 400)) for n in range(300)])
+    except StoreFull:
+        print("full", await ids(store))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await store.append("alice", drafts("c"))
+    print(await ids(store))
+    await store.close()
+asyncio.run(main())
+"""
+    done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["full ['a', 'b']", "['a', 'b', 'c']"], done.stderr
+
+
+# ---- deleted, replaced
+
+
+@needs_posix
+async def test_a_file_that_goes_away_is_said_so(path: Path) -> None:
+    async with opened(path) as store:
+        await store.append("alice", drafts("a"))
+        path.unlink()
+        with pytest.raises(StoreGone):
+            await store.append("alice", drafts("b"))
+        await store.append("alice", drafts("c"))
+        assert await ids(store) == ["c"]
+
+
+@needs_posix
+async def test_a_replaced_file_is_opened_anew(path: Path, tmp_path: Path) -> None:
+    other = await made(tmp_path / "other.db", "x", "y")
+    async with opened(path) as store:
+        await store.append("alice", drafts("a"))
+        os.replace(other, path)
+        for leftover in ("-wal", "-shm"):
+            Path(f"{path}{leftover}").unlink(missing_ok=True)
+        with pytest.raises(StoreGone):
+            await ids(store)
+        assert await ids(store) == ["x", "y"]
+
+
+# ---- other processes and threads
+
+
+async def test_another_program_that_holds_the_file_makes_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(await made(path), connect=impatient) as store:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreBusy) as raised:
+                await store.append("alice", drafts("c"))
+            assert raised.value.retryable
+            assert raised.value.retry_after
+            assert await ids(store) == ["a", "b"]
+            other.execute("ROLLBACK")
+        await store.append("alice", drafts("c"))
+
+
+def impatient(path: Path, mode: files.Mode) -> sqlite3.Connection:
+    db = files.connect(path, mode)
+    db.execute("PRAGMA busy_timeout = 20")
+    return db
+
+
+async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "MAX_WAITING", 20)
+    async with opened(path) as store:
+        results = await asyncio.gather(
+            *(store.append("alice", drafts(f"k{n}")) for n in range(200)), return_exceptions=True
+        )
+        refused = [result for result in results if isinstance(result, StoreBusy)]
+        assert refused
+        assert refused[0].retry_after
+        assert len(await ids(store)) == 200 - len(refused)
+
+
+async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:
+    async with opened(path) as store:
+        good = [store.append("alice", drafts(f"k{n}")) for n in range(50)]
+        bad = [store.append("alice", drafts(f"bad-{n}", text="\ud83d")) for n in range(50)]
+        results = await asyncio.gather(
+            *(task for pair in zip(good, bad, strict=True) for task in pair), return_exceptions=True
+        )
+        assert sum(isinstance(result, InputError) for result in results) == 50
+        assert await ids(store) == [f"k{n}" for n in range(50)]
+
+
+def _add_all(path: Path, start: object) -> None:
+    async def main() -> None:
+        async with opened(path) as store:
+            start.wait()  # type: ignore[attr-defined]
+            for n in range(0, 100, 5):
+                await store.append("alice", [Draft(turn(f"k{m}", f"turn {m}")) for m in range(n, n + 5)])
+
+    asyncio.run(main())
+
+
+async def test_eight_processes_adding_the_same_turns_store_them_once(path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    start = spawn.Barrier(8)
+    workers = [spawn.Process(target=_add_all, args=(path, start)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        await asyncio.to_thread(worker.join)
+    assert [worker.exitcode for worker in workers] == [0] * 8
+    async with opened(path) as store:
+        assert sorted(await ids(store)) == sorted(f"k{n}" for n in range(100))
+        assert (await store.stats("alice")).units == 100
+        assert await ids(store, pending="consolidate") == await ids(store)
+
+
+@needs_posix
+async def test_stores_survive_a_fork(path: Path) -> None:
+    """Like a server that opens its store and then forks its workers."""
+    code = f"""
+import asyncio, os, warnings
+warnings.simplefilter("ignore")
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.records import drafts, ids
+store = SQLiteStore({str(path)!r})
+asyncio.run(store.append("alice", drafts("parent")))
+async def work(name):
+    for n in range(25):
+        await store.append("alice", drafts(f"{{name}}-{{n}}"))
+    assert "parent" in await ids(store)
+    await store.close()
+children = []
+for name in "abcd":
+    child = os.fork()
+    if not child:
+        try:
+            asyncio.run(work(name))
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+codes = [os.waitpid(child, 0)[1] for child in children]
+asyncio.run(store.append("alice", drafts("after")))
+print(codes, len(asyncio.run(ids(store))))
+asyncio.run(store.close())
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "[0, 0, 0, 0] 102", done.stdout + done.stderr
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
+    async with opened(path) as store:
+
+        def other(name: str) -> None:
+            async def main() -> None:
+                await asyncio.gather(*(store.append("alice", drafts(f"{name}-{n}")) for n in range(20)))
+
+            asyncio.run(main())
+
+        await asyncio.gather(*(asyncio.to_thread(other, name) for name in "abcd"))
+        assert len(await ids(store)) == 80
+
+
+# ---- upgrades
+
+
+@pytest.fixture
+def next_schema(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This memscope as its next version will be: one schema later."""
+
+    def step(db: sqlite3.Connection) -> None:
+        db.execute("ALTER TABLE users ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", {schema.SCHEMA: step})
+    monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
+    yield
+
+
+def colours(path: Path) -> list[tuple[str]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT colour FROM users").fetchall()
+
+
+async def test_an_older_file_is_upgraded_and_its_copy_goes(path: Path, request: pytest.FixtureRequest) -> None:
+    await made(path)
+    request.getfixturevalue("next_schema")
+    async with opened(path) as store:
+        assert await ids(store) == ["a", "b"]
+        await store.append("alice", drafts("c"))
+    assert colours(path) == [("red",)]
+    assert not list(path.parent.glob("*before*"))
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
+        assert db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone() == (schema.SCHEMA,)
+
+
+async def test_an_upgrade_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await made(path)
+
+    def broken(db: sqlite3.Connection) -> None:
+        db.execute("ALTER TABLE users ADD COLUMN colour TEXT")
+        raise sqlite3.OperationalError("the power went")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "MIGRATIONS", {schema.SCHEMA: broken})
+        patched.setattr(schema, "SCHEMA", schema.SCHEMA + 1)
+        with pytest.raises(MemscopeError):
+            await SQLiteStore(path).open()
+    (copy,) = path.parent.glob("*before*")
+    for file in (path, copy):
+        with closing(sqlite3.connect(file)) as db:
+            assert db.execute("SELECT count(*) FROM record").fetchone() == (2,)
+    async with opened(path) as store:
+        assert await ids(store) == ["a", "b"]
+    assert not list(path.parent.glob("*before*"))  # forgotten turns must not live on in it
+
+
+async def test_other_terms_are_made_from_the_texts_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await made(path)
+    async with opened(path) as store:
+        await remember(store, observation("o", "a"))
+        before = await store.changes("alice", 0)
+    monkeypatch.setattr(units.text, "terms_version", "other")
+    monkeypatch.setattr("memscope.stores.sqlite.terms_version", "other")
+    async with opened(path) as store:
+        after = await store.changes("alice", before.revision)
+        assert after.whole
+        assert len(after.columns) == len(before.columns)
+        assert after.terms == before.terms
+        assert (await store.changes("alice", after.revision)).columns == b""
+        assert (await store.stats("alice")).units == 3
+
+
+# ---- copies
+
+
+async def test_a_backup_under_load_is_whole(path: Path, tmp_path: Path) -> None:
+    async with opened(path) as store:
+        await store.append("alice", drafts("first"))
+
+        async def write() -> None:
+            for n in range(100):
+                await store.append("alice", drafts(f"k{n}"))
+
+        writing = asyncio.create_task(write())
+        await store.backup(tmp_path / "copy.db")
+        await writing
+        with pytest.raises(InputError):
+            await store.backup(tmp_path / "copy.db")
+    async with opened(tmp_path / "copy.db") as copy:
+        found = await ids(copy)
+        assert found == ["first", *(f"k{n}" for n in range(len(found) - 1))]
+
+
+# ---- what is left of what was forgotten
+
+
+async def test_the_bytes_are_gone(path: Path) -> None:
+    """The words, the vectors and the saved replies, wherever SQLite moved them meanwhile."""
+    canary = "cnry-{:05d}-{}".format
+    async with opened(path) as store:
+        for start in range(0, 400, 40):
+            given = [Draft(turn(f"k{n}", canary(n, "turn") + " words" * (n % 40))) for n in range(start, start + 40)]
+            await store.append("alice", given)
+        facts = [
+            observation(f"o{n}", f"k{n}", text=canary(n, "fact"), data={"c": canary(n, "data")})
+            for n in range(0, 400, 3)
+        ]
+        await remember(store, *facts)
+        (claim,) = await store.claim("consolidate", 50, 60, user="alice")
+        await store.save_reply(claim, Plan(new=(observation("p", "k1", text=canary(1, "plan")),), done=claim.items))
+        chosen = [*random.Random(3).sample(range(400), 150), 1]
+        for start in range(0, len(chosen), 20):
+            report = await store.forget(Select("alice", ids=frozenset(f"k{n}" for n in chosen[start : start + 20])))
+            assert (report.physical, report.remaining) == ("wiped", 0)
+        left = b"".join(file.read_bytes() for file in path.parent.iterdir())
+        found = {int(number) for number in re.findall(rb"cnry-(\d{5})", left)}
+        assert not found.intersection(chosen)
+        assert found == set(range(400)) - set(chosen)
+
+
+async def test_a_reader_of_an_older_state_makes_the_wipe_pending(path: Path) -> None:
+    async with opened(path, connect=impatient) as store:
+        await store.append("alice", drafts("a", "b"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM record").fetchone()
+            report = await store.forget(Select("alice", ids=frozenset({"a"})))
+            assert report.physical == "pending"
+            assert report.reason
+            assert await ids(store) == ["b"]
+        assert (await store.compact()).physical == "wiped"
+
+
+# ---- nobody's statement reaches another's rows
+
+TENANT = ("record", "source", "history", "tombstone", "unit", "gone", "vector", "item", "batch")
+
+
+async def test_every_statement_names_the_user(path: Path) -> None:
+    """What the operations of a user send to SQLite: each statement on a table of users' data has a user in it."""
+    seen: list[str] = []
+
+    def traced(path: Path, mode: files.Mode) -> sqlite3.Connection:
+        db = files.connect(path, mode)
+        db.set_trace_callback(seen.append)
+        return db
+
+    async with opened(path, connect=traced) as store:
+        seen.clear()
+        await store.append("alice", [*drafts("a", "b"), Draft(turn("-"), b"base")])
+        await remember(store, observation("o", "a", name="n"), observation("p", "a", "b"))
+        for stage in ("consolidate", "reflect", "embed"):
+            for claim in await store.claim(stage, 2, 60):  # type: ignore[arg-type]
+                await store.save_reply(claim, Plan())
+                await store.extend(claim, 60)
+                await store.complete(claim, Plan(done=claim.items))
+        await store.fetch("alice", ["a", 1])
+        await store.history("alice", "o")
+        assert await ids(store, session="s", agent="x", text="t", filter={"a": 1}, pending="reflect") == []
+        await store.changes("alice", 0)
+        await store.stats("alice")
+        await store.forget(Select("alice", ids=frozenset({"a"})))
+        await store.bury("alice", ["x"])
+        await store.unpark("reflect", "alice")
+    statements = {re.sub(r"\s+", " ", text) for text in seen}
+    touching = [text for text in statements if re.search(rf"\b(FROM|INTO|UPDATE|JOIN) ({'|'.join(TENANT)})\b", text)]
+    assert len(touching) > 40
+    for text in touching:
+        assert re.search(r"\buser\"? = \d|VALUES \(\d|\(\"?user\"?,", text), text
