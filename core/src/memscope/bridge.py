@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from memscope import intake
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import ROLES, Json, Role
-from memscope.shared import Core, Memory, Operation, hold, release
+from memscope.shared import Core, Memory, Operation, hold, portable, release
 from memscope.text import language
 
 if TYPE_CHECKING:
@@ -152,6 +152,13 @@ class Bridge:
         _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Bridge:
+        return self  # a memory is not copied by copying an agent
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings only; ``ConfigError`` where the memory was given as an object."""
+        return {**self.__dict__, "memory": portable(self.memory), "_core": None, "_failing": set()}
 
     # ---- the agent's path: fails open
 

@@ -7,7 +7,6 @@ agent framework may start and end event loops as it likes. A memory given as an 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
@@ -59,7 +58,8 @@ _cores: list[Core] = []
 def hold(given: Memory) -> Core:
     """The core for what an adapter was given: an object, settings, the path or URL of a store, or None for the default.
 
-    Equal settings give the same core. ``release`` it when done; the last one to do so closes it.
+    Equal settings give the same core. ``release`` it when done; the last one to do so closes it. A process may also just
+    end: what was acknowledged is durable, and what waits for a model waits in the store.
     """
     if isinstance(given, AsyncMemoryScope):
         return Core(given)
@@ -87,13 +87,6 @@ def _last(core: Core) -> bool:
             return False
         _cores.remove(core)
         return True
-
-
-@atexit.register
-def _close_all() -> None:
-    for core in [core for core in _cores if core.pid == os.getpid()]:
-        _cores.remove(core)
-        wait_for(core.memory.close())
 
 
 # ------------------------------------------------------------------------------------------------------------- settings

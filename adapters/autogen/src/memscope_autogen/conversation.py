@@ -49,6 +49,12 @@ class Ledger:
     agents: set[str] = field(default_factory=set)  # speakers whose own context was seen
     taps: WeakSet[Tap] = field(default_factory=WeakSet)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "taps": None}  # those that are copied along enter themselves
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, taps=WeakSet())
+
     @property
     def end(self) -> int:
         return self.dropped + len(self.entries)
@@ -96,6 +102,10 @@ class Tap:
         self._add, self._clear, self._load = self.context.add_message, self.context.clear, self.context.load_state
         self.ledger.taps.add(self)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.ledger.taps.add(self)
+
     @classmethod
     async def on(cls, context: ChatCompletionContext, bridge: Bridge, ledger: Ledger) -> Tap:
         """This bridge's tap on the context, put there and told of what the context holds if it is new."""
@@ -103,7 +113,7 @@ class Tap:
             if tap.bridge is bridge:
                 return tap
         tap = cls(context, bridge, ledger)
-        await tap.catch_up(stored(context))
+        await tap.catch_up(stored(context) or await context.get_messages())
         for name in ("add_message", "clear", "load_state"):
             setattr(context, name, getattr(tap, name))
         return tap

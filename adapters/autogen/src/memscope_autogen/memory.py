@@ -70,7 +70,6 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         strict: bool = False,
     ) -> None:
         list.append(self, self)
-        self._given = memory
         self._bridge = Bridge(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
@@ -141,11 +140,14 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     # ---- written down, copied
 
     def _to_config(self) -> MemoryScopeMemoryConfig:
+        return MemoryScopeMemoryConfig(**self._options(), memory=portable(self._bridge.memory))
+
+    def _options(self) -> dict[str, Any]:
         bridge = self._bridge
-        return MemoryScopeMemoryConfig(
-            user=bridge.user, agent=bridge.agent, session=bridge.session, memory=portable(self._given),
-            recall=bridge.recall_from, k=bridge.k, tokens=bridge.tokens, record=bridge.record_who, strict=bridge.strict,
-        )  # fmt: skip
+        return {
+            "user": bridge.user, "agent": bridge.agent, "session": bridge.session, "recall": bridge.recall_from,
+            "k": bridge.k, "tokens": bridge.tokens, "record": bridge.record_who, "strict": bridge.strict,
+        }  # fmt: skip
 
     @classmethod
     def _from_config(cls, config: MemoryScopeMemoryConfig) -> Self:
@@ -155,14 +157,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return _load, (type(self), self._to_config().model_dump())
 
     def __copy__(self) -> Self:
-        bridge = self._bridge
-        return type(self)(
-            user=bridge.user, agent=bridge.agent, session=bridge.session, memory=self._given, recall=bridge.recall_from,
-            k=bridge.k, tokens=bridge.tokens, record=bridge.record_who, strict=bridge.strict,
-        )  # fmt: skip
+        """Another object over the same memory."""
+        other = type(self)(**self._options(), memory=self._bridge.memory)
+        other._bridge = self._bridge
+        return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()  # a store is not copied by copying an agent
+        return self.__copy__()
 
     # ---- a list of itself, for good
 
