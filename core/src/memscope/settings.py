@@ -77,6 +77,22 @@ class PipelineSettings(Section):
     reflect: Names = ("subjects", "update", "reconcile")
 
 
+class ConsolidationSettings(Section):
+    """What becomes an observation: ``levels`` of the 0-3 scale, said by ``roles``. A batch is ``batch_turns`` long."""
+
+    levels: tuple[int, ...] = (2, 3)
+    roles: Names = ("user", "person")
+    context_turns: Annotated[int, Field(ge=0)] = 4
+
+
+class ReflectionSettings(Section):
+    """``batch`` observations are placed by one call; then at most ``calls`` subjects are brought up to date."""
+
+    batch: Count = 20
+    calls: Count = 5
+    new_subjects: Count = 3
+
+
 class LimitSettings(Section):
     """What one call may hold; the fields of ``intake.Limits``. Sizes are bytes of UTF-8."""
 
@@ -145,8 +161,16 @@ class Settings(Section):
     index_cache_mb: Count = 256
     batch_turns: Count = 10
     lease_s: Seconds = 60.0
+    retry_s: Seconds = 5.0
+    idle_s: Seconds = 60.0
+    poll_s: Seconds = 30.0
+    concurrency: Count = 4
+    approve: bool = False
+    prompts: str | None = None
     plugins: PluginSettings = PluginSettings()
     pipelines: PipelineSettings = PipelineSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
+    reflection: ReflectionSettings = ReflectionSettings()
     limits: LimitSettings = LimitSettings()
     chat: ModelSettings | None = None
     embedding: ModelSettings | None = None

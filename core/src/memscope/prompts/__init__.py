@@ -21,14 +21,14 @@ from memscope.records import Json
 from memscope.text import language as language_of
 
 LANGUAGES = ("en", "zh")
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
     "|(?<!\\w)[\u200c\u200d](?!\\w)"
 )
 
 
 class Prompts:
-    """The prompts in force: those of ``folder`` before the built-in ones. Raises ``ConfigError`` for one that cannot work."""
+    """The prompts in force: those of ``folder`` before our own. ``ConfigError`` for one that cannot work."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._folder = Path(folder).expanduser() if folder else None
@@ -43,7 +43,7 @@ class Prompts:
         return fill(where, source, variables)
 
     def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
-        """The worker's prompt in the language of what was ``said``, and ``data`` for it inside a boundary new each time."""
+        """The prompt in the language of what was ``said``; ``data`` inside a boundary that is new each time."""
         inside, boundary = enclose(data)
         system = self.text(name, language_of("\n".join(said)), boundary=boundary, **variables)
         return [Message(role="system", content=system), Message(role="user", content=inside)]
@@ -60,7 +60,7 @@ def enclose(data: Json) -> tuple[str, str]:
 
 def visible(text: str) -> str:
     """``text`` without what a reader does not see: tags, directions, joiners that join nothing."""
-    return text if text.isascii() else _HIDDEN.sub("", text)
+    return text if text.isascii() else HIDDEN.sub("", text)
 
 
 def fill(where: str, source: str, variables: dict[str, str]) -> str:

@@ -1,0 +1,98 @@
+"""turns → observations. One chat call a batch, one more only where facts are close to known ones.
+
+extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from Batch to Batch
+facts, quotes,  by the level   by rules     rules, then one call
+levels          of the turn                 for what is close
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from memscope.consolidation.batch import Batch, plan
+from memscope.consolidation.date import by_rules
+from memscope.consolidation.extract import extract
+from memscope.consolidation.filter import by_level
+from memscope.consolidation.reconcile import reconcile
+from memscope.consolidation.transcript import CHARACTERS, spoken
+from memscope.pipeline import Kit, Worker, run
+from memscope.records import INJECTED, Claim, Interval, Plan, Scope, Select, Turn, WorkReport
+from memscope.work import Duty, Hooks, NoHooks, drive
+
+STEPS: tuple[Worker[Batch], ...] = (extract, by_level, by_rules, reconcile)
+CONTEXT_AGE = timedelta(hours=6)  # what was said longer ago is no context
+
+
+async def consolidate(
+    kit: Kit,
+    user: str | None = None,
+    steps: Sequence[Worker[Batch]] = STEPS,
+    hooks: Hooks | None = None,
+    *,
+    preview: bool = False,
+) -> WorkReport:
+    """All that is pending of a user (None: of all) becomes observations. Without a chat model: how much is pending."""
+    return await drive(kit, duty(kit, steps, hooks), user, preview=preview)
+
+
+def duty(kit: Kit, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> Duty:
+    """What a worker process does in this stage."""
+    hooks = hooks or NoHooks()
+
+    async def make(kit: Kit, claim: Claim) -> Plan:
+        return await _plan(kit, claim, steps, hooks)
+
+    return Duty("consolidate", make, kit.settings.batch_turns, hooks)
+
+
+async def _plan(kit: Kit, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> Plan:
+    records = (await kit.store.fetch(claim.user, claim.items)).records
+    turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
+    chosen = choose(turns)
+    done = tuple(turn.key for turn in chosen) or claim.items
+    given = tuple(await hooks.before("consolidate", chosen, scope=Scope(claim.user)))
+    if not given:
+        return Plan(done=done)
+    quiet = frozenset(turn.key for turn in given if not heard(turn, kit))
+    id = "/".join((claim.user, claim.id, *claim.items))
+    batch = Batch(id, given, await context(kit, given[0]), quiet)
+    return plan(await run(steps, batch, kit), done, propose=kit.settings.approve)
+
+
+def choose(turns: Sequence[Turn]) -> list[Turn]:
+    """As many as one call reads, of one agent: what one agent was told is not mixed with what another was."""
+    chosen: list[Turn] = []
+    for turn in turns:
+        if turn.scope.agent != turns[0].scope.agent:
+            continue
+        if chosen and sum(len(one.text) for one in chosen) + len(turn.text) > CHARACTERS:
+            break
+        chosen.append(turn)
+    return chosen
+
+
+def heard(turn: Turn, kit: Kit) -> bool:
+    """Whether facts may rest on it: said by those whose word counts, and not put there by memory."""
+    return turn.role in kit.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken(turn))
+
+
+async def context(kit: Kit, first: Turn) -> tuple[Turn, ...]:
+    """The last turns of the session before the batch."""
+    wanted = kit.settings.consolidation.context_turns
+    if not wanted or first.scope.session is None:
+        return ()
+    period = Interval(first.time - CONTEXT_AGE, first.time)
+    scope = first.scope
+    select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
+    found: list[Turn] = []
+    async for page in kit.store.scan(select):
+        found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _before(turn, first))][-wanted:]
+    return tuple(found)
+
+
+def _before(turn: Turn, first: Turn) -> bool:
+    return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
+
+
+__all__ = ["STEPS", "Batch", "consolidate", "duty", "extract", "reconcile"]

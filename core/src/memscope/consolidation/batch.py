@@ -1,0 +1,65 @@
+"""The batch that the workers of consolidate hand on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from memscope.records import Closing, Json, Observation, Plan, Revision, Turn
+from memscope.review import proposed
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Turns of one agent, in order, and what became of them so far.
+
+    ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``facts`` are
+    observations to be, ``happened`` as the model proposed it until ``date`` has looked. ``revised`` and ``closed`` are
+    for what is stored already. ``rejected`` counts what was left out, by reason.
+    """
+
+    id: str
+    turns: tuple[Turn, ...]
+    before: tuple[Turn, ...] = ()
+    quiet: frozenset[str] = frozenset()
+    levels: Mapping[str, int] = field(default_factory=dict)
+    facts: tuple[Observation, ...] = ()
+    revised: tuple[Revision, ...] = ()
+    closed: tuple[Closing, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    actions: tuple[Mapping[str, Json], ...] = ()
+
+    @property
+    def user(self) -> str:
+        return self.turns[0].scope.user
+
+    @property
+    def agent(self) -> str | None:
+        return self.turns[0].scope.agent
+
+    def turn(self, key: str) -> Turn:
+        return next(turn for turn in (*self.turns, *self.before) if turn.key == key)
+
+    def reject(self, reasons: Mapping[str, int]) -> Batch:
+        return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
+
+    def act(self, action: str, memory: Observation, **more: Json) -> Batch:
+        """One line of the report, in MemoryScope's manner."""
+        line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
+        return replace(self, actions=(*self.actions, line))
+
+
+def memory_id(batch: str, ordinal: int) -> str:
+    """The same for the same batch, whoever works on it."""
+    return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
+
+
+def plan(batch: Batch, done: tuple[str, ...], *, propose: bool = False) -> Plan:
+    """What is to be written. With ``propose`` new memories wait to be accepted, and what they would supersede stays."""
+    for memory in batch.facts:
+        batch = batch.act("new", memory)
+    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected)}
+    new = tuple(proposed(memory, batch.closed) for memory in batch.facts) if propose else batch.facts
+    return Plan(new, () if propose else batch.closed, batch.revised, done, report=report)

@@ -1,0 +1,205 @@
+"""extract: the one chat call of a batch. What the model noted, checked against the turns it was given.
+
+Nothing is believed: a quote must stand in its turn, the turn must be one of those given, and every turn must have been
+judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError, field_validator, model_validator
+
+from memscope.consolidation.batch import Batch, memory_id
+from memscope.consolidation.quotation import locate
+from memscope.consolidation.transcript import Line, readings, shown
+from memscope.intervals import parse
+from memscope.models.replies import ask
+from memscope.pipeline import Kit, worker
+from memscope.prompts import Prompts, visible
+from memscope.records import Observation, Quote, Scope, Turn
+
+LONGEST = 2_000  # characters of a fact, or of a quote
+LONGEST_NAME = 200
+KEYWORDS = 8
+FACTS_A_TURN = 20
+CHARACTERS_A_FACT = 40  # of a turn so long that it may hold more
+USER = frozenset({"", "user", "the user", "用户"})
+
+
+# ------------------------------------------------------------------------------------------------------------ the reply
+
+
+class Level(BaseModel):
+    turn: int
+    level: int
+
+
+class Words(BaseModel):
+    turn: int
+    words: str
+
+
+class Fact(BaseModel):
+    text: str
+    about: str
+    when: str
+    keywords: list[str]
+    quotes: list[Words]
+
+
+MALFORMED = Fact(text="", about="", when="", keywords=[], quotes=[])
+
+
+class Extraction(BaseModel):
+    """A level for every turn, and the facts. One that is no fact at all does not spoil the others."""
+
+    turns: list[Level]
+    facts: list[Fact]
+
+    @field_validator("facts", mode="before")
+    @classmethod
+    def _one_by_one(cls, facts: Any) -> Any:
+        if not isinstance(facts, list):
+            return facts
+        read = [_fact(fact) for fact in facts]
+        if read and all(fact is MALFORMED for fact in read):
+            Fact.model_validate(facts[0])  # says what is wrong
+        return read
+
+
+def _fact(given: Any) -> Fact:
+    with suppress(ValidationError):
+        return Fact.model_validate(given)
+    return MALFORMED
+
+
+@lru_cache(64)
+def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
+    """An ``Extraction`` that judges each of these turns, and does not call one worth keeping and keep nothing."""
+
+    class Judged(Extraction):
+        @model_validator(mode="after")
+        def _complete(self) -> Judged:
+            levels = {level.turn: level.level for level in self.turns if 0 <= level.level <= 3}
+            if missing := [str(number) for number in numbers if number not in levels]:
+                raise ValueError(f"no level from 0 to 3 for turn {', '.join(missing)}")
+            worth = [number for number in numbers if levels[number] in kept - {0, 1}]
+            if worth and not self.facts:
+                raise ValueError(f"turn {worth[0]} has level {levels[worth[0]]}, but there are no facts")
+            return self
+
+    Judged.__name__ = Judged.__qualname__ = "Extraction"
+    return Judged
+
+
+# ----------------------------------------------------------------------------------------------------------- the worker
+
+
+@worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
+async def extract(batch: Batch, kit: Kit) -> Batch:
+    """Turns to facts with their quotes, and a level for every turn."""
+    assert kit.chat is not None
+    for lines in readings(batch):
+        numbers = tuple(number for number, line in enumerate(lines, 1) if not line.context)
+        if numbers:
+            said = [lines[number - 1].text for number in numbers]
+            messages = (kit.prompts or Prompts()).messages("extract", said, shown(lines))
+            kept = frozenset(kit.settings.consolidation.levels)
+            batch = take(batch, lines, await ask(kit.chat, messages, schema(numbers, kept)), kit)
+    return batch
+
+
+def take(batch: Batch, lines: Sequence[Line], reply: Extraction, kit: Kit) -> Batch:
+    """The facts that stand up to their turns; of the others how many there were, and why."""
+    batch = replace(batch, levels=levels(batch, lines, reply))
+    taken: list[Observation] = []
+    reasons: Counter[str] = Counter()
+    for fact in reply.facts:
+        cited = cite(fact, lines) if len(taken) < most(lines) else "too_many"
+        if isinstance(cited, str):
+            reasons[cited] += 1
+        else:
+            taken.append(observation(fact, cited, batch, kit, len(batch.facts) + len(taken)))
+    return replace(batch, facts=(*batch.facts, *taken)).reject(reasons)
+
+
+def levels(batch: Batch, lines: Sequence[Line], reply: Extraction) -> dict[str, int]:
+    """Per turn; of a turn in several parts the highest."""
+    found = dict(batch.levels)
+    told = {level.turn: level.level for level in reply.turns}
+    for number, line in enumerate(lines, 1):
+        if not line.context:
+            found[line.turn.key] = max(told[number], found.get(line.turn.key, 0))
+    return found
+
+
+def most(lines: Sequence[Line]) -> int:
+    heard = [line for line in lines if not line.context]
+    return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard)
+
+
+# ---------------------------------------------------------------------------------------------------------- the checks
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """Words of a turn, as they stand in it."""
+
+    turn: Turn
+    words: str
+    context: bool
+
+
+def cite(fact: Fact, lines: Sequence[Line]) -> list[Cited] | str:
+    """What the fact rests on, or why it is none."""
+    if fact is MALFORMED or not visible(fact.text).strip() or not fact.quotes:
+        return "malformed"
+    if max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > LONGEST or len(fact.about) > LONGEST_NAME:
+        return "too_long"
+    if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
+        return "unknown_source"
+    cited = [_cited(lines[quote.turn - 1], quote.words) for quote in fact.quotes]
+    if not all(one.words for one in cited):
+        return "no_quote"
+    return "not_said_by_user" if all(one.context for one in cited) else cited
+
+
+def _cited(line: Line, words: str) -> Cited:
+    return Cited(line.turn, locate(words, line.turn.text) or "", line.context)
+
+
+def observation(fact: Fact, cited: Sequence[Cited], batch: Batch, kit: Kit, ordinal: int) -> Observation:
+    heard = [one.turn for one in cited if not one.context]
+    level = max(batch.levels[turn.key] for turn in heard)
+    return Observation(
+        id=memory_id(batch.id, ordinal),
+        scope=Scope(batch.user, batch.agent),
+        text=visible(fact.text).strip(),
+        sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
+        said=max(one.turn.time for one in cited),
+        recorded=kit.clock(),
+        happened=parse(fact.when, heard[0].time.tzinfo),
+        about=about(fact.about, heard),
+        quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),
+        keywords=keywords(fact.keywords),
+        level=level,
+        fiction=level == 1,
+    )
+
+
+def about(name: str, heard: Sequence[Turn]) -> str:
+    """ "user" also where the model wrote the user's name."""
+    name = visible(name).strip()
+    users = {turn.speaker.casefold() for turn in heard if turn.role == "user"}
+    return "user" if name.casefold() in USER | users else name
+
+
+def keywords(given: Sequence[str]) -> tuple[str, ...]:
+    clean = (visible(word).strip()[:LONGEST_NAME] for word in given[:KEYWORDS])
+    return tuple(dict.fromkeys(word for word in clean if word))

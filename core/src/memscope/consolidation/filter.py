@@ -1,0 +1,15 @@
+"""filter: only facts from turns of the levels that are kept (MemoryScope's scale; 2 and 3 by default)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memscope.consolidation.batch import Batch
+from memscope.pipeline import Kit, worker
+
+
+@worker(reads=["facts"], writes=["facts", "rejected"], name="filter")
+async def by_level(batch: Batch, kit: Kit) -> Batch:
+    """What is fiction, hypothesis or small talk is counted and left out."""
+    kept = tuple(fact for fact in batch.facts if fact.level in kit.settings.consolidation.levels)
+    return replace(batch, facts=kept).reject({"level": len(batch.facts) - len(kept)})

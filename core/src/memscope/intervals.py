@@ -1,0 +1,48 @@
+"""Intervals as a model reads and writes them: "2024", "2024-05", "2024-05-07", or two of them with "/" between."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from memscope.records import Interval
+
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::\d{2})?)?)?)?")
+
+
+def written(interval: Interval) -> str:
+    """Its first and its last day."""
+    first, last = f"{interval.start:%Y-%m-%d}", f"{interval.end - timedelta(microseconds=1):%Y-%m-%d}"
+    return first if first == last else f"{first}/{last}"
+
+
+def parse(text: str, zone: tzinfo | None) -> Interval | None:
+    """The interval, the last date included; None for what is no date. A time of day is taken to the minute."""
+    first, _, last = text.strip().partition("/")
+    begin = _one(first.strip(), zone or UTC)
+    end = _one(last.strip(), zone or UTC) if last.strip() else begin
+    if begin is None or end is None or end.end <= begin.start:
+        return None
+    return Interval(begin.start, end.end)
+
+
+def _one(text: str, zone: tzinfo) -> Interval | None:
+    found = _DATE.fullmatch(text)
+    if not found:
+        return None
+    year, month, day, hour, minute = (int(part) if part else None for part in found.groups())
+    try:
+        start = datetime(year or 0, month or 1, day or 1, hour or 0, minute or 0, tzinfo=zone)
+        return Interval(start, _end(start, month, day, hour))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _end(start: datetime, month: int | None, day: int | None, hour: int | None) -> datetime:
+    if hour is not None:
+        return start + timedelta(minutes=1)
+    if day is not None:
+        return start + timedelta(days=1)
+    if month is not None:
+        return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
+    return start.replace(year=start.year + 1)

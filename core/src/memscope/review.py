@@ -1,0 +1,77 @@
+"""Memories that wait for a person's word (``approve: true``): proposed, then accepted or rejected.
+
+A proposal is found by nobody and supersedes nothing. What it would supersede stands in its ``data`` until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from memscope.errors import NotFound
+from memscope.records import Closing, Insight, Json, Observation, Plan, Revision, Select, Turn
+from memscope.stores import Store
+
+M = TypeVar("M", Observation, Insight)
+CLOSINGS = "memscope_closings"
+
+
+def proposed(memory: M, closed: Sequence[Closing]) -> M:
+    """The memory as a proposal, with those of ``closed`` that it takes part in."""
+    own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
+    return replace(memory, proposed=True, data={**memory.data, CLOSINGS: own} if own else memory.data)
+
+
+async def proposals(store: Store, user: str) -> list[Observation | Insight]:
+    """What waits, oldest first."""
+    pages = store.scan(Select(user, kinds=frozenset({"observation", "insight"})))
+    return [memory async for page in pages for memory in page if not isinstance(memory, Turn) and _waits(memory)]
+
+
+async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
+    """They are memories from now on. ``NotFound`` for an id that waits for nothing; then none is accepted."""
+    waiting = await _found(store, user, ids)
+    revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
+    rows = [row for memory in waiting.values() for row in memory.data.get(CLOSINGS, ())]
+    closed = tuple(dict.fromkeys(_read(row, clock()) for row in rows))
+    await store.apply(user, Plan(revised=revised, closed=closed))
+    return len(revised)
+
+
+async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
+    """They are closed and stay in the history: forgetting them would have their turns read again."""
+    waiting = await _found(store, user, ids)
+    now = clock()
+    return await store.apply(user, Plan(closed=tuple(Closing(id, None, now, now) for id in waiting)))
+
+
+async def _found(store: Store, user: str, ids: Sequence[str]) -> dict[str, Observation | Insight]:
+    records = (await store.fetch(user, list(ids))).records
+    waiting: dict[str, Observation | Insight] = {}
+    for id in ids:
+        memory = records.get(id)
+        if memory is None or isinstance(memory, Turn) or not _waits(memory):
+            raise NotFound(f"no proposal has the id {id!r}", hint="memscope review lists them")
+        waiting[id] = memory
+    return waiting
+
+
+def _waits(memory: Observation | Insight) -> bool:
+    return memory.proposed and memory.closed is None
+
+
+def _accepted(memory: Observation | Insight) -> Observation | Insight:
+    kept = {name: value for name, value in memory.data.items() if name != CLOSINGS}
+    return replace(memory, proposed=False, data=kept)
+
+
+def _written(closing: Closing) -> Json:
+    until = closing.valid_to.isoformat() if closing.valid_to else None
+    return [closing.id, closing.by, closing.said.isoformat(), until]
+
+
+def _read(row: Json, now: datetime) -> Closing:
+    id, by, said, until = row
+    return Closing(id, by, now, datetime.fromisoformat(said), datetime.fromisoformat(until) if until else None)

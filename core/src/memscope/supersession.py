@@ -1,0 +1,36 @@
+"""What happens to a memory that another one contradicts: rules, because a model only nominates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeVar
+
+from memscope.records import Closing, Insight, Observation
+from memscope.text import fold
+
+M = TypeVar("M", Observation, Insight)
+
+
+def event(memory: Observation | Insight) -> datetime:
+    """When what it says came about, as far as is known."""
+    return memory.happened.start if memory.happened else memory.said
+
+
+def same_subject(one: Observation, other: Observation) -> bool:
+    return fold(one.about).split() == fold(other.about).split()
+
+
+def contradicted(new: Observation, old: Observation, now: datetime) -> Closing | None:
+    """The older of the two is over, by its event and not by the order in which they were learned.
+
+    None for two subjects: what is said of one person never ends what is known of another.
+    """
+    if not same_subject(new, old):
+        return None
+    later, earlier = (new, old) if event(new) >= event(old) else (old, new)
+    return Closing(earlier.id, later.id, now, max(later.said, earlier.said), valid_to=event(later))
+
+
+def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Closing:
+    """``by`` says the same and more; ``old`` has not ended in the world."""
+    return Closing(old.id, by.id, now, by.said)

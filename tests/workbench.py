@@ -1,0 +1,91 @@
+"""For the tests of the back end: a store, a clock, a user who talks, and a model that says what the test scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from memscope.consolidation import consolidate
+from memscope.models import Usage
+from memscope.pipeline import Kit
+from memscope.prompts import Prompts
+from memscope.records import Draft, Scope, Select, Turn
+from memscope.settings import Settings
+from memscope.stores.memory import InMemoryStore
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.models import ScriptedChat
+
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
+
+
+@dataclass
+class Clock:
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
+class World:
+    """Says things as a user, lets a scripted model consolidate them, looks at what came of it."""
+
+    store: object
+    clock: Clock
+    settings: dict = field(default_factory=dict)
+    said: int = 0
+    chat: ScriptedChat | None = None
+
+    def kit(self, *replies, chat=None) -> Kit:
+        self.chat = chat or ScriptedChat(replies)
+        settings = Settings(**{"retry_s": 1.0, **self.settings})
+        return Kit(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
+
+    async def say(self, *texts, user="alice", agent=None, session="s", at=NOW, **fields) -> tuple[str, ...]:
+        drafts = []
+        for text in texts:
+            self.said += 1
+            given = {"role": "user", "speaker": fields.get("role", "user"), "time": at, "recorded": NOW, **fields}
+            drafts.append(Draft(Turn(key=f"t{self.said}", scope=Scope(user, agent, session), text=text, **given)))
+        return (await self.store.append(user, drafts)).keys
+
+    async def consolidate(self, *replies, user="alice", preview=False, steps=None, chat=None):
+        kit = self.kit(*replies, chat=chat)
+        return await (consolidate(kit, user, steps, preview=preview) if steps else consolidate(kit, user, preview=preview))
+
+    async def memories(self, user="alice", current=True):
+        select = Select(user, kinds=frozenset({"observation", "insight"}), current=current)
+        return [memory async for page in self.store.scan(select) for memory in page]
+
+    async def texts(self, user="alice", current=True):
+        return [memory.text for memory in await self.memories(user, current)]
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def world(request, tmp_path, clock):
+    store = (
+        InMemoryStore(clock=clock) if request.param == "memory" else SQLiteStore(tmp_path / "memory.db", clock=clock)
+    )
+    await store.open()
+    yield World(store, clock)
+    await store.close()
+
+
+def fact(text, *quotes, about="user", when="", keywords=()):
+    """A fact as the model writes it; a quote is (turn, words), or words of turn 1."""
+    pairs = [quote if isinstance(quote, tuple) else (1, quote) for quote in quotes]
+    cited = [{"turn": turn, "words": words} for turn, words in pairs]
+    return {"text": text, "about": about, "when": when, "keywords": list(keywords), "quotes": cited}
+
+
+def noted(*facts, levels=(3,)):
+    """A whole reply; ``levels`` in the order of the turns, or a mapping."""
+    judged = levels.items() if isinstance(levels, dict) else enumerate(levels, 1)
+    return {"turns": [{"turn": turn, "level": level} for turn, level in judged], "facts": list(facts)}
