@@ -18,28 +18,29 @@ MAX_FILE, MAX_FUNCTION = 400, 60
 LONGER_FILES: dict[str, int] = {}
 
 
+def lines(node: ast.AST) -> int:
+    return getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0) + 1
+
+
 def functions(path: Path) -> Iterator[tuple[str, int]]:
-    """Name and lines of each function, decorators and docstring not counted."""
+    """Name and lines of each function; its docstring and the classes it makes do not count, their methods do."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            said = node.body[0] if ast.get_docstring(node) else None
-            documented = (said.end_lineno or 0) - said.lineno + 1 if said else 0
-            yield (
-                f"{path.relative_to(ROOT)}:{node.lineno} {node.name}",
-                (node.end_lineno or 0) - node.lineno + 1 - documented,
-            )
+            beside = [part for part in ast.walk(node) if isinstance(part, ast.ClassDef)]
+            beside += node.body[:1] if ast.get_docstring(node) else []
+            yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", lines(node) - sum(map(lines, beside))
 
 
 @pytest.fixture(scope="module")
 def sizes() -> dict[str, int]:
-    return {name: lines for path in SHIPPED for name, lines in functions(path)}
+    return {name: count for path in SHIPPED for name, count in functions(path)}
 
 
 def test_no_file_is_longer_than_a_reader_likes():
     long = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in SHIPPED + BESIDE
     }
-    assert not {name: lines for name, lines in long.items() if lines > LONGER_FILES.get(name, MAX_FILE)}
+    assert not {name: count for name, count in long.items() if count > LONGER_FILES.get(name, MAX_FILE)}
 
 
 def test_half_of_the_functions_have_at_most_8_lines_and_nine_of_ten_30(sizes):
@@ -48,4 +49,4 @@ def test_half_of_the_functions_have_at_most_8_lines_and_nine_of_ten_30(sizes):
 
 
 def test_no_function_is_a_program(sizes):
-    assert not {name: lines for name, lines in sizes.items() if lines > MAX_FUNCTION}
+    assert not {name: count for name, count in sizes.items() if count > MAX_FUNCTION}
