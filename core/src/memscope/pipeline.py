@@ -70,7 +70,9 @@ def worker(
     return make
 
 
-def assemble(operation: str, names: Sequence[str], known: Mapping[str, Worker[Any]], batch: type[Any]) -> list[Worker[Any]]:
+def assemble(
+    operation: str, names: Sequence[str], known: Mapping[str, Worker[Any]], batch: type[Any]
+) -> list[Worker[Any]]:
     """The workers of an operation in order.
 
     Raises ``ConfigError`` for a name that nobody registered and for a worker that reads or writes what the batch has not.

@@ -177,7 +177,9 @@ async def _write_memories(store: Store, bundle: Bundle, counts: Counter[str]) ->
     for memory, versions in _pairs(bundle):
         for before, after in zip(versions, [*versions[1:], memory], strict=True):
             try:
-                await store.apply(bundle.user, Plan(revised=(Revision(after, before.version),), done=tuple(bundle.done)))
+                await store.apply(
+                    bundle.user, Plan(revised=(Revision(after, before.version),), done=tuple(bundle.done))
+                )
             except Conflict:  # here already
                 continue
 

@@ -1,7 +1,7 @@
 """The reference store: everything in dictionaries of one process. Read this one first.
 
-It keeps what any store keeps, per user: records by number, the units made of them, tombstones, work. Nothing awaits inside
-a method, so each call is done wholly before another begins. Use one instance from one event loop.
+It keeps what any store keeps, per user: records by number, the units made of them, tombstones, work. Nothing awaits
+inside a method, so each call is done wholly before another begins. Use one instance from one event loop.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +33,19 @@ from memscope.records import (
 )
 from memscope.stores import ATOMIC, Changes
 from memscope.stores.index import LocalSearch
-from memscope.stores.shelf import Shelf, cascade, free_key, orphaned, record_id, reopened, same_name, selected, touches
+from memscope.stores.shelf import (
+    Shelf,
+    cascade,
+    free_key,
+    heir,
+    orphaned,
+    record_id,
+    release,
+    reopened,
+    same_name,
+    selected,
+    stage_of,
+)
 from memscope.stores.shelf_work import Work
 from memscope.text import units
 
@@ -41,7 +53,7 @@ STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 
 def utc_now() -> datetime:
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 class InMemoryStore(Work, LocalSearch):
@@ -79,6 +91,8 @@ class InMemoryStore(Work, LocalSearch):
 
     async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
         shelf = self._shelf(user)
+        if plan is not None:
+            self._check_revisions(shelf, plan)
         shelf.revision += 1
         placed = [self._place(shelf, draft) for draft in drafts]
         if plan is not None:
@@ -98,41 +112,59 @@ class InMemoryStore(Work, LocalSearch):
         return key, "stored"
 
     async def apply(self, user: str, plan: Plan) -> int:
-        shelf = self._shelf(user)
+        return self._write(self._shelf(user), plan)
+
+    def _check_revisions(self, shelf: Shelf, plan: Plan) -> None:
         for revision in plan.revised:
             stored = shelf.find(revision.memory.id)
-            if isinstance(stored, Turn) or stored is None or stored.version != revision.expected:
+            sourced = all(source in shelf.numbers for source in revision.memory.sources)
+            if isinstance(stored, Turn) or stored is None or stored.version != revision.expected or not sourced:
                 raise Conflict(f"memory {revision.memory.id!r} changed meanwhile", hint="read it again, then update")
-        shelf.revision += 1
-        return self._write(shelf, plan)
 
     def _write(self, shelf: Shelf, plan: Plan) -> int:
+        self._check_revisions(shelf, plan)
+        shelf.revision += 1
         changed = sum(self._create(shelf, memory) for memory in plan.new)
         changed += sum(self._close(shelf, closing) for closing in plan.closed)
         for revision in plan.revised:
-            old = shelf.find(revision.memory.id)
-            if old is not None and not isinstance(old, Turn) and old.version == revision.expected:
-                shelf.versions.setdefault(old.id, []).append(old)
-                self._change(shelf, replace(revision.memory, version=old.version + 1))
-                changed += 1
+            self._revise(shelf, revision.memory)
         shelf.pending["reflect"] -= set(plan.done)
-        return changed
+        return changed + len(plan.revised)
 
     def _create(self, shelf: Shelf, memory: Observation | Insight) -> bool:
         known = memory.id in shelf.numbers or memory.id in shelf.tombstones
         if known or not memory.sources or not all(source in shelf.numbers for source in memory.sources):
             return False
+        self._keep(shelf, memory, memory.id)
+        self._settle_in(shelf, memory)
+        return True
+
+    def _settle_in(self, shelf: Shelf, memory: Observation | Insight) -> None:
+        """A current memory takes its name from others, or waits for reflection."""
         for old in [old for old in shelf.memories() if memory.name and memory.current and same_name(old, memory)]:
             self._close(shelf, Closing(old.id, memory.id, memory.recorded, memory.said, memory.valid_from))
-        self._keep(shelf, memory, memory.id)
-        if isinstance(memory, Observation) and memory.current and memory.name is None:
-            shelf.pending["reflect"].add(memory.id)
-        return True
+        shelf.pending["reflect"].discard(memory.id)
+        self._enqueue(shelf, [memory.id])
+
+    def _revise(self, shelf: Shelf, memory: Observation | Insight) -> None:
+        """The old version goes to the history. A revision may close a memory, it never opens a closed one."""
+        old = shelf.find(memory.id)
+        if old is None or isinstance(old, Turn):
+            return
+        shelf.versions.setdefault(old.id, []).append(old)
+        revised = replace(memory, version=old.version + 1)
+        if old.closed is not None:
+            closed = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
+            revised = replace(revised, **closed)
+        self._change(shelf, revised)
+        self._settle_in(shelf, revised)
 
     def _close(self, shelf: Shelf, closing: Closing) -> bool:
         old = shelf.find(closing.id)
-        if old is None or isinstance(old, Turn) or old.closed is not None:
+        if old is None or isinstance(old, Turn) or old.closed is not None or closing.by == old.id:
             return False
+        if closing.by is not None and closing.by not in shelf.numbers:
+            return False  # what should supersede it was not stored
         shelf.pending["reflect"].discard(old.id)
         closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
         self._change(shelf, replace(closed, valid_to=closing.valid_to or old.valid_to))
@@ -215,8 +247,10 @@ class InMemoryStore(Work, LocalSearch):
             turns=sum(isinstance(record, Turn) for record in removed),
             observations=sum(isinstance(record, Observation) for record in removed),
             insights=sum(isinstance(record, Insight) for record in removed),
-            vectors=sum(unit.seq in vectors for vectors in shelf.vectors.values() for n in gone for unit in shelf.units[n]),
-            rederive=len(orphaned(removed, ids)),
+            vectors=sum(
+                unit.seq in vectors for vectors in shelf.vectors.values() for n in gone for unit in shelf.units[n]
+            ),
+            rederive=len(orphaned(shelf, ids)),
             physical="none" if dry_run or not gone else "wiped",
             dry_run=dry_run,
             ids=tuple(record_id(record) for record in removed) if dry_run else (),
@@ -227,30 +261,30 @@ class InMemoryStore(Work, LocalSearch):
         return report
 
     def _remove(self, shelf: Shelf, gone: set[int], ids: set[str]) -> None:
-        waiting = orphaned([shelf.records[number] for number in gone], ids)
+        """What runs loses its lease and its saved reply: a model was shown the user's memories beside its batch."""
+        waiting = orphaned(shelf, ids)
+        for touched in [job for job in shelf.jobs if job.stage != "embed" and not ids.isdisjoint(job.items)]:
+            release(shelf, touched, ())
+        for job in (job for job in shelf.jobs if job.stage != "embed"):
+            job.token, job.until, job.plan = "", None, None
+        for memory in [memory for memory in shelf.memories() if memory.superseded_by in ids and memory.id not in ids]:
+            next_one = heir(shelf, memory.superseded_by, ids)
+            self._change(shelf, replace(memory, superseded_by=next_one) if next_one else reopened(memory))
+            waiting |= set() if next_one else {memory.id}
         for number in gone:
             self._drop_units(shelf, number)
             shelf.numbers.pop(record_id(shelf.records.pop(number)))
         shelf.tombstones |= ids
         for id in ids:
             shelf.versions.pop(id, None)
-        for touched in [job for job in shelf.jobs if touches(job, ids)]:
-            self._release(shelf, touched, ())
         for stage in shelf.pending.values():
             stage -= ids
-        for memory in shelf.memories():
-            if memory.superseded_by in ids:
-                self._change(shelf, reopened(memory))
-                waiting.add(memory.id)
         self._enqueue(shelf, waiting)
 
     def _enqueue(self, shelf: Shelf, ids: Iterable[str]) -> None:
         for id in ids:
-            record = shelf.find(id)
-            if isinstance(record, Turn) and not record.statement:
-                shelf.pending["consolidate"].add(id)
-            elif isinstance(record, Observation) and record.current:
-                shelf.pending["reflect"].add(id)
+            if (stage := stage_of(shelf.find(id))) is not None:
+                shelf.pending[stage].add(id)
 
     # ---- for the index
 
@@ -295,7 +329,9 @@ class InMemoryStore(Work, LocalSearch):
                 + sum(len(job.items) for job in jobs if job.stage == stage and not job.code)
                 for stage in STAGES
             },
-            failed={s: sum(len(job.items) for job in jobs if job.stage == s and job.code and not job.parked) for s in STAGES},
+            failed={
+                s: sum(len(job.items) for job in jobs if job.stage == s and job.code and not job.parked) for s in STAGES
+            },
             parked={s: sum(len(job.items) for job in jobs if job.stage == s and job.parked) for s in STAGES},
             errors={code: sum(job.code == code for job in jobs) for code in {job.code for job in jobs if job.code}},
             space=self._active,
@@ -317,5 +353,3 @@ class InMemoryStore(Work, LocalSearch):
     def _check_open(self) -> None:
         if self._closed:
             raise ClosedError("the store is closed")
-
-

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """A batch of work: pending (no token), leased (token, until), extracted (plan), failed (code, not_before), parked."""
+    """A batch of work: leased (token, until), with a saved reply (plan), failed (code, not_before), or parked."""
 
     id: str
     stage: Stage
@@ -34,6 +34,10 @@ class Job:
 
     def leased(self, now: datetime) -> bool:
         return bool(self.token) and self.until is not None and self.until > now
+
+    def forget_reply(self) -> None:
+        if self.stage != "embed":
+            self.token, self.until, self.plan = "", None, None
 
 
 @dataclass
@@ -54,6 +58,8 @@ class Shelf:
     tombstones: set[str] = field(default_factory=set)
     pending: dict[Stage, set[str]] = field(default_factory=lambda: {"consolidate": set(), "reflect": set()})
     jobs: list[Job] = field(default_factory=list)
+    finished: set[tuple[str, str]] = field(default_factory=set)  # claims that were completed: id, token
+    completed: set[str] = field(default_factory=set)  # tokens, so that complete() twice is once
 
     def find(self, handle: Handle) -> Record | None:
         number = self.numbers.get(handle) if isinstance(handle, str) else handle
@@ -92,11 +98,25 @@ def free_key(shelf: Shelf, base: bytes) -> str:
 
 
 def same_name(old: Observation | Insight, new: Observation | Insight) -> bool:
-    return old.closed is None and (old.name, old.namespace) == (new.name, new.namespace)
+    return old.current and old.id != new.id and (old.name, old.namespace) == (new.name, new.namespace)
 
 
 def reopened(memory: Observation | Insight) -> Observation | Insight:
     return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=None)
+
+
+def still_closed(memory: Observation | Insight, now: Observation | Insight) -> Observation | Insight:
+    closed = replace(memory, closed=now.closed, closed_said=now.closed_said, superseded_by=now.superseded_by)
+    return replace(closed, valid_to=now.valid_to)
+
+
+def heir(shelf: Shelf, id: str, ids: set[str]) -> str | None:
+    """The first memory after this one in its line that is not among ``ids``."""
+    seen = set()
+    while id in ids and id not in seen:
+        seen.add(id)
+        id = getattr(shelf.find(id), "superseded_by", None) or ""
+    return id if id in shelf.numbers and id not in ids else None
 
 
 def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
@@ -112,14 +132,42 @@ def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
         ids |= more
 
 
-def orphaned(removed: Iterable[Record], ids: set[str]) -> set[str]:
-    """Sources that stay while a memory made of them goes: to be looked at again."""
-    return {source for record in removed if not isinstance(record, Turn) for source in record.sources} - ids
+def orphaned(shelf: Shelf, ids: set[str]) -> set[str]:
+    """What stays of the sources of memories that fall with another source: their stage has to look at it again.
+
+    A memory that is removed for itself, with all its sources left, is not made again: that was what to forget.
+    """
+    fallen = (memory for memory in shelf.memories() if memory.id in ids and not ids.isdisjoint(memory.sources))
+    left = {source for memory in fallen for source in memory.sources} - ids
+    return {source for source in left if stage_of(shelf.find(source)) is not None}
 
 
-def touches(job: Job, ids: set[str]) -> bool:
-    planned = () if job.plan is None else (source for memory in job.plan.new for source in memory.sources)
-    return not ids.isdisjoint(job.items) or not ids.isdisjoint(planned)
+def stage_of(record: Record | None) -> Stage | None:
+    """The stage that a record waits for when it is new: documents and statements wait for none."""
+    if isinstance(record, Turn):
+        return None if record.statement else "consolidate"
+    return "reflect" if isinstance(record, Observation) and record.current and record.name is None else None
+
+
+def heir(shelf: Shelf, id: str | None, gone: set[str]) -> str | None:
+    """The first memory after a removed one in its line of supersession that stays."""
+    seen: set[str] = set()
+    while id in gone and id not in seen:
+        seen.add(id)
+        removed = shelf.find(id)
+        id = None if removed is None or isinstance(removed, Turn) else removed.superseded_by
+    return id if id is not None and id in shelf.numbers and id not in gone else None
+
+
+def unsourced(shelf: Shelf, memory: Observation | Insight) -> bool:
+    return memory.id not in shelf.numbers and not all(source in shelf.numbers for source in memory.sources)
+
+
+def release(shelf: Shelf, job: Job, done: Iterable[str]) -> None:
+    """The job ends; what is not done is pending again."""
+    shelf.jobs.remove(job)
+    if job.stage != "embed":
+        shelf.pending[job.stage] |= {id for id in job.items if id not in set(done) and id in shelf.numbers}
 
 
 def selected(select: Select, shelf: Shelf, number: int) -> bool:
@@ -127,7 +175,9 @@ def selected(select: Select, shelf: Shelf, number: int) -> bool:
     if isinstance(record, Turn):
         sessions, meta, kind = {record.scope.session}, record.metadata, "turn"
         of_memories = select.name is not None or select.namespace is not None or select.expired_by is not None
-        of_memories |= record.statement and select.live_at is not None and follows_expired(shelf, record, select.live_at)
+        of_memories |= (
+            record.statement and select.live_at is not None and follows_expired(shelf, record, select.live_at)
+        )
         when = not select.period or record.time in select.period
     else:
         sessions = {turn.scope.session for _, turn in shelf.roots(record)}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
-from memscope.errors import EmbeddingMismatch, LeaseLost
+from memscope.errors import Conflict, EmbeddingMismatch, LeaseLost
 from memscope.records import Claim, Plan, Space, Stage
 from memscope.stores import PARK_AFTER
-from memscope.stores.shelf import Job, Shelf
+from memscope.stores.shelf import Job, Shelf, release, unsourced
 
 USERS_AT_ONCE = 8
 
@@ -32,7 +33,7 @@ class Work:
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
         names = sorted(self._shelves) if user is None else [user]
         claims = (self._claim(name, stage, limit, lease_s) for name in names)
-        return [claim for claim in claims if claim is not None][:USERS_AT_ONCE]
+        return list(islice((claim for claim in claims if claim is not None), USERS_AT_ONCE))
 
     def _claim(self, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
         shelf, now = self._shelf(user), self._clock()
@@ -43,6 +44,8 @@ class Work:
         job = unfinished[0] if unfinished else self._new_job(shelf, stage, limit)
         if job is None or (job.not_before is not None and job.not_before > now):
             return None
+        for late in (other for other in shelf.jobs if other.stage in lane):
+            late.token = ""  # whoever held a lease of this lane has lost it
         job.token, job.until, job.attempt = secrets.token_hex(8), now + timedelta(seconds=lease_s), job.attempt + 1
         texts = self._texts(shelf, job.items) if stage == "embed" else ()
         return Claim(job.id, stage, user, job.token, job.until, job.attempt, job.items, texts, job.plan)
@@ -80,22 +83,26 @@ class Work:
         self._job(claim).plan = plan
 
     async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+        shelf = self._shelf(claim.user)
+        if claim.token in shelf.completed:
+            return 0
         job = self._job(claim)
         plan = plan or job.plan or Plan()
-        shelf = self._shelf(claim.user)
-        shelf.revision += 1
         before = len(shelf.records)
         self._write(shelf, plan)
         if claim.stage == "embed":
             self._take_vectors(shelf, plan)
-        dropped = {source for memory in plan.new if memory.id not in shelf.numbers for source in memory.sources}
-        self._release(shelf, job, set(plan.done) - dropped)
+        dropped = {source for memory in plan.new if unsourced(shelf, memory) for source in memory.sources}
+        release(shelf, job, set(plan.done) - dropped)
+        shelf.completed.add(claim.token)
         return len(shelf.records) - before
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
         job = self._job(claim)
         job.token, job.until, job.code, job.not_before = "", None, code, not_before
+        job.plan = None if code == Conflict.code else job.plan  # such a reply would conflict for ever
         job.parked = counted and job.attempt >= PARK_AFTER
+        job.plan = None if code == Conflict.code else job.plan  # it would conflict for ever
         job.attempt -= not counted
 
     async def give_back(self, claim: Claim) -> None:
@@ -111,20 +118,16 @@ class Work:
 
     def _job(self, claim: Claim) -> Job:
         for job in self._shelf(claim.user).jobs:
-            if job.id == claim.id and job.token == claim.token and job.leased(self._clock()):
+            if job.id == claim.id and job.token == claim.token:
                 return job
-        raise LeaseLost(f"the lease of batch {claim.id!r} is over", hint="discard the result; another worker has it")
-
-    def _release(self, shelf: Shelf, job: Job, done: Iterable[str]) -> None:
-        """The job ends; what is not done is pending again."""
-        shelf.jobs.remove(job)
-        if job.stage != "embed":
-            shelf.pending[job.stage] |= {id for id in job.items if id not in set(done) and id in shelf.numbers}
+        raise LeaseLost(f"batch {claim.id!r} is another worker's now", hint="discard the result")
 
     # ---- vectors
 
     async def use_space(self, space: Space, *, replace: bool = False) -> None:
-        if self._active in (None, space):
+        if space == self._filling and not (replace and space == self._active):
+            return
+        if space == self._active or not any(any(shelf.vectors.values()) for shelf in self._shelves.values()):
             self._active, self._filling = space, None
         elif not replace:
             raise EmbeddingMismatch(
