@@ -92,8 +92,8 @@ _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 _CONNECTORS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
-    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban ke inside"
-    " amid upto".split()
+    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban ke"
+    " inside amid upto".split()
 )
 
 

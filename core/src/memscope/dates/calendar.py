@@ -42,7 +42,7 @@ def wall(year: int, month: int, day: int) -> datetime:
 EARLIEST, LATEST = wall(1, 1, 2), wall(9999, 12, 30)  # a day of room for any zone
 DAY = timedelta(days=1)
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-DAYS = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}
+DAYS = {"day": 1, "week": 7, "weekend": 7, "workweek": 7, "fortnight": 14}
 MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
 _REACH = 48  # cycles looked at for a period that is not in each of them (29 February, Friday the 13th)
 
@@ -292,6 +292,7 @@ _UNITS: dict[str, Callable[[datetime], Span]] = {
     "day": lambda when: day_at(midnight(when)),
     "week": week_of,
     "weekend": weekend_of,
+    "workweek": lambda when: replace(week_of(when), end=week_of(when).start + 5 * DAY),
     "fortnight": lambda when: replace(week_of(when), end=week_of(when).start + 14 * DAY),
     "month": lambda when: month_of(when.year, when.month),
     "quarter": lambda when: month_of(when.year, (when.month - 1) // 3 * 3 + 1, 3, "quarter"),

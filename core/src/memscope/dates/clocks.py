@@ -82,10 +82,10 @@ def in_part(now: Now, *values: Any) -> Clock | None:
 
 
 def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
-    if edge == "mid":
+    if edge not in ("start", "early", "end", "late"):
         return None
     half = (part.end - part.start) // 2
-    return replace(part, end=part.start + half) if edge == "start" else replace(part, start=part.end - half)
+    return replace(part, end=part.start + half) if edge in ("start", "early") else replace(part, start=part.end - half)
 
 
 def guessed(time: Clock) -> Clock:
@@ -105,6 +105,14 @@ def time_range(now: Now, first: Any, last: Any, *_: Any) -> Clock | None:
     lengths = {(end - start) % (2 * HALF_DAY) or 2 * HALF_DAY: start for end in ends for start in starts}
     shortest = min(lengths)
     return Clock(lengths[shortest], lengths[shortest] + shortest, b.grain, a.sure or b.sure, "range")
+
+
+def spoken_range(now: Now, *numbers: int) -> Clock | None:
+    """From three thirty to four forty-five."""
+    hour, minute, last_hour, last_minute = numbers
+    if minute < 10 or last_minute < 10:
+        return None
+    return time_range(now, o_clock(now, hour, minute), o_clock(now, last_hour, last_minute))
 
 
 def time_for(now: Now, *values: Any) -> Clock | None:

@@ -29,6 +29,7 @@ from memscope.dates.calendar import (
     then,
     unit_at,
     week_of,
+    weekend_of,
     year_of,
 )
 from memscope.dates.clocks import clock_or_hour, in_part, on_day, opened, time_range
@@ -107,6 +108,11 @@ def nth_of(now: Now, period: Period, number: int, unit: str) -> Period | None:
     return nth(now, number, unit, period)
 
 
+def first_units(now: Now, period: Period, length: Length) -> Period | None:
+    """去年的前10天."""
+    return nth_units(now, 1, length, period)
+
+
 def nth_day_of(now: Now, period: Period, number: int, weekday: int) -> Period | None:
     return nth_day(now, number, weekday, period)
 
@@ -140,10 +146,10 @@ def weekend_with(now: Now, period: Period) -> Period | None:
     """The weekend of Thanksgiving: from the day to Sunday, or the weekend of that week."""
 
     def change(span: Span) -> Span:
-        sunday = week_of(span.start).end
-        return Span(
-            min(span.start, sunday - 2 * DAY) if span.start.weekday() > 2 else sunday - 2 * DAY, sunday, "weekend"
-        )
+        saturday, monday = weekend_of(span.start).start, week_of(span.start).end
+        if span.start.weekday() == 0:  # a long one
+            return Span(span.start - 2 * DAY, span.end, "weekend")
+        return Span(min(span.start, saturday) if span.start.weekday() > 2 else saturday, monday, "weekend")
 
     return then(period, change, "weekend") if period.grain in ("day", "week") else None
 
@@ -153,15 +159,16 @@ def weekend_at(now: Now, period: Period, unit: str) -> Period | None:
     return weekend_with(now, period) if unit == "weekend" else None
 
 
-def unit_with(now: Now, unit: str, period: Period) -> Period | None:
+def unit_with(now: Now, unit: str, *rest: Any) -> Period | None:
+    """The week of May 5th, the week beginning May 5th."""
     change = {"week": week_with, "weekend": weekend_with}.get(unit)
-    return change(now, period) if change else None
+    return change(now, rest[-1]) if change else None
 
 
 _EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
-    "year": {"start": (0, 4), "mid": (4, 8), "end": (8, 12)},
-    "month": {"start": (0, 10), "mid": (9, 20), "end": (15, 31)},
-    "week": {"start": (0, 3), "mid": (2, 4), "end": (3, 7)},
+    "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
+    "month": {"start": (0, 15), "early": (0, 15), "mid": (9, 20), "late": (15, 31), "end": (15, 31)},
+    "week": {"start": (0, 3), "early": (0, 3), "mid": (2, 4), "late": (3, 7), "end": (3, 7)},
     "day": {"mid": (10, 14)},
 }
 _EDGE_UNITS: dict[Grain, str] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
@@ -190,6 +197,20 @@ def edge_unit(now: Now, name: str, unit: str) -> Period | None:
     """The end of the month: of this one."""
     here = unit_at(now.today, unit)
     return edge(now, name, fixed(here)) if here else None
+
+
+def later_in(now: Now, step: int, unit: str) -> Period | None:
+    """Later this year: its second half, from today on."""
+    here = edge_unit(now, "late", unit) if not step else None
+    return then(here, lambda span: replace(span, start=max(span.start, now.today))) if here else None
+
+
+def earlier_in(now: Now, step: int, unit: str) -> Period | None:
+    """Earlier this year: up to today; earlier last year: its first half."""
+    here = stepped_unit(now, step, unit)
+    if step or not here:
+        return edge(now, "early", here) if here else None
+    return then(here, lambda span: replace(span, end=now.today) if span.start < now.today else None)
 
 
 def limit(now: Now, name: str, period: Period) -> Period | None:
@@ -271,6 +292,21 @@ def unit_after(now: Now, unit: str, period: Period) -> Period | None:
 def away(length: Length, period: Period, sign: int) -> Period | None:
     counted = all(unit not in SECONDS for _, unit in length.parts)
     return then(period, lambda span: move(span, length, sign), "day") if counted else None
+
+
+def length_from(now: Now, count: int, unit: str, *rest: Any) -> Period | None:
+    """A week starting tomorrow."""
+    return for_length(now, Length(((count, unit),)), rest[-1])
+
+
+def more_than(now: Now, than: int, period: Period) -> Period | None:
+    """More than 2 weeks ago: before that day; less than: since that day."""
+    span = look(period, 0)
+    if not span:
+        return None
+    past = span.start < now.today
+    shape: Shape = ("before" if past else "since") if than > 0 else ("since" if past else "before")
+    return open_to(shape)(now, period)
 
 
 def for_length(now: Now, *values: Any) -> Period | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import clocks, days, numbers, relative
+from memscope.dates import clocks, compose, days, numbers, relative
 from memscope.dates.calendar import easter
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
@@ -86,16 +86,25 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("weekdays", {"sundays": 6}),
     **words("halfyear", {"h1": 1, "h2": 2}),
     **words("coming", {"coming|upcoming|this coming": None}),
-    **words("edge", {"start|early|early in": "start", "middle|mid": "mid", "end|late|later in|late in": "end"}),
+    **words(
+        "edge",
+        {
+            "start": "start",
+            "early|early in": "early",
+            "middle|mid": "mid",
+            "end": "end",
+            "late|later in|late in": "late",
+        },
+    ),
     **words("beginning", {"beginning": "start"}),
     **words("later", {"later": None}),
     **words("decade", {"fifties": 1950, "sixties": 1960, "seventies": 1970, "eighties": 1980, "nineties": 1990}),
     **words("now", {"now|date": "now", "the present|present time|today s date": "now"}),
     **words("todate", {"to date|till now|until now|till date": None}),
-    **words("weekof", {"w/c|week starting|week beginning|week commencing": None}),
-    **words("weekof", {"week starting on|week beginning on|week commencing on": None}),
-    **words("every", {"every|each": None, "daily|weekly|monthly|yearly|annually|quarterly|everyday": None}),
-    **words("since", {"since|starting|starting on|starting from|beginning on|as early as|not before": None}),
+    **words("weekof", {"w/c": None}),
+    **words("every", {"every|each": None}),
+    **words("daily", {"daily|weekly|monthly|yearly|annually|quarterly|everyday": None}),
+    **words("since", {"since|starting|starting on|starting from|commencing|beginning on|as early as|not before": None}),
     **words("after", {"after|later than": None}),
     **words("upto", {"or before|or earlier|and before|and earlier": None}),
     **words("since", {"on or after": None}),
@@ -127,6 +136,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("around", {"around|about|approximately|circa|approx|roughly": None}),
     **words("article", {"a|an": 1}),
+    **words("than", {"more than": 1, "less than": -1}),
     **words("more", {"greater than": None}),
     **words(
         "word",
@@ -204,6 +214,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("[halfword number quarter] [unit plural]? past number oclock?", "time", clocks.past_hour),
         Row("[clock number] oclock", "time", clocks.clock_of),
         Row("(?<=[at around]) quarter to number", "time", clocks.before_hour),
+        Row("(?<= [from between]) number number [to till hyphen and] number number", "time", clocks.spoken_range),
         Row("clock", "time", numbers.value),
         Row("(?<!month) [number time] [to hyphen till] time", "time", clocks.time_range),
         Row("between [number time] and time", "time", clocks.time_range),
@@ -237,7 +248,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("month comma [ordinal ordword]", "date", days.month_day),
         Row("may [hyphen slash the]* [ordinal ordword]", "date", days.month_day),
         Row("may [hyphen slash]? number (?! word)", "date", days.month_day),
-        Row(f"the? {_DAY} [of hyphen slash]* [month may]", "date", days.day_month),
+        Row(f"the? {_DAY} [of hyphen slash]* month", "date", days.day_month),
+        Row("the? [ordinal ordword second] of? may", "date", days.day_month),
+        Row("number may (?! [word func])", "date", days.day_month),
         Row("monthday (?! [of unit plural])", "date", days.pair),
         Row(f"[month may] {_YEAR}", "period", days.month_of_year),
         Row("month (?! [ordinal ordword number])", "period", days.month),
@@ -261,15 +274,16 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "relative": (
         Row("coming weekday", "date", relative.coming_weekday),
-        Row("coming (?= [unit number quarter period date])", "step", lambda now: 1),
-        Row("earlier step unit", "period", relative.earlier_in),
-        Row("later step unit", "period", relative.later_in),
+        Row("coming (?= [unit plural number quarter period date])", "step", lambda now: 1),
+        Row("earlier step unit", "period", compose.earlier_in),
+        Row("later step unit", "period", compose.later_in),
         Row("edge step part", "moment", relative.edge_of_step),
+        Row("later step part", "moment", relative.later_part),
         Row("edge tonight", "moment", relative.edge_tonight),
         Row("number weekdays ago", "date", relative.weekdays_ago),
         Row("number weekdays from now", "date", relative.weekdays_ahead),
         Row("past weekday", "date", relative.past_weekday),
-        Row("past (?= [unit number quarter period])", "step", lambda now: -1),
+        Row("past (?= [unit plural number quarter period])", "step", lambda now: -1),
         Row("step unit on? weekday", "date", relative.weekday_of_step),
         Row("number and article? halfword [unit plural]", "length", numbers.and_a_half),
         Row("article and article? halfword [unit plural]", "length", numbers.and_a_half),

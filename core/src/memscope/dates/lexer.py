@@ -19,7 +19,7 @@ _FOLD |= dict.fromkeys(map(ord, "‐‑‒–—―−~～〜"), ord("-")) | dic
 _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 
 _SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
-_SIGNS |= {"(": "paren", ")": "paren", ":": "colon"}
+_SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
 # kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
 _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
@@ -27,7 +27,7 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
     "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
     "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
-    "dmy": (r"\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
+    "dmy": (r"(?<!\d[-/.])\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
     "clock": (r"\d{1,2}:\d\d(?::\d\d)?(?![\d:])", "clock", written.hour_minute),
     "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![\d./-]*\d)", "period", written.year_month),
     "my": (r"(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![\d/.-]*\d)", "period", written.month_year),

@@ -60,15 +60,8 @@ def two_steps(now: Now, unit: str, step: int) -> Period | None:
     return stepped_unit(now, 2 * step, unit)
 
 
-def earlier_in(now: Now, step: int, unit: str) -> Period | None:
-    """Earlier this year: up to today."""
-    here = unit_at(now.today, unit) if not step else None
-    return fixed(Span(here.start, now.today, here.grain)) if here and here.start < now.today else None
-
-
-def later_in(now: Now, step: int, unit: str) -> Period | None:
-    here = unit_at(now.today, unit) if not step else None
-    return fixed(Span(now.today, here.end, here.grain)) if here else None
+def later_part(now: Now, step: int, part: Clock) -> Period | None:
+    return edge_of_step(now, "late", step, part)
 
 
 def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:

@@ -17,9 +17,7 @@ _PERIOD = "[date period]"
 _ANY = "[date period moment]"
 _LINK = "[comma at on in hyphen around of from paren]*"
 _TO = "[to hyphen till]"
-_BEFORE_YEAR = (
-    "[in of during since till by from to between before after edge more less equals comma around beginning hyphen]"
-)
+_BEFORE_YEAR = "[in of during since till by from to between before after edge more less equals comma around beginning]"
 _REPEATED = "[date period moment time part unit plural quarter weekday length season]"
 
 SHARED: dict[str, tuple[Row, ...]] = {
@@ -40,7 +38,12 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("length later", "counted", relative.ahead),
         Row("in the? length", "counted", relative.inside),
         Row("within the? step length", "period", relative.within_next),
-        Row("the? [step stretch] of? length", "period", relative.rolling),
+        Row("period of? prior length", "period", compose.first_units),
+        Row(
+            "the? [step stretch] of? length (?! [of in] the? ([period yearlike] | step unit))",
+            "period",
+            relative.rolling,
+        ),
         Row("prior length", "period", relative.rolling_back),
         Row("later length", "period", lambda now, length: relative.rolling(now, 1, length)),
         Row("length inside", "period", relative.inside_of),
@@ -57,14 +60,14 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("unit number [of in comma]? yearlike", "period", compose.week_of_year),
         Row("the? yearlike (?=[hyphen to] the? yearlike)", "period", days.year),
         Row(f"(?<={_BEFORE_YEAR}) the? yearlike (?! [word unit plural])", "period", days.year),
-        Row("(?<=period and) yearlike", "period", days.year),
+        Row("(?<=period [and to hyphen]) yearlike | yearlike (?= [onward upto])", "period", days.year),
         Row("unit yearlike", "period", days.named_year),
         Row("unit number (?! [unit plural word slash])", "period", relative.week_number),
     ),
     "compose": (
         Row("weekof date", "period", compose.week_with),
         Row("weekday [of in on]* the? period", "date", compose.weekday_in),
-        Row("period of? weekday", "date", compose.weekday_in),
+        Row("period [of on comma dot]* weekday", "date", compose.weekday_in),
         Row("(?<=for) the unit (?! of)", "date", relative.this_day),
         Row("(?<=[of in for during]) the unit (?! of)", "period", relative.this_unit),
         Row("rest of the? (unit|period)", "period", compose.rest_of),
@@ -81,22 +84,26 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("period [comma of in]* period", "period", compose.nested),
         Row("date of? the? period", "date", compose.period_within),
         Row("(?<=[to till and before by]) the? [edge beginning] of? the? period", "limit", compose.limit),
-        Row("the? [edge beginning] of? hyphen? the? (period|date)", "period", compose.edge),
-        Row("the? [edge beginning] of? the? unit", "period", compose.edge_unit),
         Row("dayend", "moment", compose.day_end),
         Row("period edge", "period", compose.period_edge),
         Row("period unitedge", "period", compose.period_unit_edge),
         Row("unitedge", "period", compose.unit_edge),
         Row("the unit before date", "date", compose.unit_before),
         Row("the unit after date", "date", compose.unit_after),
+        Row("for length comma? [from since] on? date", "period", compose.for_length),
+        Row("for? article unit [since beginning from] on? date", "period", compose.length_from),
+        Row("the? unit [since beginning] on? date", "period", compose.unit_with),
         Row("length [before] date", "counted", compose.before),
         Row("length [after from] date", "counted", compose.after),
         Row("weekday comma? counted | counted [comma on of]* weekday", "date", compose.weekday_of_counted),
         Row("counted [of in]? [period date]", "date", compose.within_period),
         Row("[period date] counted", "date", compose.period_within),
+        Row("than counted", "open", compose.more_than),
         Row("counted", "date", numbers.value),
         Row("the? unit of date", "period", compose.unit_with),
         Row("weekday", "date", days.weekday),
+        Row("the? [edge beginning] of? hyphen? the? (period|date)", "period", compose.edge),
+        Row("the? [edge beginning] of? the? unit", "period", compose.edge_unit),
     ),
     "join": (
         Row("[since after] time | time (onward|later)", "time", clocks.open_time("since")),
@@ -136,6 +143,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
             "gone",
             numbers.nothing,
         ),
+        Row("([time moment] [comma on at]*)? daily ([at on in comma]* [time part])*", "gone", numbers.nothing),
         Row("[date ordinal time] of gone", "gone", numbers.nothing),
         Row(f"[from between]? {_ANY} {_TO} [date period moment limit now instant] amid?", "period", compose.between),
         Row(f"[from between] [now instant] [to till and] {_ANY}", "period", compose.between),

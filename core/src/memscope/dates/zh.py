@@ -5,7 +5,6 @@ Vague words (最近, 前阵子, 几天前) have no entry: they name no date.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from memscope.dates import clocks, compose, days, numbers, relative
@@ -28,14 +27,17 @@ _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七�
 _BEFORE_MONTH = r"\d\d(?=\s?年\s?[\d一二三四五六七八九十]{1,2}\s?月)"
 YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_MONTH}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
 
-DECADE = r"(?:上个?世纪|20世纪|二十世纪)?(?:(?:19|20)?[1-9]0|[二三四五六七八九]十)年代"
+_CENTURY = r"(?:[12]?\d|[一二]?十[一二三四五六七八九]?)世纪"
+DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?[1-9]0|[一二三四五六七八九]十)年代"
 
 
 def decade(text: str) -> Period:
-    """90年代, 九十年代, 1990年代."""
-    digits = re.sub("年代|.*世纪", "", text)
-    value = int(digits) if digits.isdigit() and digits.isascii() else number(digits)
-    return fixed(year_of(value if value > 99 else value + (2000 if value < 30 else 1900), 10, "decade"))
+    """90年代, 九十年代, 1990年代, 十九世纪七十年代."""
+    century, _, tens = text.removesuffix("年代").rpartition("世纪")
+    value = int(tens) if tens.isascii() else number(tens)
+    if century and "上" not in century:
+        value += 100 * ((int(century) if century.isascii() else number(century)) - 1)
+    return fixed(year_of(value if value > 99 else value + (2000 if value < 30 and not century else 1900), 10, "decade"))
 
 
 def number(text: str) -> int:
@@ -144,6 +146,9 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("instant", {"现在|現在|目前|此刻": "now"}),
     **words("future", {"将|將|会|會|要|打算|计划|准备": None}),
     **words("pasttense", {"了|过|過": None}),
+    **words(
+        "lunar", {"大年初一|大年三十|正月初|腊月|正月": None} | {"初" + day: None for day in "一二三四五六七八九十"}
+    ),
     **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
 }
 
@@ -194,6 +199,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
     ),
     "days": (
         Row(f"number yue of? number hao? {_TO} number hao", "date", days.day_range),
+        Row("yearname? (number yue)? lunar number?", "gone", numbers.nothing),  # the lunar calendar is not known here
         Row("yearname number yue number hao", "date", days.year_month_day),
         Row("yearname number yue number hao", "gone", numbers.nothing),
         Row(f"number {_TO} number hao", "date", days.bare_days),
