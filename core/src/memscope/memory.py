@@ -91,7 +91,7 @@ class AsyncMemoryScope:
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time``, ``id``, ``session``, ``metadata``.
         Without id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a
-        history shown again, of which only what is new is added. ``wait="searchable"``: other processes' searches see it too.
+        history shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too.
         """
         where = intake.scope(user, agent, session)
         async with self._operation("add_turns") as parts:

@@ -1,4 +1,4 @@
-"""Run the named steps of an operation. A worker is one async function from batch to batch; only its ``Kit`` does I/O."""
+"""Run the named steps of an operation. A worker is an async function from batch to batch; only its ``Kit`` does I/O."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def assemble(
 ) -> list[Worker[Any]]:
     """The workers of an operation in order.
 
-    Raises ``ConfigError`` for a name that nobody registered and for a worker that reads or writes what the batch has not.
+    Raises ``ConfigError`` for a name that nobody registered and for a worker that names what the batch does not have.
     """
     columns = {column.name for column in fields(batch)}
     steps = []

@@ -1,7 +1,7 @@
 """Spans of OpenTelemetry's GenAI memory conventions, for applications that use OpenTelemetry; nothing otherwise.
 
-memscope neither depends on it nor imports it: a span is made only where the application has loaded the API. Spans hold the
-operation's name and the error's code, never text.
+memscope neither depends on it nor imports it: a span is made only where the application has loaded the API. Spans hold
+the operation's name and the error's code, never text.
 """
 
 from __future__ import annotations

@@ -86,11 +86,14 @@ def record_id(record: Record) -> str:
 
 def free_key(shelf: Shelf, base: bytes) -> str:
     """The key with the first n that neither a turn nor a tombstone has: doubling, then halving."""
-    taken = lambda n: (key := turn_key(base, n)) in shelf.numbers or key in shelf.tombstones  # noqa: E731
-    high = 1
+
+    def taken(n: int) -> bool:
+        key = turn_key(base, n)
+        return key in shelf.numbers or key in shelf.tombstones
+
+    low, high = 0, 1
     while taken(high - 1):
-        high *= 2
-    low = high // 2
+        low, high = high, 2 * high
     while low < high - 1:
         middle = (low + high) // 2
         low, high = (middle, high) if taken(middle - 1) else (low, middle)
@@ -103,20 +106,6 @@ def same_name(old: Observation | Insight, new: Observation | Insight) -> bool:
 
 def reopened(memory: Observation | Insight) -> Observation | Insight:
     return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=None)
-
-
-def still_closed(memory: Observation | Insight, now: Observation | Insight) -> Observation | Insight:
-    closed = replace(memory, closed=now.closed, closed_said=now.closed_said, superseded_by=now.superseded_by)
-    return replace(closed, valid_to=now.valid_to)
-
-
-def heir(shelf: Shelf, id: str, ids: set[str]) -> str | None:
-    """The first memory after this one in its line that is not among ``ids``."""
-    seen = set()
-    while id in ids and id not in seen:
-        seen.add(id)
-        id = getattr(shelf.find(id), "superseded_by", None) or ""
-    return id if id in shelf.numbers and id not in ids else None
 
 
 def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
