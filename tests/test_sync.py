@@ -17,7 +17,8 @@ TURN = {"role": "user", "content": "I moved to Berlin last May."}
 
 
 def public(cls):
-    return {name: member for name, member in vars(cls).items() if not name.startswith("_") and callable(member)}
+    members = {name: getattr(cls, name) for name in dir(cls) if not name.startswith("_")}
+    return {name: member for name, member in members.items() if callable(member)}
 
 
 def test_both_have_the_same_methods_with_the_same_signatures():

@@ -2,22 +2,23 @@
 
 add_turns ──▶ consolidate ──▶ reflect        writing: the first is durable at once, the others run later
 retrieve  ──▶ context                        reading: no chat model
-add_memory, get, list, update, history, forget, export, import_, backup, status
+add_memory, get, list, update, history, forget
+
+Moving, wiping and status are in ``upkeep.py``.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscope import intake
-from memscope.assembly import Assembly, assemble
-from memscope.errors import ClosedError, InputError, NotFound
+from memscope.assembly import assemble
+from memscope.errors import InputError, NotFound
 from memscope.keys import drafts, statement
 from memscope.records import (
     AddReport,
@@ -36,16 +37,15 @@ from memscope.records import (
     Turn,
     WorkReport,
 )
+from memscope.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.settings import Settings
     from memscope.stores import Store
 
-Progress = Callable[[int, int | None], None]  # done, of how many if known
 
-
-class AsyncMemoryScope:
+class AsyncMemoryScope(Upkeep):
     """Long-term memory for agents, over one store.
 
     ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data
@@ -64,16 +64,7 @@ class AsyncMemoryScope:
         plugins: Sequence[object] = (),
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._parts: Assembly = assemble(store, settings, chat, embedder, reranker, plugins, clock)
-        self._open = False
-        self._closed = False
-
-    async def __aenter__(self) -> AsyncMemoryScope:
-        await self._ready()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        super().__init__(assemble(store, settings, chat, embedder, reranker, plugins, clock))
 
     # ---- writing
 
@@ -317,91 +308,10 @@ class AsyncMemoryScope:
             await parts.plugins.after("forget", report, scope=where)
             return report
 
-    async def sweep(self, *, user: str) -> ForgetReport:
-        """Forget what has expired."""
-        intake.scope(user)
-        async with self._operation("sweep") as parts:
-            return await parts.store.forget(Select(user, expired_by=parts.clock()))
-
-    async def compact(self) -> ForgetReport:
-        """Finish what a ``forget`` whose receipt says "pending" could not wipe."""
-        async with self._operation("compact") as parts:
-            return await parts.store.compact()
-
-    # ---- the whole
-
-    async def export(
-        self, path: str | Path, *, user: str | None = None, progress: Progress | None = None
-    ) -> Mapping[str, int]:
-        """Write all records (of one user, or of all) as JSON lines; the number of each kind."""
-        from memscope import transfer
-
-        async with self._operation("export") as parts:
-            return await transfer.export(parts.store, Path(path), user=user, progress=progress)
-
-    async def import_(
-        self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
-    ) -> Mapping[str, int]:
-        """Read what ``export`` wrote; what is here already is left alone, what was forgotten here stays forgotten.
-
-        ``strict=False`` skips lines that cannot be read and counts them.
-        """
-        from memscope import transfer
-
-        async with self._operation("import") as parts:
-            counts = await transfer.import_(parts.store, Path(path), user=user, strict=strict, progress=progress)
-            parts.wake()
-            return counts
-
-    async def backup(self, path: str | Path) -> None:
-        """A consistent copy of the store, taken while it is in use."""
-        async with self._operation("backup") as parts:
-            await parts.store.backup(Path(path))
-
-    async def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors anew with the embedder configured now; the old ones serve until then. Resumable."""
-        async with self._operation("reembed") as parts:
-            return await parts.reembed(progress)
-
-    async def flush(self, *, timeout_s: float | None = None) -> bool:
-        """Wait for the vectors of what was added; False when the time was over before."""
-        async with self._operation("flush") as parts:
-            return await parts.flush(timeout_s)
-
-    async def status(self, *, user: str | None = None) -> Mapping[str, Json]:
-        """Versions, store, models, plugins, counts, what is pending, failed and parked, and with which error."""
-        async with self._operation("status") as parts:
-            return await parts.status(user)
-
-    async def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish what is under way within ``drain_s`` seconds; what is left stays in the store for the next process."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._open:
-            await self._parts.close(drain_s)
-
     # ---- inside
-
-    async def _ready(self) -> Assembly:
-        if self._closed:
-            raise ClosedError("this memory is closed", hint="make a new one")
-        if not self._open:
-            await self._parts.store.open()
-            self._open = True
-        return self._parts
-
-    @asynccontextmanager
-    async def _operation(self, name: str) -> AsyncIterator[Assembly]:
-        parts = await self._ready()
-        with parts.span(name):
-            yield parts
 
     async def _memory(self, id: str, where: Scope) -> Observation | Insight:
         record = await self.get(id, user=where.user, agent=where.agent)
         if isinstance(record, Turn):
             raise InputError(f"{id!r} is a turn; turns are never altered", hint="forget it, or update what rests on it")
         return record
-
-
-__all__ = ["AsyncMemoryScope", "Progress"]
