@@ -216,6 +216,25 @@ class Leases(Chapter):
         back = await claim_one(store)
         assert (back.items, back.attempt) == (("a",), 1)
 
+    async def test_what_is_not_the_batches_fault_parks_nothing(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        for _ in range(PARK_AFTER + 2):
+            claim = await claim_one(store)
+            assert claim.attempt == 1
+            await store.fail(claim, "model_unavailable", PAST, counted=False)
+        stats = await store.stats("alice")
+        assert (stats.parked[CONSOLIDATE], stats.failed[CONSOLIDATE]) == (0, 1)
+
+    async def test_a_batch_given_back_is_as_it_was(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, limit=1)
+        await store.give_back(claim)
+        with pytest.raises(LeaseLost):
+            await store.give_back(claim)
+        again = await claim_one(store, limit=9)
+        assert (again.items, again.attempt) == (("a",), 1)
+        assert (await store.stats("alice")).errors == {}
+
     async def test_unpark_without_a_stage_is_for_all(self, store: Store) -> None:
         for user in ("alice", "bob"):
             await store.append(user, drafts("a", user=user))
