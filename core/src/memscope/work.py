@@ -124,9 +124,10 @@ def summary(stage: Stage, outcomes: Sequence[Outcome], *, preview: bool = False)
     reports = [outcome.plan.report for outcome in outcomes]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
     counts = Counter(action["action"] for action in actions)
-    rejected: Counter[str] = Counter()
+    rejected, errors = Counter[str](), Counter(outcome.code for outcome in outcomes if outcome.code)
     for report in reports:
         rejected.update(report.get("rejected", {}))
+        errors.update(report.get("errors", {}))
     return WorkReport(
         stage,
         model="",
@@ -136,8 +137,25 @@ def summary(stage: Stage, outcomes: Sequence[Outcome], *, preview: bool = False)
         superseded=counts["superseded"],
         rejected=dict(rejected),
         done=0 if preview else sum(len(outcome.plan.done) for outcome in outcomes),
-        errors=dict(Counter(outcome.code for outcome in outcomes if outcome.code)),
+        errors=dict(errors),
         preview=preview,
+    )
+
+
+def together(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
+    """Several reports as one."""
+    first, last = reports[0], reports[-1]
+    count: dict[str, Any] = {
+        name: sum(getattr(report, name) for report in reports)
+        for name in ("new", "merged", "superseded", "done", "pending", "calls", "prompt_characters", "milliseconds")
+    }
+    rejected, errors = Counter[str](), Counter[str]()
+    for report in reports:
+        rejected.update(report.rejected)
+        errors.update(report.errors)
+    actions = tuple(action for report in reports for action in report.actions)
+    return WorkReport(
+        operation, first.model, actions, rejected=dict(rejected), errors=dict(errors), preview=last.preview, **count
     )
 
 
@@ -385,4 +403,4 @@ class Background:
             tell(self._said, [error.code])
 
 
-__all__ = ["Background", "Duty", "Hooks", "NoHooks", "Outcome", "attempt", "drive", "serve", "summary"]
+__all__ = ["Background", "Duty", "Hooks", "NoHooks", "Outcome", "attempt", "drive", "serve", "summary", "together"]

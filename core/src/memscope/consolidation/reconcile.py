@@ -21,12 +21,11 @@ from memscope.neighbours import near
 from memscope.pipeline import Kit, worker
 from memscope.prompts import Prompts
 from memscope.records import Closing, Interval, Json, Observation, Revision, Scope
-from memscope.supersession import contradicted, replaced, same_subject
+from memscope.supersession import SOURCES, contradicted, joined, replaced, same_subject
 from memscope.text import fold
 
 PAIRS = 12  # in one call
 PAIRS_A_FACT = 3
-SOURCES = 8  # of one memory; what is said more often than that is known
 Relation = Literal["contradicts", "repeats", "refines", "unrelated"]
 
 
@@ -129,19 +128,6 @@ def _revised(batch: Batch) -> dict[str, Observation]:
 
 def _without(batch: Batch, id: str) -> tuple[Revision, ...]:
     return tuple(revision for revision in batch.revised if revision.memory.id != id)
-
-
-def joined(one: Observation, other: Observation) -> Observation:
-    return replace(
-        one,
-        sources=tuple(dict.fromkeys((*one.sources, *other.sources))),
-        quotes=tuple(dict.fromkeys((*one.quotes, *other.quotes))),
-        keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
-        happened=one.happened or other.happened,
-        said=max(one.said, other.said),
-        level=max(one.level, other.level),
-        fiction=one.fiction and other.fiction,
-    )
 
 
 def nominate(facts: Sequence[Observation], known: Sequence[Observation]) -> list[Pair]:

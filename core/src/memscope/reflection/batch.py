@@ -1,0 +1,81 @@
+"""The batch that the workers of reflect hand on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from memscope.records import Closing, Insight, Json, Observation, Plan, Revision, Scope
+from memscope.review import proposed
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A subject that was touched: its insight so far, and the facts about it. ``placed`` are ids of new ones."""
+
+    subject: str
+    insight: Insight | None
+    facts: tuple[Observation, ...]
+    placed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a model says about two facts of one subject: "contradicts" or "repeats"."""
+
+    newer: Observation
+    older: Observation
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Observations of one agent that nobody reflected on yet, and what became of them so far.
+
+    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be brought up
+    to date; ``updated`` are ids of observations whose topics were, ``alone`` of those that belong to no subject.
+    ``failed`` are codes of calls that brought nothing.
+    """
+
+    id: str
+    scope: Scope
+    observations: tuple[Observation, ...]
+    insights: tuple[Insight, ...] = ()
+    sources: Mapping[str, Observation] = field(default_factory=dict)
+    topics: tuple[Topic, ...] = ()
+    alone: frozenset[str] = frozenset()
+    updated: frozenset[str] = frozenset()
+    failed: tuple[str, ...] = ()
+    new: tuple[Insight, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    revised: tuple[Revision, ...] = ()
+    closed: tuple[Closing, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    actions: tuple[Mapping[str, Json], ...] = ()
+
+    def reject(self, reasons: Mapping[str, int]) -> Batch:
+        return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
+
+    def act(self, action: str, memory: Observation | Insight, **more: Json) -> Batch:
+        kind = "insight" if isinstance(memory, Insight) else "observation"
+        line = {"action": action, "kind": kind, "id": memory.id, "text": memory.text, **more}
+        return replace(self, actions=(*self.actions, line))
+
+
+def memory_id(batch: str, ordinal: int) -> str:
+    """The same for the same batch, whoever works on it."""
+    return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
+
+
+def plan(batch: Batch, gone: frozenset[str], *, propose: bool = False) -> Plan:
+    """What is to be written. Seen are those that stand alone, and those all of whose topics were brought up to date."""
+    late = {id for topic in batch.topics for id in topic.placed} - batch.updated
+    seen = (batch.alone | batch.updated | gone) - late
+    new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
+    own = {memory.id for memory in batch.new}
+    closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
+    errors = dict(Counter(batch.failed))
+    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "errors": errors}
+    return Plan(new, closed, batch.revised, tuple(sorted(seen)), report=report)

@@ -1,0 +1,140 @@
+"""subjects: which subject each new observation is about: one there is, a new one, or none.
+
+One call, bounded: the batch, a few earlier facts near it, the nearest subjects. An observation that the reply leaves
+out is not marked as seen; one that stands alone is, and may be joined by a later one through the earlier facts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from memscope.likeness import closeness
+from memscope.models.replies import ask
+from memscope.neighbours import near
+from memscope.pipeline import Kit, worker
+from memscope.prompts import Prompts, visible
+from memscope.records import Insight, Json, Observation
+from memscope.reflection.batch import Batch, Topic
+from memscope.text import fold
+
+EARLIER = 20  # facts from before
+SUBJECTS = 40
+LONGEST = 300  # characters of a fact that are shown
+LONGEST_NAME = 80
+NEAR = 0.2
+TOGETHER = 2  # facts make a new subject
+
+
+class Place(BaseModel):
+    fact: int
+    subject: int
+    name: str
+
+
+class Places(BaseModel):
+    places: list[Place]
+
+
+@worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "rejected"])
+async def subjects(batch: Batch, kit: Kit) -> Batch:
+    """A place for every observation; and the subjects that lost a fact to one of them."""
+    earlier = await _earlier(batch, kit)
+    facts = (*batch.observations, *earlier)
+    known = nearest(batch.insights, batch.observations)
+    most = kit.settings.reflection.new_subjects
+    messages = (kit.prompts or Prompts()).messages(
+        "subjects", [fact.text for fact in batch.observations], shown(batch, earlier, known), most=str(most)
+    )
+    assert kit.chat is not None
+    reply = await ask(kit.chat, messages, Places)
+    return place(batch, facts, known, reply, most)
+
+
+async def _earlier(batch: Batch, kit: Kit) -> list[Observation]:
+    """Those near the new ones that no insight rests on yet, the closest first."""
+    texts = [fact.text for fact in batch.observations]
+    own = {fact.id for fact in batch.observations} | batch.sources.keys()
+    found = [fact for fact in await near(kit, batch.scope, texts) if fact.id not in own]
+    rated = [(max(closeness(fact.text, text) for text in texts), fact) for fact in found]
+    rated.sort(key=lambda pair: (-pair[0], pair[1].id))
+    return [fact for score, fact in rated[:EARLIER] if score >= NEAR]
+
+
+def nearest(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[Insight]:
+    """As many subjects as a prompt holds, those whose words are in the facts first."""
+    if len(insights) <= SUBJECTS:
+        return list(insights)
+    rated = [(max(closeness(insight.text, fact.text) for fact in facts), insight) for insight in insights]
+    rated.sort(key=lambda pair: (-pair[0], pair[1].id))
+    return [insight for _, insight in rated[:SUBJECTS]]
+
+
+def shown(batch: Batch, earlier: Sequence[Observation], known: Sequence[Insight]) -> Json:
+    first = len(batch.observations) + 1
+    return {
+        "facts": [_fact(number, fact) for number, fact in enumerate(batch.observations, 1)],
+        "earlier": [_fact(number, fact) for number, fact in enumerate(earlier, first)],
+        "subjects": [{"n": number, "subject": insight.subject} for number, insight in enumerate(known, 1)],
+    }
+
+
+def _fact(number: int, fact: Observation) -> Json:
+    return {"n": number, "text": fact.text[:LONGEST], "about": fact.about}
+
+
+def place(batch: Batch, facts: Sequence[Observation], known: Sequence[Insight], reply: Places, most: int) -> Batch:
+    """The reply as topics. A name that a subject has means that subject, whether the model saw it or not."""
+    members, reasons = by_name(facts, known, reply)
+    there = {fold(insight.subject): insight for insight in batch.insights}
+    alone = {fact.id for fact in members.pop("", [])}
+    new = [name for name in members if fold(name) not in there]
+    single = [name for name in new if len({fact.id for fact in members[name]}) < TOGETHER]
+    alone |= {fact.id for name in single for fact in members.pop(name)}
+    for name in [name for name in new if name in members][most:]:
+        reasons["too_many_subjects"] += 1
+        del members[name]
+    topics = [topic(batch, name, there.get(fold(name)), placed) for name, placed in members.items()]
+    return replace(batch, topics=(*topics, *lost(batch, topics)), alone=frozenset(alone)).reject(reasons)
+
+
+def by_name(
+    facts: Sequence[Observation], known: Sequence[Insight], reply: Places
+) -> tuple[dict[str, list[Observation]], Counter[str]]:
+    """The facts by the subject's name as first written, "" for none; what made no sense, counted."""
+    spelled: dict[str, str] = {}
+    members: dict[str, list[Observation]] = {}
+    reasons: Counter[str] = Counter()
+    for one in reply.places:
+        if not 1 <= one.fact <= len(facts) or not 0 <= one.subject <= len(known):
+            reasons["unknown_number"] += 1
+            continue
+        name = known[one.subject - 1].subject if one.subject else " ".join(visible(one.name).split())
+        if len(name) > LONGEST_NAME:
+            reasons["too_long"] += 1
+        else:
+            members.setdefault(spelled.setdefault(fold(name), name), []).append(facts[one.fact - 1])
+    return members, reasons
+
+
+def topic(batch: Batch, name: str, insight: Insight | None, facts: Iterable[Observation]) -> Topic:
+    own = {fact.id for fact in batch.observations}
+    before = [batch.sources[id] for id in insight.sources if id in batch.sources] if insight else []
+    whole = {fact.id: fact for fact in (*before, *facts)}
+    name = insight.subject if insight else name
+    return Topic(name, insight, tuple(whole.values()), frozenset(whole) & own)
+
+
+def lost(batch: Batch, topics: Sequence[Topic]) -> list[Topic]:
+    """Topics that nothing was placed in, but one of whose facts is over through a new observation."""
+    own = {fact.id: fact for fact in batch.observations}
+    touched = {fold(topic.subject) for topic in topics}
+    found = []
+    for insight in batch.insights:
+        over = {batch.sources[id].superseded_by for id in insight.sources if id in batch.sources} & own.keys()
+        if over and fold(insight.subject) not in touched:
+            found.append(topic(batch, insight.subject, insight, [own[id] for id in sorted(filter(None, over))]))
+    return found

@@ -1,0 +1,154 @@
+"""update: what is known about a subject that was touched, told anew from its facts.
+
+One call a topic, all at once, as many as the settings allow; what is beyond stays for the next batch. A topic whose
+call fails leaves its observations unseen: they are tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import BaseModel, field_validator, model_validator
+
+from memscope.errors import ModelError
+from memscope.intervals import written
+from memscope.likeness import same
+from memscope.models.replies import ask
+from memscope.pipeline import Kit, worker
+from memscope.prompts import Prompts, visible
+from memscope.records import Insight, Json, Observation
+from memscope.reflection.batch import Batch, Relation, Topic, memory_id
+from memscope.supersession import event, replaced
+from memscope.text import language
+
+FACTS = 20  # of one subject in a call, the latest
+SHOWN = 300  # characters of a fact
+LONGEST = 1_000  # of a value
+
+
+class Related(BaseModel):
+    older: int
+    newer: int
+    relation: Literal["contradicts", "repeats"]
+
+
+class Value(BaseModel):
+    """What is known, and which of the facts say so."""
+
+    value: str
+    facts: list[int]
+    relations: list[Related]
+
+    @field_validator("value")
+    @classmethod
+    def _some(cls, value: str) -> str:
+        value = " ".join(visible(value).split())
+        if not 0 < len(value) <= LONGEST:
+            raise ValueError(f"the value must have 1 to {LONGEST} characters")
+        return value
+
+
+@lru_cache(FACTS)
+def schema(count: int) -> type[Value]:
+    """A ``Value`` that rests on at least one of so many facts."""
+
+    class Grounded(Value):
+        @model_validator(mode="after")
+        def _complete(self) -> Grounded:
+            if not set(self.facts) & set(range(1, count + 1)):
+                raise ValueError(f"the value must rest on facts from 1 to {count}")
+            return self
+
+    Grounded.__name__ = Grounded.__qualname__ = "Value"
+    return Grounded
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A topic, the facts the model was shown, and what it said of them; or why it said nothing."""
+
+    topic: Topic
+    facts: Sequence[Observation]
+    value: Value | None
+    error: ModelError | None = None
+
+
+@worker(reads=["topics"], writes=["new", "closed", "relations", "updated", "failed"])
+async def update(batch: Batch, kit: Kit) -> Batch:
+    """New insights, each in the place of the one before it."""
+    chosen = batch.topics[: kit.settings.reflection.calls]
+    told = await asyncio.gather(*(tell(topic, kit) for topic in chosen))
+    errors = [one.error for one in told if one.error]
+    if errors and len(errors) == len(told) and not batch.alone:
+        raise errors[0]
+    for ordinal, one in enumerate(told):
+        batch = take(batch, one, ordinal, kit)
+    missed = {id for one in told if not one.value for id in one.topic.placed}
+    updated = {id for one in told for id in one.topic.placed} - missed
+    updated -= {id for topic in batch.topics[len(chosen) :] for id in topic.placed}
+    return replace(batch, updated=frozenset(updated))
+
+
+async def tell(topic: Topic, kit: Kit) -> Told:
+    facts = sorted(topic.facts, key=lambda fact: (event(fact), fact.id))[-FACTS:]
+    messages = (kit.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
+    assert kit.chat is not None
+    try:
+        return Told(topic, facts, await ask(kit.chat, messages, schema(len(facts))))
+    except ModelError as error:
+        return Told(topic, facts, None, error)
+
+
+def shown(topic: Topic, facts: Sequence[Observation]) -> Json:
+    value = topic.insight.text if topic.insight else ""
+    return {"subject": topic.subject, "value": value, "facts": [_fact(n, fact) for n, fact in enumerate(facts, 1)]}
+
+
+def _fact(number: int, fact: Observation) -> dict[str, Json]:
+    told = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:SHOWN]}
+    if fact.happened:
+        told["when"] = written(fact.happened)
+    return {**told, "over": True} if fact.closed else told
+
+
+def take(batch: Batch, told: Told, ordinal: int, kit: Kit) -> Batch:
+    """The value as an insight. One that says what the old one said changes nothing."""
+    if told.value is None:
+        return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
+    numbers = range(1, len(told.facts) + 1)
+    relations = tuple(
+        Relation(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
+        for one in told.value.relations
+        if one.newer in numbers and one.older in numbers and one.newer != one.older
+    )
+    batch = replace(batch, relations=(*batch.relations, *relations))
+    insight = made(batch, told.topic.subject, told.value, told.facts, ordinal, kit)
+    old = told.topic.insight
+    if old is not None and same(old.text, insight.text):
+        return batch
+    batch = replace(batch, new=(*batch.new, insight)).act("new", insight)
+    if old is None:
+        return batch
+    closing = replace(replaced(old, insight, kit.clock()), valid_to=insight.said)
+    return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
+
+
+def made(batch: Batch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, kit: Kit) -> Insight:
+    used = [facts[number - 1] for number in dict.fromkeys(value.facts) if 1 <= number <= len(facts)]
+    said = max(fact.said for fact in used)
+    colon = "：" if language(value.value) in ("zh", "ja") else ": "
+    return Insight(
+        id=memory_id(batch.id, ordinal),
+        scope=batch.scope,
+        text=f"{subject}{colon}{value.value}",
+        sources=tuple(fact.id for fact in used),
+        said=said,
+        recorded=kit.clock(),
+        valid_from=max(map(event, used)),
+        origin="reflect",
+        subject=subject,
+    )
