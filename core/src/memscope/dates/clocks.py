@@ -29,10 +29,8 @@ def hours(start: int, end: int) -> Clock:
 
 
 def o_clock(now: Now, *numbers: int | str) -> Clock | None:
-    """Hour, minute and second; "2.30" and "230" count as hour and minute."""
+    """Hour, minute and second; "2.30" counts as hour and minute."""
     parts = [int(part) for number in numbers for part in str(number).split(".")]
-    if len(parts) == 1 and parts[0] >= 100:
-        parts = list(divmod(parts[0], 100))
     return clock(*parts) if 1 <= len(parts) <= 3 else None
 
 
@@ -47,6 +45,8 @@ def clock_of(now: Now, item: Clock | int) -> Clock | None:
 def of_half(now: Now, *values: Any) -> Clock | None:
     """A time with am or pm."""
     *numbers, half = values
+    if len(numbers) == 1 and isinstance(numbers[0], int) and numbers[0] >= 100:
+        numbers = list(divmod(numbers[0], 100))  # 340 pm
     time = numbers[0] if isinstance(numbers[0], Clock) else o_clock(now, *numbers)
     return sure(time, half == "p") if time and time.start < 13 * 3600 else time
 
@@ -127,9 +127,15 @@ def time_for(now: Now, *values: Any) -> Clock | None:
 
 
 def open_time(shape: Shape) -> Callable[..., Clock | None]:
+    """Since, after or before a time; after a part of the day is after its end."""
+
     def build(now: Now, item: Any) -> Clock | None:
         time = clock_or_hour(item)
-        return replace(time, shape=shape) if time and time.shape == "point" else None
+        if not time or time.shape != "point":
+            return None
+        if shape != "after":
+            return replace(time, shape=shape)
+        return replace(time, start=time.end if time.grain == "part" else time.start, end=time.end + 1, shape="since")
 
     return build
 

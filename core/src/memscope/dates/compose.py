@@ -189,6 +189,10 @@ def edge(now: Now, name: str, period: Period) -> Period | None:
     return then(period, change, "hour" if period.grain == "day" else "week")
 
 
+def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
+    return edge(now, name, period) if name == "mid" else None
+
+
 def period_edge(now: Now, period: Period, name: str) -> Period | None:
     return edge(now, name, period)
 

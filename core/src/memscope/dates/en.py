@@ -52,7 +52,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words(
         "unit", {"weekend": "weekend", "fortnight": "fortnight", "month": "month", "year|yr|calendar year": "year"}
     ),
-    **words("unit", {"decade": "decade", "business day|working day": "workday"}),
+    **words("unit", {"decade": "decade", "business day|working day": "workday", "workweek|work week": "workweek"}),
     **words("plural", {"secs|seconds": "second", "minutes|mins": "minute", "hours|hrs": "hour", "days": "day"}),
     **words("plural", {"weeks|wks": "week", "weekends": "weekend", "fortnights": "fortnight", "months": "month"}),
     **words("plural", {"years|yrs": "year", "quarters": "quarter", "decades": "decade", "centuries": "century"}),
@@ -118,7 +118,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("earlier", {"earlier": None}),
     **words("hence", {"hence": None}),
     **words("oclock", {"o'clock|oclock|o clock": None}),
-    **words("future", {"will|shall|gonna|going to|let's|plan|schedule|can we|see you|upcoming": None}),
+    **words("future", {"will|shall|gonna|going to|let's|plan|schedule|can we|see you": None}),
     **words("future", {"i'll|we'll|he'll|she'll|they'll|you'll|it'll": None}),
     **words(
         "pasttense",

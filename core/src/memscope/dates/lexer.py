@@ -21,16 +21,19 @@ _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 _SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
 _SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
+# Two numbers of a date, which are not the end of a longer code.
+_DAY_MONTH = "(?:" + "|".join(rf"(?<!\d{sign})\d{{1,2}}{sign}\d{{1,2}}{sign}" for sign in ("-", "/", r"\.")) + ")"
+
 # kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
 _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
     "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
     "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
     "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
-    "dmy": (r"(?<!\d[-/.])\d{1,2}(?P<s2>[-/.])\d{1,2}(?P=s2)(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
+    "dmy": (_DAY_MONTH + r"(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
     "clock": (r"\d{1,2}:\d\d(?::\d\d)?(?![\d:])", "clock", written.hour_minute),
     "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![\d./-]*\d)", "period", written.year_month),
-    "my": (r"(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![\d/.-]*\d)", "period", written.month_year),
+    "my": (r"(?<!\d[/.-])(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![\d/.-]*\d)", "period", written.month_year),
     "military": (r"0\d[0-5]\d(?!\d)", "clock", written.military),
     "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
     "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),

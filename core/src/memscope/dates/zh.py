@@ -69,6 +69,7 @@ _PARTS = {
     "傍晚|晚上|晚间|晚間": hours(16, 20),
     "夜里|夜裡|半夜|深夜|夜间|夜晚": hours(20, 24),
 }
+_LUNAR_DAYS = "一二三四五六七八九十"
 _DAYS = {"昨": -1, "今": 0, "明": 1}
 _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12), "晨": hours(8, 12), "夜": hours(20, 24)}
 
@@ -146,9 +147,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("instant", {"现在|現在|目前|此刻": "now"}),
     **words("future", {"将|將|会|會|要|打算|计划|准备": None}),
     **words("pasttense", {"了|过|過": None}),
-    **words(
-        "lunar", {"大年初一|大年三十|正月初|腊月|正月": None} | {"初" + day: None for day in "一二三四五六七八九十"}
-    ),
+    **words("lunar", {"大年初一|大年三十|正月初|腊月|正月": None}, {"初" + day: None for day in _LUNAR_DAYS}),
     **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
 }
 
