@@ -56,10 +56,10 @@ _cores: list[Core] = []
 
 
 def hold(given: Memory) -> Core:
-    """The core for what an adapter was given: an object, settings, the path or URL of a store, or None for the default.
+    """The core for what an adapter was given: an object, settings, a store's path or URL, or None for the default.
 
-    Equal settings give the same core. ``release`` it when done; the last one to do so closes it. A process may also just
-    end: what was acknowledged is durable, and what waits for a model waits in the store.
+    Equal settings give the same core. ``release`` it when done; the last one to do so closes it. A process may just
+    end, too: what was acknowledged is durable, and what waits for a model waits in the store.
     """
     if isinstance(given, AsyncMemoryScope):
         return Core(given)

@@ -43,8 +43,8 @@ def test_it_is_the_list_of_itself(memory):
 
 def test_it_composes_with_other_memories(memory):
     other = ListMemory()
-    assert memory + [other] == [memory, other]
-    assert [other] + memory == [other, memory]
+    assert memory + [other] == [memory, other]  # noqa: RUF005  # this is what is tested
+    assert [other] + memory == [other, memory]  # noqa: RUF005
     assert [other, *memory] == [other, memory]
 
 
@@ -264,7 +264,7 @@ async def test_a_synchronous_memory_is_taken_too(tmp_path):
         memory = MemoryScopeMemory(user="alice", memory=core)
         await agent_with(memory, ScriptedModel()).run(task="Alice has a red car")
         await memory.close()
-        assert [turn.text for turn in core.list(user="alice")][0] == "Alice has a red car"
+        assert core.list(user="alice")[0].text == "Alice has a red car"
 
 
 def test_one_object_lives_through_several_event_loops(tmp_path):

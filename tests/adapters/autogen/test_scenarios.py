@@ -1,7 +1,7 @@
 """What AutoGen's own tests ask of a memory, asked of ours. Each names the upstream test it stands for.
 
-C is autogen-core's tests/test_memory.py, A autogen-agentchat's tests/test_assistant_agent.py. docs/autogen.md lists them,
-and the three that cannot apply.
+C is autogen-core's tests/test_memory.py, A autogen-agentchat's tests/test_assistant_agent.py. docs/autogen.md lists
+them, and the three that cannot apply.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ async def test_complete_workflow_with_all_features(memory):
 
 
 def test_component_round_trip(tmp_path):
-    """Stands for C: test_memory_component_{load_config_from,dump_config_to}_base_model, which name ListMemory's fields"""
+    """For C: test_memory_component_{load_config_from,dump_config_to}_base_model, which name ListMemory's fields"""
     memory = MemoryScopeMemory(user="alice", agent="helper", session="s", memory=tmp_path / "memory.db", k=3)
     model = memory.dump_component()
     assert isinstance(model, ComponentModel)
@@ -229,7 +229,7 @@ def test_component_round_trip(tmp_path):
 
 
 def test_to_config_of_an_agent_with_memory(tmp_path):
-    """Stands for A: test_to_config_agent_with_memory, which names its mock's provider"""
+    """For A: test_to_config_agent_with_memory, which names its mock's provider"""
     memory = MemoryScopeMemory(user="alice", memory=tmp_path / "memory.db")
     config = AssistantAgent("test_agent", ReplayChatCompletionClient([]), memory=memory)._to_config()
     (dumped,) = config.memory

@@ -1,0 +1,104 @@
+"""What a turn of an agent costs with memory: against the same agent without one, and with the framework's own.
+
+    python benchmarks/adapter_overhead.py --adapter autogen
+
+The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a SQLite
+file; conversations of ten turns take turns between the variants, in one run. The variants of an adapter are in
+``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and "memscope"
+among them. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from memscope import AsyncMemoryScope
+from memscope.bridge import CLOSE, OPEN
+from memscope.text import estimate_tokens
+
+TURNS = 10
+USER = "alice"
+TOPICS = ("boat", "garden", "sister", "violin", "bakery", "train", "cat", "novel", "mountain", "kitchen")
+
+
+class Talk(Protocol):
+    """One conversation. ``shown``: the text of each request to the model."""
+
+    shown: list[str]
+
+    async def say(self, text: str) -> None: ...
+
+
+async def fill(core: AsyncMemoryScope, size: int) -> None:
+    turns = [
+        {"role": ("user", "assistant")[number % 2], "content": f"About the {TOPICS[number % 10]}: remark {number}."}
+        for number in range(size)
+    ]
+    for start in range(0, size, 1000):
+        await core.add_turns(turns[start : start + 1000], user=USER, session=f"past {start}")
+
+
+async def converse(talk: Talk, number: int) -> list[float]:
+    """Milliseconds a turn."""
+    took = []
+    for turn in range(TURNS):
+        begin = time.perf_counter()
+        await talk.say(f"What did I say about the {TOPICS[(number + turn) % 10]}, number {number}?")
+        took.append((time.perf_counter() - begin) * 1000)
+    return took
+
+
+async def measure(make: dict[str, Callable[[int], Talk]], repeats: int) -> dict[str, Any]:
+    took: dict[str, list[float]] = defaultdict(list)
+    shown: dict[str, list[str]] = defaultdict(list)
+    for number in range(repeats + 1):
+        for name, variant in make.items():
+            talk = variant(number)
+            times = await converse(talk, number)
+            if number:  # the first round warms up
+                took[name] += times
+                shown[name] += talk.shown
+    p50 = {name: statistics.median(times) for name, times in took.items()}
+    return {
+        "overhead_ms_p50": round(p50["memscope"] - p50["none"], 3),
+        "model_calls_extra": len(shown["memscope"]) - len(shown["none"]),
+        "injected_tokens": round(statistics.mean(map(injected, shown["memscope"])), 1),
+        "turn_ms_p50": {name: round(value, 3) for name, value in p50.items()},
+        "turns": len(took["memscope"]),
+    }
+
+
+def injected(request: str) -> int:
+    """Tokens of what memory put into a request."""
+    return estimate_tokens(request[request.find(OPEN) : request.find(CLOSE) + len(CLOSE)]) if OPEN in request else 0
+
+
+async def run(adapter: str, size: int, repeats: int) -> dict[str, Any]:
+    variants = importlib.import_module(f"overhead.{adapter}").variants
+    with tempfile.TemporaryDirectory() as folder:
+        async with AsyncMemoryScope(Path(folder) / "memory.db", settings={}) as core:
+            await fill(core, size)
+            return {"adapter": adapter, "size": size, **await measure(variants(core), repeats)}
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--adapter", required=True, choices=[p.stem for p in Path(__file__).parent.glob("overhead/*.py")]
+    )
+    parser.add_argument("--size", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=20)
+    chosen = parser.parse_args()
+    print(json.dumps(asyncio.run(run(chosen.adapter, chosen.size, chosen.repeats))))
