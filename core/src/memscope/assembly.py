@@ -15,7 +15,7 @@ from memscope.errors import ConfigError
 from memscope.models import Usage
 from memscope.pipeline import Kit, Worker
 from memscope.pipeline import assemble as steps
-from memscope.records import Json, Retrieval, Scope, Stage, WorkReport
+from memscope.records import Json, Retrieval, Scope, WorkReport
 
 if TYPE_CHECKING:
     from memscope.models import ChatModel, Embedder, Reranker
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memscope.retrieval import Question
     from memscope.settings import Settings
     from memscope.stores import Store
+    from memscope.work import Duty
 
 
 def utc_now() -> datetime:
@@ -44,6 +45,7 @@ class Assembly:
     filler: Filler = field(default_factory=Filler)
     _secret: bytes | None = None
     _retrieving: list[Worker[Any]] | None = None
+    _duties: tuple[Duty, Duty] | None = None
 
     def span(self, operation: str) -> AbstractContextManager[None]:
         return telemetry.span(operation)
@@ -81,14 +83,32 @@ class Assembly:
     # ---- the back end
 
     async def consolidate(self, user: str | None, *, preview: bool) -> WorkReport:
-        return await self._without_model("consolidate", user)
+        from memscope.work import drive
+
+        report = await drive(self.kit, self.duties()[0], user, preview=preview)
+        self.wake()
+        return report
 
     async def reflect(self, user: str, *, preview: bool) -> WorkReport:
-        return await self._without_model("reflect", user)
+        from memscope.work import drive, together
 
-    async def _without_model(self, stage: Stage, user: str | None) -> WorkReport:
-        stats = await self.store.stats(user)
-        return WorkReport(stage, model="none", pending=stats.pending[stage])
+        reports = [await drive(self.kit, duty, user, preview=preview) for duty in self.duties()]
+        self.wake()
+        return together("reflect", reports)
+
+    def duties(self) -> tuple[Duty, Duty]:
+        """Consolidate and reflect, with the workers of the settings: for a call, the background, or a process."""
+        if self._duties is None:
+            from memscope import consolidation, reflection
+
+            names, known = self.settings.pipelines, self.plugins.workers
+            consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.Batch)
+            reflect = steps("reflect", names.reflect, known("reflect"), reflection.Batch)
+            self._duties = (
+                consolidation.duty(self.kit, consolidate, self.plugins),
+                reflection.duty(self.kit, reflect, self.plugins),
+            )
+        return self._duties
 
     async def reembed(self, progress: Callable[[int, int | None], None] | None) -> int:
         if self.kit.embedder is None:
@@ -147,6 +167,7 @@ def assemble(
 ) -> Assembly:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
     from memscope.plugins import Plugins
+    from memscope.prompts import Prompts
     from memscope.settings import load, shown
 
     configured = load(settings)
@@ -161,6 +182,7 @@ def assemble(
         chat=chat or loaded.make_model("chat", configured),
         embedder=embedder or loaded.make_model("embedding", configured),
         reranker=reranker or loaded.make_model("rerank", configured),
+        prompts=Prompts(configured.prompts),
     )
     return Assembly(
         settings=configured,

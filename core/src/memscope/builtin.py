@@ -67,6 +67,12 @@ def memscope_register_models(register: Register) -> None:
 def memscope_register_workers(register: Register) -> None:
     for name in ("understand", "search", "rank", "gather"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
+    register("consolidate.extract", "memscope.consolidation.extract:extract")
+    register("consolidate.filter", "memscope.consolidation.filter:by_level")
+    register("consolidate.date", "memscope.consolidation.date:by_rules")
+    register("consolidate.reconcile", "memscope.consolidation.reconcile:reconcile")
+    for name in ("subjects", "update", "reconcile"):
+        register(f"reflect.{name}", f"memscope.reflection.{name}:{name}")
 
 
 def memscope_register_commands(cli: click.Group) -> None:

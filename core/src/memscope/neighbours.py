@@ -8,28 +8,43 @@ from typing import TYPE_CHECKING
 
 from memscope.errors import ModelError
 from memscope.pipeline import Kit
-from memscope.records import Candidates, Handle, Observation, Scope, Search
+from memscope.records import Candidates, Handle, Observation, Scope, Search, Select
 from memscope.text import bm25, rarity, terms
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SMALL = 500  # observations of a user
 TERMS = 64
 BY_WORDS, BY_VECTOR = 40, 20  # turns looked at for each text
 
 
 async def near(kit: Kit, scope: Scope, texts: Sequence[str]) -> list[Observation]:
-    """Of this user and exactly this agent; no documents, no proposals. An embedder that fails is done without."""
+    """Of this user and exactly this agent; no documents, no proposals. An embedder that fails is done without.
+
+    Of a small memory all there is: a contradiction need not share a word with what it contradicts.
+    """
     if not texts:
         return []
+    small = (await kit.store.stats(scope.user)).observations <= SMALL
+    found = await _all(kit, scope) if small else await _found(kit, scope, texts)
+    return [memory for memory in found if _counts(memory, scope)]
+
+
+async def _all(kit: Kit, scope: Scope) -> list[Observation]:
+    select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
+    return [one async for page in kit.store.scan(select) for one in page if isinstance(one, Observation)]
+
+
+async def _found(kit: Kit, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(kit, texts)
     asked = [_search(kit, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
     found = await asyncio.gather(*map(kit.store.search, asked))
     handles = list(dict.fromkeys(handle for candidates in found for handle in best(candidates)))
     derived = (await kit.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
-    return [one for one in memories.values() if isinstance(one, Observation) and _counts(one, scope)]
+    return [memory for memory in memories.values() if isinstance(memory, Observation)]
 
 
 def _counts(memory: Observation, scope: Scope) -> bool:
