@@ -16,7 +16,7 @@ from memscope.folders import folder
 
 PREFIX = "MEMSCOPE_"
 # Read elsewhere, or by the tests of this project.
-OTHERS = frozenset({"CONFIG", "DATA", "NO_PLUGINS"})
+OTHERS = frozenset({"CONFIG", "DATA", "NO_PLUGINS", "USER"})
 TESTS = "TEST_"
 
 Path_: TypeAlias = tuple[str, ...]

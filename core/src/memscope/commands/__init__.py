@@ -1,0 +1,25 @@
+"""The commands of ``memscope``, a family a file. They are registered as those of any plugin are."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+FAMILIES = {
+    "demo": ("demo",),
+    "turns": ("add", "import_", "export"),
+    "reading": ("retrieve", "context", "list_", "show", "history"),
+    "changing": ("update", "forget"),
+    "store": ("backup", "restore", "recover", "compact", "status"),
+    "plugins": ("plugins",),
+    "doctor": ("doctor",),
+}
+
+
+def register(cli: click.Group) -> None:
+    """Called by the hook ``memscope_register_commands`` of the built-in plugin."""
+    for family, names in FAMILIES.items():
+        module = import_module(f"{__name__}.{family}")
+        for name in names:
+            cli.add_command(getattr(module, name))

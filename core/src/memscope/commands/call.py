@@ -1,0 +1,162 @@
+"""What every command is called with: whose memory, which store, and how to answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memscope.commands.display import Display, complain
+from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
+
+if TYPE_CHECKING:
+    from memscope.settings import Settings
+    from memscope.sync import MemoryScope
+
+BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes, with those of the errors
+CODES: tuple[tuple[type[MemscopeError], int], ...] = (
+    (ConfigError, 3),
+    (PluginError, 3),
+    (StoreError, 4),
+    (ClosedError, 4),
+    (ModelError, 5),
+    (MemscopeError, USAGE),
+)
+BEGINNING, END = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+
+def exit_code(error: MemscopeError) -> int:
+    return next(code for kind, code in CODES if isinstance(error, kind))
+
+
+@dataclass
+class Call:
+    """The options that every command takes, before it or after it."""
+
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    store: str | None = None
+    config: str | None = None
+    json: bool = False
+    debug: bool = False
+
+    @cached_property
+    def show(self) -> Display:
+        return Display(machine=self.json)
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """The scope as the keywords ``user`` and ``agent``."""
+        if self.user is None:
+            raise click.UsageError("whose memory? Give --user NAME, or set MEMSCOPE_USER")
+        return {"user": self.user, "agent": self.agent}
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The scope as the keywords ``user``, ``agent`` and ``session``."""
+        return {**self.whose, "session": self.session}
+
+    def settings(self) -> Settings:
+        from memscope.settings import load
+
+        return load(self.config)
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return self.store if self.store is not None else self.settings().store
+
+    @contextmanager
+    def memory(self, **more: Any) -> Iterator[MemoryScope]:
+        from memscope.sync import MemoryScope
+
+        with MemoryScope(self.store, settings=self.config, **more) as memory:
+            yield memory
+
+
+pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+# -------------------------------------------------------------------------------------------------------------- options
+
+
+def shared_options(*, hidden: bool) -> list[click.Parameter]:
+    """The options of ``Call``: shown in the program's help, understood after a command as well."""
+
+    def option(*names: str, **more: Any) -> click.Option:
+        return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
+
+    variable = None if hidden else "MEMSCOPE_USER"
+    return [
+        option("--user", metavar="NAME", envvar=variable, show_envvar=True, help="Whose memory."),
+        option("--agent", metavar="NAME", help="Only what this agent was told."),
+        option("--session", metavar="NAME", help="Only this conversation."),
+        option("--store", metavar="PLACE", help="A path, or a store's URL; by default what the settings say."),
+        option("--config", metavar="FILE", is_eager=True, help="A settings file in YAML."),
+        option("--json", is_flag=True, help="One JSON object, or one a line, on stdout."),
+        option("--debug", is_flag=True, help="Show the traceback of an error."),
+    ]
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    call = ctx.ensure_object(Call)
+    if value not in (None, False):
+        setattr(call, str(param.name), value)
+
+
+class Command(click.Command):
+    """A command that takes the shared options too."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        taken = {name for param in self.params for name in param.opts}
+        self.params += [option for option in shared_options(hidden=True) if not taken.intersection(option.opts)]
+        self.epilog = self.epilog or "--user, --store, --json and the other options of 'memscope --help' work here too."
+
+
+def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
+    return click.command(name, cls=Command, **more)
+
+
+def confirmed(call: Call, question: str) -> None:
+    """Go on only if a person says yes; where none can be asked, ``--yes`` has to be given."""
+    if call.json or not sys.stdin.isatty():
+        raise click.UsageError(f"{question} There is no terminal to ask on: give --yes")
+    if not click.confirm(question, err=True):
+        complain("memscope: nothing was changed")
+        click.get_current_context().exit(USAGE)
+
+
+def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """The callback of an option whose value is written as a JSON object."""
+    try:
+        found = None if value is None else json.loads(value)
+    except (ValueError, RecursionError):
+        found = ()
+    if found is not None and not isinstance(found, dict):
+        raise click.BadParameter("""not a JSON object such as '{"topic": "work"}'""", ctx, param)
+    return found
+
+
+def period_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--since`` and ``--until``, as the arguments ``since`` and ``until``."""
+    function = click.option("--until", metavar="TIME", help="To this date (all of it) or time.")(function)
+    return click.option("--since", metavar="TIME", help="From this date or time on (ISO 8601).")(function)
+
+
+def filter_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    about = 'On metadata or data, such as \'{"topic": "work"}\'.'
+    return click.option("--filter", metavar="JSON", callback=json_object, help=about)(function)
+
+
+def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
+    """The interval as ``list`` and ``forget`` take it; a side that was not given is open."""
+    return None if since is None and until is None else (since or BEGINNING, until or END)

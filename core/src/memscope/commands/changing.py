@@ -1,0 +1,94 @@
+"""What is remembered, corrected or removed: update, forget."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from memscope.codec import to_json
+from memscope.commands.call import (
+    PARTLY,
+    Call,
+    command,
+    confirmed,
+    filter_option,
+    json_object,
+    pass_call,
+    period,
+    period_options,
+)
+from memscope.commands.display import Display, complain, counted
+from memscope.commands.lines import id_of, record_line
+from memscope.records import ForgetReport
+
+SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
+
+
+@command("update")
+@click.argument("id")
+@click.option("--text", help="What it says from now on.")
+@click.option("--data", metavar="JSON", callback=json_object, help="Its data from now on.")
+@click.option("--expires", metavar="TIME", help="When it goes out of sight.")
+@click.option("--version", type=int, help="Only if this is the current version.")
+@pass_call
+def update(call: Call, /, id: str, **changes: Any) -> None:
+    """Correct memory ID; its earlier version stays in 'memscope history'."""
+    if all(changes[name] is None for name in ("text", "data", "expires")):
+        raise click.UsageError("nothing to change: give --text, --data or --expires")
+    with call.memory() as memory:
+        changed = memory.update(id, **call.whose, **changes)
+    call.show.data({"id": id_of(changed), **to_json(changed)})
+    record_line(call.show, changed)
+
+
+@command("forget")
+@click.option("--id", "ids", metavar="ID", multiple=True, help="This turn or memory; may be repeated.")
+@click.option("--text", help="What contains this.")
+@period_options
+@click.option("--name", help="The document of this name.")
+@click.option("--namespace", help="Documents of this namespace.")
+@filter_option
+@click.option("--everything", is_flag=True, help="All of the user's (or agent's) memory; asks first.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_call
+def forget(
+    call: Call,
+    /,
+    ids: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    everything: bool,
+    dry_run: bool,
+    yes: bool,
+    **chosen: Any,
+) -> None:
+    """Remove what is selected, and all that was derived from it, for good. Several selectors narrow each other."""
+    when = period(since, until)
+    if not everything and not any((ids, when, call.session, *chosen.values())):
+        raise click.UsageError(f"forget needs to know what: {SELECTORS}")
+    whose = call.scope
+    if everything and not (yes or dry_run):
+        confirmed(call, f"Forget everything of user {call.user!r}?")
+    with call.memory() as memory:
+        report = memory.forget(**whose, **chosen, ids=ids or None, period=when, everything=everything, dry_run=dry_run)
+    call.show.data(asdict(report))
+    tell(call.show, report)
+    if report.physical == "pending":
+        complain(f"memscope: out of sight, but still in the file: {report.reason}; run: memscope compact")
+        click.get_current_context().exit(PARTLY)
+
+
+def tell(show: Display, report: ForgetReport) -> None:
+    """The receipt."""
+    counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
+    gone = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
+    if not gone:
+        show.line("nothing matches" if report.dry_run else "nothing matched, nothing was removed")
+        return
+    wiped = " and wiped from the file" if report.physical == "wiped" else ""
+    show.line(f"{gone} would be removed" if report.dry_run else f"{gone} removed{wiped}")
+    for id in report.ids if report.dry_run else ():
+        show.line((id, "dim"), indent=2)

@@ -1,0 +1,149 @@
+"""How a command says things: lines for people on a terminal or in a pipe, JSON for programs, progress on stderr.
+
+Colours, wrapping and progress bars appear on a terminal only. What was said in a conversation is shown with its hidden
+characters escaped: a terminal obeys them, and a reader is deceived by them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+Progress = Callable[[int, int | None], None]
+Part = str | tuple[str, str]  # a text, or a text and its style
+
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+PIPE_WIDTH = 100  # columns of what is laid out, where there is no terminal to ask
+WIDEST = 120
+
+
+def visible(text: str) -> str:
+    r"""On one line, with every hidden character as an escape such as ``\u202e``."""
+    return _escaped(" ".join(text.split()), _escape)
+
+
+def visible_columns(line: str) -> str:
+    """A line whose blanks mean something: they are kept."""
+    return _escaped(line.replace("\t", " "), _escape)
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    if text.isprintable():
+        return text
+    return "".join(escape(char) if unicodedata.category(char) in HIDDEN else char for char in text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def json_line(value: Any, *, ascii_only: bool) -> str:
+    """JSON whose hidden characters are escaped, as JSON allows: nothing is lost, nothing reaches the terminal."""
+    line = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, default=_plain)
+    return _escaped(line, lambda char: json.dumps(char)[1:-1])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if hasattr(value, "items"):
+        return dict(value.items())
+    return str(value)
+
+
+def speaks_unicode(stream: TextIO) -> bool:
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+
+
+class Display:
+    """Where a command's output goes. With ``machine`` only ``data`` says anything on stdout."""
+
+    def __init__(self, *, machine: bool) -> None:
+        self.machine = machine
+        self.laid_out = False  # wrapped in a pipe too: a text to read rather than lines to work with
+
+    def data(self, value: Any) -> None:
+        """One line of JSON, for programs only."""
+        if self.machine:
+            click.echo(json_line(value, ascii_only=not speaks_unicode(sys.stdout)))
+
+    def line(self, *parts: Part, indent: int = 0, hang: int = 0, whole: bool = False) -> None:
+        """A line for people; on a terminal wrapped unless ``whole``, its further lines ``hang`` columns deeper."""
+        if self.machine:
+            return
+        from rich.text import Text
+
+        text = Text.assemble(*parts)
+        if (self.terminal or self.laid_out) and not whole:
+            for number, piece in enumerate(text.wrap(self.console, max(20, self.width - indent - hang))):
+                self._print(piece, indent + (hang if number else 0))
+        else:
+            self._print(text, indent)
+
+    def rule(self, title: str) -> None:
+        """A title with a line to its right."""
+        from rich.cells import cell_len
+
+        stroke = "─" if speaks_unicode(sys.stdout) else "-"
+        left = min(self.width, PIPE_WIDTH) - cell_len(title) - 2
+        self.line((f"{title} ", "bold cyan"), (stroke * max(0, left), "dim"))
+
+    def _print(self, text: Text, indent: int) -> None:
+        text.pad_left(indent)
+        text.rstrip()
+        self.console.print(text, soft_wrap=True)
+
+    @cached_property
+    def console(self) -> Console:
+        return _console(sys.stdout)
+
+    @property
+    def terminal(self) -> bool:
+        return self.console.is_terminal
+
+    @property
+    def width(self) -> int:
+        return min(self.console.width, WIDEST) if self.terminal else PIPE_WIDTH
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Progress]:
+        """A bar on stderr, gone when it is full; nothing where stderr is no terminal."""
+        if self.machine or not sys.stderr.isatty():
+            yield lambda done, total: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        with Bars(*columns, console=_console(sys.stderr), transient=True) as bars:
+            task = bars.add_task(label, total=None)
+            yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    click.echo(visible(message), err=True)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,287 @@
+"""What is wrong, and what mends it, one thing a line: doctor.
+
+``CHECKS`` is the list. A check is an async function from the ``Patient`` to its findings; what it raises is a finding
+too, and the checks that need what could not be opened are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+import time
+import unicodedata
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+import click
+
+from memscope import AsyncMemoryScope, __version__
+from memscope.commands.call import BUG, PARTLY, Call, command, exit_code, pass_call
+from memscope.commands.display import Display, counted, visible
+from memscope.commands.store import sqlite_path
+from memscope.errors import InputError, MemscopeError
+
+if TYPE_CHECKING:
+    from memscope.settings import Settings
+
+STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch")
+WAL_RESET_FIXED = (3, 51, 3)
+LITTLE, TOO_LITTLE = 500_000_000, 50_000_000  # bytes free on the disk
+USER = "memscope-doctor"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``mend`` is the command or setting that helps; ``code`` the exit code if this fails."""
+
+    check: str
+    state: Literal["ok", "warn", "fail"]
+    said: str
+    mend: str = ""
+    code: int = 4
+
+
+@dataclass
+class Patient:
+    """What is examined; None where it could not be had."""
+
+    call: Call
+    opened: AsyncExitStack
+    settings: Settings | None = None
+    memory: AsyncMemoryScope | None = None
+    status: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the store, if that is what it is."""
+        try:
+            return sqlite_path(self.location)
+        except InputError:
+            return None
+
+    @property
+    def location(self) -> str:
+        return self.call.store or (self.settings.store if self.settings else "")
+
+
+Check = Callable[[Patient], AsyncIterator[Finding]]
+
+
+@command("doctor")
+@pass_call
+def doctor(call: Call) -> None:
+    """Examine the installation, the settings, the store and what is waiting; say what mends it.
+
+    \b
+    Exit code: 0 all is well, 6 something should be looked at,
+    3 settings or plugins, 4 the store, 5 a model does not work.
+    """
+    findings = asyncio.run(examine(call))
+    failed = [finding for finding in findings if finding.state == "fail"]
+    worst = "fail" if failed else "warn" if any(finding.state == "warn" for finding in findings) else "ok"
+    call.show.data({"state": worst, "findings": [asdict(finding) for finding in findings]})
+    for finding in findings:
+        tell(call.show, finding)
+    click.get_current_context().exit(failed[0].code if failed else PARTLY if worst == "warn" else 0)
+
+
+def tell(show: Display, finding: Finding) -> None:
+    show.line((f"{finding.state:<4}", STYLES[finding.state]), f"  {finding.check:<11} ", visible(finding.said), hang=18)
+    if finding.mend:
+        show.line(("→ " + finding.mend, "cyan"), indent=18, hang=2)
+
+
+async def examine(call: Call) -> list[Finding]:
+    findings: list[Finding] = []
+    async with AsyncExitStack() as opened:
+        patient = Patient(call, opened)
+        for check in CHECKS:
+            findings += await _findings(check, patient)
+    return findings
+
+
+async def _findings(check: Check, patient: Patient) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        async for finding in check(patient):
+            found.append(finding)
+    except MemscopeError as error:
+        message = str(error).removesuffix(error.hint).rstrip("; ")
+        found.append(Finding(check.__name__, "fail", message, error.hint, exit_code(error)))
+    except Exception as error:
+        said = f"the check itself failed: {type(error).__name__}"
+        found.append(Finding(check.__name__, "fail", said, "please report this", BUG))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- installation
+
+
+async def versions(patient: Patient) -> AsyncIterator[Finding]:
+    parts = ", ".join(f"{name} {found}" for name in PARTS if (found := _version(name)))
+    system = f"{platform.system()} {platform.machine()}"
+    yield Finding("versions", "ok", f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+async def sqlite(patient: Patient) -> AsyncIterator[Finding]:
+    said = f"SQLite {sqlite3.sqlite_version}"
+    if sqlite3.sqlite_version_info < WAL_RESET_FIXED:
+        said += (
+            ", older than 3.51.3, which mends a way to damage a WAL file; memscope's own lock prevents that,"
+            " so let no other program write the file"
+        )
+    yield Finding("sqlite", "ok", said)
+
+
+async def settings(patient: Patient) -> AsyncIterator[Finding]:
+    from memscope.settings import shown
+
+    patient.settings = found = patient.call.settings()
+    changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
+    told = ", ".join(f"{name}={value}" for name, value in _flat(changed)) or "all defaults"
+    yield Finding("settings", "ok", f"store={shown(patient.location)}, {told}")
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """Names with dots; keys and the like are masked already."""
+    found: list[tuple[str, Any]] = []
+    for name, value in values.items():
+        found += _flat(value, f"{before}{name}.") if isinstance(value, dict) else [(before + name, value)]
+    return [(name, value) for name, value in found if value not in (None, [])]
+
+
+async def plugins(patient: Patient) -> AsyncIterator[Finding]:
+    from memscope.plugins import Plugins
+
+    if patient.settings is None:
+        return
+    listed = Plugins(patient.settings.plugins).listed()
+    loaded = ", ".join(plugin.name for plugin in listed if plugin.state == "loaded")
+    yield Finding("plugins", "ok", f"loaded: {loaded}")
+    for plugin in (plugin for plugin in listed if plugin.state == "broken"):
+        yield Finding("plugins", "warn", f"{plugin.name!r} cannot be loaded: {plugin.reason}", _blocking(plugin.name))
+
+
+def _blocking(name: str) -> str:
+    return f"update it, or block it: MEMSCOPE_PLUGINS__BLOCK={name}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- store
+
+
+async def place(patient: Patient) -> AsyncIterator[Finding]:
+    """Permissions and room, before anything is opened."""
+    file = patient.file
+    if file is None or not file.parent.is_dir():
+        return
+    if file.exists() and os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        yield Finding("permissions", "warn", "others on this machine can read the store", f"chmod 600 {file}")
+    else:
+        yield Finding("permissions", "ok", "only you can read the store")
+    free = shutil.disk_usage(file.parent).free
+    state: Literal["ok", "warn", "fail"] = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
+    mend = "" if state == "ok" else "make room on this disk; compacting and forgetting need some as well"
+    yield Finding("disk", state, f"{free / 1e9:,.1f} GB free at {file.parent}", mend)
+
+
+async def store(patient: Patient) -> AsyncIterator[Finding]:
+    if patient.settings is None:
+        return
+    memory = AsyncMemoryScope(patient.call.store, settings=patient.settings)
+    patient.memory = await patient.opened.enter_async_context(memory)
+    patient.status = status = await memory.status()
+    holds = ", ".join(counted(status[kind], kind[:-1]) for kind in ("users", "turns", "observations", "insights"))
+    can = ", ".join(status["capabilities"]) or "nothing special"
+    yield Finding("store", "ok", f"{status['store']} opens and is sound; {holds}; can: {can}")
+    if status["details"].get("read_only"):
+        yield Finding(
+            "store", "warn", "it can be read only", "give yourself write permission on the file and its folder"
+        )
+
+
+async def users(patient: Patient) -> AsyncIterator[Finding]:
+    """Names that look alike are different users: often a mistake of the caller."""
+    if patient.memory is None:
+        return
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in await patient.memory._parts.store.users():
+        alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
+    for names in (names for names in alike.values() if len(names) > 1):
+        told = ", ".join(ascii(name) for name in sorted(names))
+        yield Finding(
+            "users", "warn", f"different users whose names look alike: {told}", "write a name always the same way"
+        )
+
+
+async def models(patient: Patient) -> AsyncIterator[Finding]:
+    if patient.memory is None:
+        return
+    named = patient.status["models"]
+    without = {"chat": "turns are found, not consolidated", "embedding": "search by words and dates", "rerank": ""}
+    told = [f"{kind} {name}" + (f" ({without[kind]})" if name == "none" and without[kind] else "")
+            for kind, name in named.items()]  # fmt: skip
+    yield Finding("models", "ok", ", ".join(told))
+    space = patient.status["space"]
+    if space and named["embedding"] == "none":
+        said = f"the store holds vectors of {space['model']}, and no embedder is set"
+        yield Finding("models", "warn", said, "set embedding in the settings, or live with search by words")
+
+
+async def work(patient: Patient) -> AsyncIterator[Finding]:
+    """What waits, and what was given up."""
+    if patient.memory is None:
+        return
+    waiting = _items(patient.status["pending"])
+    yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
+    errors = ", ".join(f"{code} ({number})" for code, number in patient.status["errors"].items())
+    for state in ("failed", "parked"):
+        if items := _items(patient.status[state]):
+            mend = "mend what the error says" + (", usually in chat or embedding of the settings" if errors else "")
+            yield Finding("work", "warn", f"{state}: {items}" + (f"; {errors}" if errors else ""), mend, 5)
+
+
+def _items(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} to {stage}" for stage, number in counts.items() if number)
+
+
+async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
+    """Write, find, forget, under a user of its own."""
+    memory = patient.memory
+    if memory is None or patient.status["details"].get("read_only"):
+        return
+    word, start = f"examination{uuid4().hex}", time.perf_counter()
+    said = [{"role": "user", "content": f"The word is {word}."}]
+    report = await memory.add_turns(said, user=USER, wait="searchable")
+    found = await memory.retrieve(word, user=USER)
+    receipt = await memory.forget(user=USER, ids=report.keys)
+    again = await memory.retrieve(word, user=USER)
+    took = f"in {1000 * (time.perf_counter() - start):.0f} ms"
+    if [hit.id for hit in found] != list(report.keys):
+        yield Finding("round trip", "fail", "a turn was written and not found", "memscope retrieve --explain shows why")
+    elif len(again):
+        yield Finding("round trip", "fail", "a turn was forgotten and is still found", "please report this")
+    elif receipt.physical == "pending":
+        yield Finding("round trip", "warn", f"forgotten {took}, not wiped yet: {receipt.reason}", "memscope compact")
+    else:
+        yield Finding("round trip", "ok", f"written, found, forgotten and {receipt.physical} {took}")
+
+
+CHECKS: tuple[Check, ...] = (versions, sqlite, settings, plugins, place, store, users, models, work, round_trip)

@@ -1,0 +1,114 @@
+"""Records and hits as lines: a date, who said it, the words, and why it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memscope.codec import to_json
+from memscope.commands.display import Display, Part, visible
+from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn
+
+STRONGEST = 3  # features named
+
+
+def hit_parts(hit: Hit) -> list[Part]:
+    """The line that ``context`` prints: the date, the speaker, the words."""
+    from memscope.retrieval.fit import line
+
+    when, mark, words = line(hit).partition("] ")
+    return [(visible(when + mark), "cyan"), " ", visible(words)]
+
+
+def why(hit: Hit) -> str:
+    """What found the hit, and the features that speak most for it."""
+    features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
+    told = ", ".join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
+    return f"found by {' + '.join(hit.found_by)}" + (f": {told}" if told else "")
+
+
+def record_line(show: Display, record: Record) -> None:
+    """A record on one line."""
+    if isinstance(record, Turn):
+        kind, when, who = "turn", record.time, f"{visible(record.speaker)}: "
+    else:
+        kind, when, who = type(record).__name__.lower(), record.said, ""
+    parts: list[Part] = [
+        (f"{when:%Y-%m-%d %H:%M}", "cyan"),
+        "  ",
+        (f"{kind}  ", "magenta"),
+        (who, "bold"),
+        visible(record.text),
+    ]
+    show.line(*parts, (f"  {visible(id_of(record))}", "dim"), *_state(record), hang=2)
+
+
+def _state(record: Record) -> list[Part]:
+    if isinstance(record, Turn):
+        return []
+    named: list[Part] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
+    closed: list[Part] = [(f"  (superseded {record.closed:%Y-%m-%d})", "yellow")] if record.closed else []
+    return named + closed
+
+
+def record_card(show: Display, record: Record) -> None:
+    """A record with all its fields, the text last and wrapped."""
+    fields = {name: value for name, value in to_json(record).items() if name not in ("text", "quotes")}
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        show.line((f"{name:<{width}}  ", "dim"), visible(_field(value)), hang=width + 2)
+    show.line("")
+    for line in record.text.splitlines() or [""]:
+        show.line(visible(line))
+    for quote in record.quotes if isinstance(record, Observation) else ():
+        show.line(("“", "dim"), visible(quote.text), ("”  ", "dim"), (visible(quote.turn), "dim"), indent=2)
+
+
+def _field(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join("-" if item is None else str(item) for item in value)
+    return str(value)
+
+
+def id_of(record: Record) -> str:
+    return record.key if isinstance(record, Turn) else record.id
+
+
+# ----------------------------------------------------------------------------------------------------------------- JSON
+
+
+def retrieval_json(query: str, found: Retrieval) -> dict[str, Any]:
+    return {
+        "query": query,
+        "reason": found.reason,
+        "periods": [interval_json(period) for period in found.periods],
+        "considered": found.considered,
+        "hits": [{"rank": rank, **hit_json(hit)} for rank, hit in enumerate(found, 1)],
+    }
+
+
+def interval_json(interval: Interval) -> list[str]:
+    return [interval.start.isoformat(), interval.end.isoformat()]
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    return {
+        "id": hit.id,
+        "time": hit.time.isoformat(),
+        "text": hit.text,
+        "score": float(hit.score),
+        "found_by": list(hit.found_by),
+        "changed": hit.changed and hit.changed.isoformat(),
+        "turn": hit.turn and to_json(hit.turn),
+        "insight": hit.insight and to_json(hit.insight),
+        "observations": [to_json(memory) for memory in hit.observations],
+        "features": _features(hit),
+    }
+
+
+def _features(hit: Hit) -> list[Mapping[str, Any]]:
+    return [
+        {"name": one.name, "value": float(one.value), "weight": float(one.weight)}
+        for one in hit.features
+        if one.contribution
+    ]

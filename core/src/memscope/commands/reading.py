@@ -1,0 +1,111 @@
+"""What is remembered: retrieve, context, list, show, history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memscope.codec import to_json
+from memscope.commands.call import Call, command, filter_option, pass_call, period, period_options
+from memscope.commands.display import complain, visible, visible_columns
+from memscope.commands.lines import hit_parts, id_of, record_card, record_line, retrieval_json, why
+from memscope.records import Kind
+
+KINDS = click.Choice(["turn", "observation", "insight"])
+
+
+@command("retrieve")
+@click.argument("query")
+@click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
+@click.option("--as-of", metavar="TIME", help="What could be known then.")
+@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
+@filter_option
+@click.option("--explain", is_flag=True, help="How the ranking came about.")
+@pass_call
+def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, **asked: Any) -> None:
+    """Find the evidence for QUERY: dated lines, best first, each with what found it."""
+    with call.memory() as memory:
+        found = memory.retrieve(query, **call.scope, **asked, kinds=kinds or None, explain=True)
+    answer = retrieval_json(query, found)
+    call.show.data({**answer, "explanation": found.explanation} if explain else answer)
+    for rank, hit in enumerate(found, 1):
+        call.show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), hang=4)
+        call.show.line((f"{why(hit)}  {visible(hit.id)}", "dim"), indent=4, hang=2)
+    if found.reason or not found:
+        complain(f"memscope: {found.reason or 'nothing found'}")
+    if explain:
+        call.show.line("")
+        for line in found.explanation.splitlines():
+            call.show.line(visible_columns(line))
+
+
+@command("context")
+@click.argument("query")
+@click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
+@click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
+@click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True)
+@click.option("--as-of", metavar="TIME", help="What could be known then.")
+@filter_option
+@pass_call
+def context(call: Call, /, query: str, **asked: Any) -> None:
+    """What to put into a prompt for QUERY: dated lines, oldest first, within a budget of tokens."""
+    with call.memory() as memory:
+        lines = memory.context(query, **call.scope, **asked)
+    call.show.data({"query": query, "context": lines})
+    for line in lines.splitlines():
+        call.show.line(visible_columns(line))
+    if not lines:
+        complain("memscope: nothing found")
+
+
+@command("list")
+@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
+@click.option("--text", help="Only what contains this.")
+@period_options
+@click.option("--name", help="Only the document of this name.")
+@click.option("--namespace", help="Only documents of this namespace.")
+@filter_option
+@click.option("--superseded", is_flag=True, help="Memories that were superseded too.")
+@click.option("--limit", type=int, default=50, show_default=True, help="The newest ones; 0: all.")
+@pass_call
+def list_(
+    call: Call, /, kinds: tuple[Kind, ...], since: str | None, until: str | None, limit: int, **asked: Any
+) -> None:
+    """Show records in the order they were stored, with their ids."""
+    with call.memory() as memory:
+        found = memory.list(
+            **call.scope, **asked, kinds=kinds or None, period=period(since, until), limit=limit or None
+        )
+    for record in found:
+        call.show.data({"id": id_of(record), **to_json(record)})
+        record_line(call.show, record)
+    if not found:
+        complain("memscope: nothing there")
+
+
+@command("show")
+@click.argument("id")
+@pass_call
+def show(call: Call, id: str) -> None:
+    """Show the turn or memory ID with all its fields."""
+    with call.memory() as memory:
+        record = memory.get(id, **call.whose)
+    call.show.data({"id": id_of(record), **to_json(record)})
+    if not call.json:
+        record_card(call.show, record)
+
+
+@command("history")
+@click.argument("id")
+@pass_call
+def history(call: Call, id: str) -> None:
+    """Show all versions of memory ID, and what superseded what, oldest first."""
+    with call.memory() as memory:
+        versions = memory.history(id, **call.whose)
+    for version in versions:
+        call.show.data({"id": id_of(version), **to_json(version)})
+        call.show.line((f"v{version.version}  ", "dim"), (f"recorded {version.recorded:%Y-%m-%d %H:%M}", "cyan"))
+        record_line(call.show, version)
+    if not versions:
+        complain("memscope: a turn has no versions, it is never altered")

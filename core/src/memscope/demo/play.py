@@ -1,0 +1,175 @@
+"""A conversation remembered, asked about and forgotten: what ``memscope demo`` shows, without the showing."""
+
+from __future__ import annotations
+
+import glob
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memscope.records import ForgetReport, Retrieval
+from memscope.sync import MemoryScope
+
+K = 10
+ADVERSARIAL = "adversarial"  # asks for what was never said: shown, and left out of every average
+SECRETS = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
+
+Conversation = Mapping[str, Any]  # as ``memscope.demo`` reads it
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass
+class Clock:
+    """The day after the conversation, so that "last week" in a question means what its asker meant."""
+
+    now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def set_after(self, conversation: Conversation) -> None:
+        self.now = said_at(conversation["sessions"][-1]) + timedelta(days=1)
+
+
+def said_at(session: Mapping[str, Any]) -> datetime:
+    time = datetime.fromisoformat(session["date_time"])
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def user_of(conversation: Conversation) -> str:
+    return f"demo-{conversation['id']}"
+
+
+def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """The turns as ``add_turns`` takes them. A speaker named user or assistant has that role, all others are persons."""
+    for session in conversation["sessions"]:
+        for turn in session["turns"]:
+            caption = turn.get("image_caption")
+            yield {
+                "id": turn["id"],
+                "role": turn["speaker"] if turn["speaker"] in ("user", "assistant") else "person",
+                "speaker": turn["speaker"],
+                "content": f"{turn['text']} [shared image: {caption}]".strip() if caption else turn["text"],
+                "time": said_at(session),
+                "session": str(session["id"]),
+            }
+
+
+def remember(memory: MemoryScope, conversation: Conversation, progress: Progress) -> int:
+    """Add the turns; how many there are."""
+    said = list(turns(conversation))
+    step = min(1000, max(10, len(said) // 50))
+    progress(0, len(said))
+    for start in range(0, len(said), step):
+        memory.add_turns(said[start : start + step], user=user_of(conversation))
+        progress(min(start + step, len(said)), len(said))
+    return len(said)
+
+
+# ---- questions
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found for a question whose ``evidence`` (keys of turns) is known."""
+
+    question: Mapping[str, Any]
+    found: Retrieval
+    milliseconds: float
+
+    @property
+    def evidence(self) -> frozenset[str]:
+        return frozenset(self.question["evidence"])
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Where known evidence stands among the hits, from 1."""
+        return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
+
+    @property
+    def recall(self) -> float:
+        return len(self.ranks) / len(self.evidence)
+
+    @property
+    def counts(self) -> bool:
+        return bool(self.evidence) and self.question.get("category_name") != ADVERSARIAL
+
+
+def ask(memory: MemoryScope, conversation: Conversation, question: Mapping[str, Any]) -> Answer:
+    start = time.perf_counter()
+    found = memory.retrieve(question["question"], user=user_of(conversation), k=K)
+    return Answer(question, found, 1000 * (time.perf_counter() - start))
+
+
+def recall(answers: Sequence[Answer]) -> float | None:
+    """The share of the known evidence among the first ten hits, averaged over questions, in percent."""
+    counted = [answer.recall for answer in answers if answer.counts]
+    return round(100 * sum(counted) / len(counted), 1) if counted else None
+
+
+# ---- forgetting
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Words that stand in one turn only, and a question whose evidence that turn is."""
+
+    words: str
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """``traces``: how often the words stood in the store's files, before and after; None where there are no files."""
+
+    secret: Secret
+    report: ForgetReport
+    after: Answer
+    traces: tuple[int, int] | None
+
+    @property
+    def found_before(self) -> bool:
+        return any(self.secret.words in hit.text for hit in self.secret.answer.found)
+
+    @property
+    def found_after(self) -> bool:
+        return any(self.secret.words in hit.text for hit in self.after.found)
+
+
+def secret_of(conversation: Conversation, answers: Sequence[Answer]) -> Secret | None:
+    """The secret of our own conversations; of others the first evidence that was found and is said once only."""
+    texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
+    for answer in answers:
+        if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRETS:
+            return Secret(SECRETS[conversation["lang"]], answer)
+    for answer in answers:
+        for key in sorted(answer.evidence & {hit.id for hit in answer.found}):
+            words = _plain_words(texts[key])
+            if len(words) > 8 and sum(words in text for text in texts.values()) == 1:
+                return Secret(words, answer)
+    return None
+
+
+def _plain_words(text: str) -> str:
+    """The longest part of a text that no encoding of the store changes, so that it can be looked for in its bytes."""
+    return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
+
+
+def forget(memory: MemoryScope, conversation: Conversation, secret: Secret, store: Path | None) -> Forgotten:
+    before = traces(store, secret.words)
+    report = memory.forget(user=user_of(conversation), text=secret.words)
+    gone = traces(store, secret.words)
+    after = ask(memory, conversation, secret.answer.question)
+    return Forgotten(secret, report, after, None if before is None or gone is None else (before, gone))
+
+
+def traces(store: Path | None, words: str) -> int | None:
+    """How often the words stand in the files of the store, its WAL included."""
+    if store is None:
+        return None
+    files = [file for file in store.parent.glob(f"{glob.escape(store.name)}*") if file.is_file()]
+    return sum(file.read_bytes().count(words.encode()) for file in files)
