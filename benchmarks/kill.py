@@ -1,0 +1,259 @@
+"""Processes killed with SIGKILL at random moments, several at once on one store: what is lost, doubled, corrupt?
+
+    python benchmarks/kill.py --kills 40                        writers that add turns
+    python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
+
+A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
+stores with one promise broken each (``mutants``); it has to catch every one of them, or it proves nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import click
+from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, Mutant, sound
+from kill_stores import STORES, Place
+
+from memscope.errors import LeaseLost, MemscopeError, StoreBusy
+from memscope.records import Claim, Draft, Observation, Plan, Select, Turn
+from memscope.stores import Store
+from memscope.testing.records import observation, turn
+
+USERS = ("alice", "bob", "carol")
+WRITERS, WORKERS = 4, 2
+SHORTEST, LONGEST = 0.005, 0.08  # seconds between two kills
+LEASE_S = 0.05
+TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Found:
+    """What is wrong with a store after the kills."""
+
+    lost: int = 0
+    doubled: int = 0
+    corrupt: int = 0
+    unconsolidated: int = 0
+    turns: int = 0
+    died: int = 0  # processes that ended with an error instead of by the kill
+
+    @property
+    def wrong(self) -> int:
+        return self.lost + self.doubled + self.corrupt + self.unconsolidated
+
+
+# ---- processes
+
+
+def start(main: Callable[[], Awaitable[None]]) -> int:
+    """A child that runs ``main``; its id. Nothing of the parent's is open when it forks."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        asyncio.run(main())  # type: ignore[arg-type]
+    except MemscopeError:
+        os._exit(3)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
+def kill(child: int) -> bool:
+    """Whether it had died of an error of its own before."""
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+# ---- writers
+
+
+async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> None:
+    """Say numbered turns one after another, three at once, going on after the last that was acknowledged."""
+    mutant.break_promise()
+    store = await place.open()
+    done = set(acknowledged.read_text().split()) if acknowledged.exists() else set()
+    log = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    async def line(user: str) -> None:
+        for number in range(100_000):
+            key = f"{name}-{user}-{number}"
+            if key not in done:
+                await say(store, mutant, user, key)
+                os.write(log, f"{key}\n".encode())
+
+    await asyncio.gather(*map(line, USERS))
+
+
+async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
+    draft = mutant.draft(Draft(turn(key, f"words of {key}", user=user)))
+    while True:
+        with suppress(StoreBusy):
+            await store.append(user, [draft])
+            return
+
+
+def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+    logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
+    run = [lambda number=number: write(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
+    children, died = [start(main) for main in run], 0
+    for _ in range(kills):
+        time.sleep(chance.uniform(SHORTEST, LONGEST))
+        victim = chance.randrange(WRITERS)
+        died += kill(children[victim])
+        children[victim] = start(run[victim])
+    died += sum(map(kill, children))
+    said = [key for log in logs if log.exists() for key in log.read_text().split()]
+    return replace(asyncio.run(check_turns(place, said)), died=died)
+
+
+async def check_turns(place: Place, said: list[str]) -> Found:
+    texts: Counter[str] = Counter()
+    corrupt = await place.damage()
+    with suppress(MemscopeError):
+        store = await place.open()
+        for user in USERS:
+            async for page in store.scan(Select(user)):
+                texts.update(record.text for record in page)
+        await store.close()
+    missing = sum(not texts[f"words of {key}"] for key in said)
+    return Found(lost=missing, doubled=texts.total() - len(texts), corrupt=corrupt, turns=len(texts))
+
+
+# ---- workers
+
+
+async def work(place: Place, mutant: Mutant, seed: int) -> None:
+    """Consolidate what there is; a model's answer takes up to twice as long as a lease and is never the same twice."""
+    mutant.break_promise()
+    store, chance = await place.open(), random.Random(seed)
+    while True:
+        claims: list[Claim] = []
+        with suppress(StoreBusy):
+            claims = await store.claim("consolidate", 5, LEASE_S)
+        for claim in claims:
+            with suppress(LeaseLost, StoreBusy):
+                await consolidate(store, mutant, claim, chance)
+        await asyncio.sleep(0.002)
+
+
+async def consolidate(store: Store, mutant: Mutant, claim: Claim, chance: random.Random) -> None:
+    plan = claim.plan
+    if plan is None:
+        await asyncio.sleep(chance.uniform(0, 2 * LEASE_S) if chance.random() < 0.3 else 0.001)
+        plan = Plan(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
+        await mutant.save(store, claim, plan)
+    await mutant.complete(store, claim, plan)
+
+
+def answer(user: str, key: str) -> Observation:
+    return observation(os.urandom(8).hex(), key, user=user, text=f"fact of {key}")
+
+
+async def say_more(place: Place, round: int) -> None:
+    store = await place.open()
+    if not (await store.stats()).pending["consolidate"]:
+        for user in USERS:
+            keys = [f"{round}-{number}" for number in range(TURNS_A_ROUND)]
+            await store.append(user, [Draft(turn(key, f"words of {key}", user=user)) for key in keys])
+    await store.close()
+
+
+async def waiting(place: Place) -> int:
+    store = await place.open()
+    stats = await store.stats()
+    await store.close()
+    return sum(counts["consolidate"] for counts in (stats.pending, stats.failed, stats.parked))
+
+
+def consolidate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+    asyncio.run(say_more(place, 0))
+    children, died = [start(lambda seed=seed: work(place, mutant, seed)) for seed in range(WORKERS)], 0
+    for number in range(kills):
+        time.sleep(chance.uniform(SHORTEST, LONGEST))
+        victim = chance.randrange(WORKERS)
+        died += kill(children[victim])
+        asyncio.run(say_more(place, number + 1))
+        children[victim] = start(lambda seed=number + WORKERS: work(place, mutant, seed))
+    deadline = time.monotonic() + PATIENCE_S
+    while asyncio.run(waiting(place)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    died += sum(map(kill, children))
+    return replace(asyncio.run(check_facts(place)), died=died)
+
+
+async def check_facts(place: Place) -> Found:
+    found = Found(corrupt=await place.damage())
+    store = await place.open()
+    for user in USERS:
+        records = [record async for page in store.scan(Select(user)) for record in page]
+        turns = {record.key for record in records if isinstance(record, Turn)}
+        facts = Counter(memory.text for memory in records if isinstance(memory, Observation))
+        pending = {record.key async for page in store.scan(Select(user, pending="consolidate")) for record in page}
+        found.turns += len(turns)
+        found.doubled += facts.total() - len(facts)
+        found.unconsolidated += len(pending)
+        found.lost += sum(not facts[f"fact of {key}"] and key not in pending for key in turns)
+    await store.close()
+    return found
+
+
+# ---- the whole
+
+STAGES = {"add": (add_stage, ADD_MUTANTS), "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS)}
+
+
+def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Found:
+    run, _ = STAGES[stage]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        place = STORES[store](Path(folder))
+        asyncio.run(place.create())
+        return run(place, kills, random.Random(seed), mutant)
+
+
+def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> bool:
+    """Whether the harness notices, within ``kills``, in rounds of a few."""
+    done = 0
+    while done < kills:
+        if measure(store, stage, 15, seed + done, mutant).wrong:
+            return True
+        done += 15
+    return False
+
+
+@click.command()
+@click.option("--kills", type=int, default=40)
+@click.option("--stage", type=click.Choice(sorted(STAGES)), default="add")
+@click.option("--store", type=click.Choice(sorted(STORES)), default="sqlite")
+@click.option("--seed", type=int, default=1)
+def main(kills: int, stage: str, store: str, seed: int) -> None:
+    begin = time.monotonic()
+    found = measure(store, stage, kills, seed, sound)
+    seconds = time.monotonic() - begin
+    mutants = {mutant.name: caught(store, stage, max(60, kills), seed, mutant) for mutant in STAGES[stage][1]}
+    result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
+    print(
+        json.dumps(
+            result | {"missed": [name for name, known in mutants.items() if not known], "seconds": round(seconds, 1)}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Stores with one promise broken each, which ``kill.py`` must catch."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memscope.records import Claim, Draft, Plan
+from memscope.stores import Store
+from memscope.stores import sqlite as sqlite_store
+from memscope.stores.sqlite import work
+from memscope.stores.sqlite.engine import Engine, Request, _answer
+from memscope.testing.records import turn
+
+
+async def _save(store: Store, claim: Claim, plan: Plan) -> None:
+    await store.save_reply(claim, plan)
+
+
+async def _complete(store: Store, claim: Claim, plan: Plan) -> None:
+    await store.complete(claim, plan)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``break_promise`` is called in the process that will be killed; the others stand for steps of a client."""
+
+    name: str
+    break_promise: Callable[[], None] = lambda: None
+    draft: Callable[[Draft], Draft] = lambda draft: draft
+    save: Callable[[Store, Claim, Plan], object] = _save
+    complete: Callable[[Store, Claim, Plan], object] = _complete
+
+
+sound = Mutant("none")
+
+# ---- adding
+
+
+class AnswersFirst(Engine):
+    """Acknowledges what it has not committed."""
+
+    def _together(self, group: list[Request]) -> None:
+        db = self._writing()
+        db.execute("BEGIN IMMEDIATE")
+        for request in group:
+            request.result = request.task(db)
+        _answer(group)
+        time.sleep(0.003)
+        db.execute("COMMIT")
+
+
+class NoTransaction(Engine):
+    """Commits statement by statement."""
+
+    def _together(self, group: list[Request]) -> None:
+        for request in group:
+            request.result = request.task(self._writing())
+
+
+def use(engine: type[Engine]) -> Callable[[], None]:
+    return lambda: setattr(sqlite_store, "Engine", engine)
+
+
+def keyless(draft: Draft) -> Draft:
+    """A turn said again is another turn."""
+    return replace(draft, turn=replace(draft.turn, key=turn().key + str(time.monotonic_ns())))
+
+
+ADD_MUTANTS = (
+    Mutant("acknowledges before the commit", use(AnswersFirst)),
+    Mutant("writes without a transaction", use(NoTransaction)),
+    Mutant("keys are not the caller's", draft=keyless),
+)
+
+# ---- consolidating
+
+
+def ignore_tokens() -> None:
+    def owned(db: sqlite3.Connection, user: int, claim: Claim) -> tuple[int, str | None, int | None]:
+        return int(claim.id), None, None
+
+    work._owned = owned
+
+
+async def memories_then_done(store: Store, claim: Claim, plan: Plan) -> None:
+    await store.apply(claim.user, replace(plan, done=()))
+    await asyncio.sleep(0.002)
+    await store.complete(claim, Plan(done=plan.done))
+
+
+async def done_then_memories(store: Store, claim: Claim, plan: Plan) -> None:
+    await store.complete(claim, Plan(done=plan.done))
+    await asyncio.sleep(0.002)
+    await store.apply(claim.user, replace(plan, done=()))
+
+
+async def no_reply_kept(store: Store, claim: Claim, plan: Plan) -> None:
+    return
+
+
+CONSOLIDATE_MUTANTS = (
+    Mutant("nobody checks the lease", ignore_tokens, save=no_reply_kept),
+    Mutant("memories, then done", save=no_reply_kept, complete=memories_then_done),
+    Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),
+)

@@ -1,0 +1,69 @@
+"""Where ``kill.py`` keeps a store, and how it looks for damage from outside."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+from memscope.stores import Store
+from memscope.stores.sqlite import SQLiteStore
+
+
+class Place(Protocol):
+    """A store that outlives its processes. ``folder`` is for the notes of the harness."""
+
+    folder: Path
+
+    async def create(self) -> None:
+        """Make an empty store."""
+
+    async def open(self) -> Store:
+        """Open it in this process."""
+
+    async def damage(self) -> int:
+        """How many things do not fit together, looked at without the store's own code."""
+
+
+# A record whose units, counters or work are not all there was written by halves. (A turn has an item until a memory rests
+# on some turn; then other conditions are for the caller to check.)
+_TORN = """
+SELECT (SELECT count(*) FROM record r
+        WHERE r.units != (SELECT count(*) FROM unit u WHERE u.user = r.user AND u.number = r.number))
+     + (SELECT count(*) FROM unit u
+        WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.user = u.user AND r.number = u.number))
+     + (SELECT count(*) FROM users s
+        WHERE turns + observations != (SELECT count(*) FROM record r WHERE r.user = s.user))
+     + (SELECT count(*) FROM users s
+        WHERE number < (SELECT coalesce(max(number), 0) FROM record r WHERE r.user = s.user))
+     + (SELECT count(*) FROM item i WHERE stage = 'consolidate'
+        AND NOT EXISTS (SELECT 1 FROM record r WHERE r.user = i.user AND r.number = i.item))
+     + (SELECT count(*) FROM record r WHERE kind = 0
+        AND NOT EXISTS (SELECT 1 FROM source s WHERE s.user = r.user AND s.source = r.number)
+        AND NOT EXISTS (SELECT 1 FROM item i WHERE i.user = r.user AND i.stage = 'consolidate' AND i.item = r.number)
+        AND NOT EXISTS (SELECT 1 FROM source WHERE user > 0))
+"""
+
+
+class SQLitePlace:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "memory.db"
+
+    async def create(self) -> None:
+        await (await self.open()).close()
+
+    async def open(self) -> SQLiteStore:
+        store = SQLiteStore(self.path)
+        await store.open()
+        return store
+
+    async def damage(self) -> int:
+        with closing(sqlite3.connect(self.path)) as db:
+            sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            return int(not sound) + int(db.execute(_TORN).fetchone()[0])
+
+
+STORES: dict[str, Callable[[Path], Place]] = {"sqlite": SQLitePlace}
