@@ -60,7 +60,9 @@ def past_hour(now: Now, minutes: int | float | str, *rest: Any) -> Clock | None:
     return o_clock(now, rest[-1], int({"quarter": 15, 0.5: 30}.get(minutes, minutes)))
 
 
-def before_hour(now: Now, minutes: int | str, hour: int) -> Clock | None:
+def before_hour(now: Now, *values: int | str) -> Clock | None:
+    """A quarter to eight."""
+    minutes, hour = values[-2], int(values[-1])
     return o_clock(now, (hour - 2) % 12 + 1, 60 - int({"quarter": 15}.get(str(minutes), minutes)))
 
 
@@ -79,6 +81,12 @@ def in_part(now: Now, *values: Any) -> Clock | None:
         return inside[0]
     small = part.start >= 20 * 3600 and (time.start < 6 * 3600 or time.start >= HALF_DAY)  # 3 at night
     return sure(time, part.end > HALF_DAY + 3600 and not small)
+
+
+def spoken_in_part(now: Now, hour: int, minute: int, part: Clock) -> Clock | None:
+    """Seven thirty in the evening."""
+    time = o_clock(now, hour, minute) if minute >= 10 else None
+    return in_part(now, time, part) if time else None
 
 
 def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:

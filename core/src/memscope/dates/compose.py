@@ -8,7 +8,6 @@ from typing import Any
 
 from memscope.dates.calendar import (
     DAY,
-    EARLIEST,
     SECONDS,
     Clock,
     Grain,
@@ -21,6 +20,7 @@ from memscope.dates.calendar import (
     fixed,
     later,
     look,
+    months_later,
     move,
     nth_unit,
     nth_weekday,
@@ -51,6 +51,14 @@ def within_period(now: Now, outer: Period, inner: Period) -> Period | None:
 
 def period_within(now: Now, inner: Period, outer: Period) -> Period | None:
     return within_period(now, outer, inner)
+
+
+def anniversary(now: Now, outer: Period, inner: Period) -> Period | None:
+    """去年今天: today, in that year."""
+    year, day = (None if period.cycle else look(period, 0) for period in (outer, inner))
+    if not year or not day or year.grain != "year" or day.grain != "day":
+        return None
+    return fixed(day_at(months_later(day.start, 12 * (year.start.year - day.start.year))))
 
 
 def nested(now: Now, first: Period, last: Period) -> Period | None:
@@ -167,11 +175,12 @@ def unit_with(now: Now, unit: str, *rest: Any) -> Period | None:
 
 _EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
     "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
+    "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
     "month": {"start": (0, 15), "early": (0, 15), "mid": (9, 20), "late": (15, 31), "end": (15, 31)},
     "week": {"start": (0, 3), "early": (0, 3), "mid": (2, 4), "late": (3, 7), "end": (3, 7)},
     "day": {"mid": (10, 14)},
 }
-_EDGE_UNITS: dict[Grain, str] = {"year": "month", "month": "day", "week": "day", "day": "hour"}
+_EDGE_UNITS: dict[Grain, str] = {"decade": "year", "year": "month", "month": "day", "week": "day", "day": "hour"}
 
 
 def edge(now: Now, name: str, period: Period) -> Period | None:
@@ -372,10 +381,13 @@ def _next(period: Period, n: int, start: Span | None) -> Span | None:
 
 
 def _stretch(start: Span | None, end: Span | None) -> Span | None:
-    if not start or not end or start.start >= end.end:
+    """From the beginning of the first to the end of the last; a time of day ends it where it begins."""
+    if not start or not end:
         return None
-    grain = "hour" if end.start == end.end else end.grain  # an instant ends it, not a unit
-    return Span(start.start, end.end, grain, "range")
+    timed = end.grain in SECONDS
+    last = end.start if timed else end.end
+    grain = "hour" if timed or end.start == end.end else end.grain  # an instant ends it, not a unit
+    return Span(start.start, last, grain, "range") if start.start < last else None
 
 
 def to_now(now: Now, period: Period) -> Period | None:
@@ -396,7 +408,3 @@ def open_to(shape: Shape) -> Callable[..., Period | None]:
         return then(fixed(span) if span else period, lambda each: opened(each, shape))
 
     return build
-
-
-def before_end(now: Now, period: Period) -> Period | None:
-    return then(period, lambda span: replace(span, start=EARLIEST, end=span.end, shape="before"))

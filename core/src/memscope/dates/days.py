@@ -16,7 +16,6 @@ from memscope.dates.calendar import (
     fixed,
     look,
     month_of,
-    nth_unit,
     nth_weekday,
     number_of,
     then,
@@ -53,7 +52,8 @@ def season(now: Now, first_month: int) -> Period:
     return yearly(lambda year: month_of(year, first_month, 3, "season"), "season")
 
 
-def quarter(now: Now, number: int, *_: str) -> Period | None:
+def quarter(now: Now, which: int | str, *_: str) -> Period | None:
+    number = ordinal(which)
     return yearly(lambda year: month_of(year, number * 3 - 2, 3, "quarter"), "quarter") if 1 <= number <= 4 else None
 
 
@@ -165,16 +165,6 @@ def spelled_century(now: Now, number: int, _: str) -> Period | None:
 
 def century(now: Now, number: int | str, *_: str) -> Period:
     return fixed(year_of(max(1, ordinal(number) * 100 - 100), 100, "century"))
-
-
-def year_week(now: Now, number: int) -> Period | None:
-    return yearly(lambda each: nth_unit(number, "week", year_of(each)), "week") if 1 <= number <= 53 else None
-
-
-def this_years(now: Now, period: Period) -> Period | None:
-    """A week by its number is one of this year's."""
-    span = look(period, now.local.year)
-    return fixed(span) if span else None
 
 
 def named_year(now: Now, unit: str, number: int) -> Period | None:

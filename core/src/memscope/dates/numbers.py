@@ -82,5 +82,10 @@ def length_and_half(now: Now, count: float, unit: str, *_: float) -> Length:
     return Length(((count + 0.5, unit),))
 
 
+def month_and_half(now: Now, count: float, _: float) -> Length:
+    """一个半月."""
+    return Length(((count + 0.5, "month"),))
+
+
 def joined_lengths(now: Now, *lengths: Length) -> Length:
     return Length(tuple(part for each in lengths for part in each.parts))

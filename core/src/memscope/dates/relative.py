@@ -100,14 +100,15 @@ def coming_weekday(now: Now, number: int) -> Period:
     return fixed(day_at(now.today + ((number - now.today.weekday() - 1) % 7 + 1) * DAY))
 
 
+def coming_unit(now: Now, unit: str) -> Period | None:
+    """The coming weekend is this one until it begins."""
+    begun = unit != "weekend" or weekend_of(now.today).start <= now.today
+    return stepped_unit(now, 1 if begun else 0, unit)
+
+
 def weekday_of_step(now: Now, step: int, unit: str, number: int) -> Period | None:
     """Next week Wednesday."""
     return stepped_weekday(now, step, number) if unit == "week" else None
-
-
-def stepped_part(now: Now, step: int, part: Clock) -> Period | None:
-    """Last night, this morning, next evening."""
-    return part_of_day(now, step, part)
 
 
 def stepped_period(now: Now, step: int, period: Period) -> Period | None:
@@ -157,8 +158,9 @@ def within_next(now: Now, step: int, span: Length) -> Period | None:
 
 
 def within(now: Now, span: Length) -> Period:
-    start = now.local if span.parts[-1][1] in SECONDS else now.today
-    return fixed(Span(start, far(start, span, 1), "day"))
+    seconds = span.parts[-1][1] in SECONDS
+    start = now.local if seconds else now.today
+    return fixed(Span(start, far(start, span, 1), "hour" if seconds else "day"))
 
 
 def far(when: datetime, span: Length, sign: int) -> datetime:

@@ -31,17 +31,23 @@ _CENTURY = r"(?:[12]?\d|[一二]?十[一二三四五六七八九]?)世纪"
 DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?[1-9]0|[一二三四五六七八九]十)年代"
 
 
+def _int(text: str) -> int:
+    return int(text) if text.isascii() else number(text) or 0
+
+
 def decade(text: str) -> Period:
     """90年代, 九十年代, 1990年代, 十九世纪七十年代."""
     century, _, tens = text.removesuffix("年代").rpartition("世纪")
-    value = int(tens) if tens.isascii() else number(tens)
+    value = _int(tens)
     if century and "上" not in century:
-        value += 100 * ((int(century) if century.isascii() else number(century)) - 1)
+        value += 100 * (_int(century) - 1)
     return fixed(year_of(value if value > 99 else value + (2000 if value < 30 and not century else 1900), 10, "decade"))
 
 
-def number(text: str) -> int:
-    """一百零五, 二十, 〇八, 二零二三."""
+def number(text: str) -> int | None:
+    """一百零五, 二十, 〇八, 二零二三; not 两三, which is some."""
+    if len(text) == 2 and _DIGITS.get(text[1], 0) - _DIGITS.get(text[0], 99) == 1:
+        return None
     text = text.replace("廿", "二十").replace("卅", "三十")
     if not any(char in _POWERS for char in text):
         return int("".join(str(_DIGITS[char]) for char in text)[:7])
@@ -54,8 +60,10 @@ def number(text: str) -> int:
     return total + digit
 
 
-def year(text: str) -> int:
-    value = int(text) if text.isdigit() and text.isascii() else number(text)
+def year(text: str) -> int | None:
+    value = int(text) if text.isascii() else number(text)
+    if value is None:
+        return None
     return value if value > 99 else value + (2000 if value < 40 else 1900)
 
 
@@ -133,6 +141,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("every", {"每|每个|每個|每逢": None}),
     **words("from", {"从|從": None}),
+    **words("till", {"截至|截止|截止到": None}),
     **words("since", {"自从|自從|自": None}),
     **words("onward", {"或之后|或之後|或以后|及以后|及之后|以来|以來|至今|开始|開始|起": None}),
     **words("upto", {"或之前|或以前|及以前|及之前|为止|為止": None}),
@@ -213,7 +222,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("step ge? unitedge", "period", compose.stepped_edge),
         Row("number century", "period", days.spelled_century),
         Row("relyear", "period", relative.stepped_year),
-        Row("di? number jidu", "period", days.quarter),
+        Row("di number ge? jidu | number jidu", "period", days.quarter),
         Row("halfyear", "period", days.half_year),
         Row("jijie", "period", days.season),
         Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
@@ -223,6 +232,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("step ge? yue", "period", lambda now, step: relative.stepped_unit(now, step, "month")),
         Row("step ge? semester", "period", relative.stepped_unit),
         Row("semester", "length", lambda now, unit: Length(((1, unit),))),
+        Row("number ge ban yue", "length", numbers.month_and_half),
         Row("number ge jidu", "length", numbers.length),
         Row(f"number ge? {_UNIT} ban", "length", numbers.length),
         Row(f"number ge ban {_UNIT}", "length", numbers.length),
