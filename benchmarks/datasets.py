@@ -1,7 +1,7 @@
 """The neutral format of conversations with questions and evidence: one conversation a line.
 
-    id, lang?, speakers[], sessions[] {id, date_time, turns[] {id, speaker, text, image_caption?}, observations[]},
-    questions[] {id, question, category_name, evidence[] turn ids}
+id, lang?, speakers[], sessions[] {id, date_time, turns[] {id, speaker, text, image_caption?}, observations[]},
+questions[] {id, question, category_name, evidence[] turn ids}
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/retrieval.py DATA [DATA ...] [--embedder URL] [--store URL]
 
-Prints a row a file and one JSON object: recall in percent over all questions but adversarial ones, an item being a turn.
+Prints a row a file and one JSON object: recall in percent over all questions but adversarial ones; an item is a turn.
 """
 
 from __future__ import annotations

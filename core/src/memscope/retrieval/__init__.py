@@ -32,6 +32,6 @@ async def retrieve(question: Question, kit: Kit, steps: Sequence[Worker[Question
         hits=done.hits,
         reason=done.reason or "; ".join(kit.notes),
         periods=done.periods,
-        considered=len(done.ranked),
+        considered=len(done.order),
     )
     return replace(found, explanation=explanation(done)) if question.explain else found

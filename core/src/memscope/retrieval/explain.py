@@ -44,7 +44,7 @@ def _hit(place: int, hit: Hit) -> Iterator[str]:
 def _cut(question: Question) -> Iterator[str]:
     if question.gone:
         yield f"cut: {question.gone} forgotten while this was asked"
-    rest = question.ranked[len(question.hits) + question.gone :]
-    if rest:
-        scores = ", ".join(f"{ranked.score:.2f}" for ranked in rest[:NEXT])
+    rest = question.order[len(question.hits) + question.gone :]
+    if rest and question.scores is not None:
+        scores = ", ".join(f"{question.scores[row]:.2f}" for row in rest[:NEXT])
         yield f"cut: {len(rest)} more beyond k = {question.k}, the next with {scores}"

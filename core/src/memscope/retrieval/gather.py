@@ -7,41 +7,45 @@ from dataclasses import replace
 from datetime import datetime
 
 from memscope.pipeline import Kit, worker
-from memscope.records import Fetched, Hit, Insight, Memory, Observation, Turn
-from memscope.retrieval.question import Question, Ranked
+from memscope.records import Candidates, Fetched, Hit, Insight, Memory, Observation, Turn
+from memscope.retrieval.question import Question
+from memscope.retrieval.rank import legs, lines
 from memscope.text import terms
 
 
-@worker(reads=("ranked", "k", "scope", "terms", "as_of", "now"), writes=("hits", "gone"))
+@worker(reads=("candidates", "order", "scores", "values", "k", "scope", "as_of", "now"), writes=("hits", "gone"))
 async def gather(question: Question, kit: Kit) -> Question:
+    found, waiting = question.candidates, list(question.order)
     hits: list[Hit] = []
-    gone, waiting = 0, list(question.ranked)
-    while waiting and len(hits) < question.k:
-        batch, waiting = waiting[: question.k - len(hits)], waiting[question.k - len(hits) :]
-        fetched = await kit.store.fetch(question.scope.user, [ranked.handle for ranked in batch])
-        found = [hit for ranked in batch if (hit := make_hit(question, ranked, fetched)) is not None]
-        hits += found
-        gone += len(batch) - len(found)
+    gone = 0
+    while found is not None and waiting and len(hits) < question.k:
+        rows, waiting = waiting[: question.k - len(hits)], waiting[question.k - len(hits) :]
+        fetched = await kit.store.fetch(question.scope.user, [found.handle[row] for row in rows])
+        made = [hit for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
+        hits += made
+        gone += len(rows) - len(made)
     return replace(question, hits=tuple(hits), gone=gone)
 
 
-def make_hit(question: Question, ranked: Ranked, fetched: Fetched) -> Hit | None:
-    record = fetched.records.get(ranked.handle)
-    if record is None or isinstance(record, Observation):
+def make_hit(question: Question, found: Candidates, row: int, fetched: Fetched) -> Hit | None:
+    record = fetched.records.get(found.handle[row])
+    if record is None or isinstance(record, Observation) or question.scores is None:
         return None
-    derived = fetched.derived.get(ranked.handle, ())
+    derived = fetched.derived.get(found.handle[row], ())
+    if isinstance(record, Turn) and record.statement and any(_expired(memory, question) for memory in derived):
+        return None
     observations = [memory for memory in derived if isinstance(memory, Observation) and _said(memory, question)]
     current = tuple(memory for memory in observations if _current(memory, question))
     return Hit(
         turn=record if isinstance(record, Turn) else None,
         insight=record if isinstance(record, Insight) else None,
-        score=ranked.score,
-        found_by=ranked.legs,
+        score=float(question.scores[row]),
+        found_by=legs(found, row),
         observations=current,
-        matched=matched(question, record, current) if ranked.lent and isinstance(record, Turn) else (),
+        matched=matched(question, record, current) if found.lent[row] and isinstance(record, Turn) else (),
         changed=_changed(observations, question),
-        part=ranked.part,
-        features=ranked.features,
+        part=int(found.part[row]),
+        features=lines(question, row),
     )
 
 
@@ -68,8 +72,11 @@ def _closed_by(memory: Memory, question: Question) -> datetime | None:
 
 
 def _current(memory: Memory, question: Question) -> bool:
-    live = memory.expires is None or memory.expires > question.now
-    return live and _closed_by(memory, question) is None
+    return not _expired(memory, question) and _closed_by(memory, question) is None
+
+
+def _expired(memory: Memory, question: Question) -> bool:
+    return memory.expires is not None and memory.expires <= question.now
 
 
 def _changed(observations: Sequence[Observation], question: Question) -> datetime | None:

@@ -7,25 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memscope.records import Candidates, Feature, Handle, Hit, Interval, Json, Kind, Scope
+from memscope.records import Candidates, Hit, Interval, Json, Kind, Scope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from memscope.records import Space
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A turn or insight in the order of the ranking. ``part``: which part of a long turn fitted best."""
-
-    handle: Handle
-    score: float
-    part: int
-    legs: tuple[str, ...]
-    lent: bool
-    features: tuple[Feature, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +42,9 @@ class Question:
     space: Space | None = None
     candidates: Candidates | None = None
     # rank
-    ranked: tuple[Ranked, ...] = ()
+    order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight
+    values: NDArray[np.float32] | None = None  # [candidates, features]
+    scores: NDArray[np.float32] | None = None  # [candidates]
     # gather
     hits: tuple[Hit, ...] = ()
     gone: int = 0

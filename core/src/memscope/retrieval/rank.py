@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from memscope.pipeline import Kit, worker
-from memscope.records import ROLES, Candidates, Feature
-from memscope.retrieval.question import Question, Ranked
+from memscope.records import ROLES, Candidates, Feature, Handle
+from memscope.retrieval.question import Question
 from memscope.text import INSIGHT, Flag, bm25, rarity
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
@@ -201,32 +201,27 @@ def features(question: Question, found: Candidates) -> Values:
     return matrix
 
 
-@worker(reads=("candidates", "weights", "names", "asks_number", "asks_assistant"), writes=("ranked",))
+@worker(reads=("candidates", "weights", "names", "asks_number", "asks_assistant"), writes=("order", "values", "scores"))
 async def rank(question: Question, kit: Kit) -> Question:
     found = question.candidates
     if found is None or not len(found.unit):
         return question
     values = features(question, found)
-    weights = np.array([WEIGHTS[column.name] for column in FEATURES], np.float32)
-    scores = values @ weights
-    best: dict[object, int] = {}
-    for row in np.lexsort((found.unit, found.time, np.round(scores, 4)))[::-1].tolist():
+    scores = values @ np.array([WEIGHTS[column.name] for column in FEATURES], np.float32)
+    best_last = np.lexsort((found.unit, found.time, np.round(scores, 4)))  # of equals the latest
+    best: dict[Handle, int] = {}
+    for row in best_last[::-1].tolist():
         best.setdefault(found.handle[row], row)
-    return replace(
-        question, ranked=tuple(_ranked(found, row, float(scores[row]), values[row]) for row in best.values())
-    )
+    return replace(question, order=tuple(best.values()), values=values, scores=scores)
 
 
-def _ranked(found: Candidates, row: int, score: float, values: Values) -> Ranked:
-    return Ranked(
-        handle=found.handle[row],
-        score=score,
-        part=int(found.part[row]),
-        legs=tuple(leg for i, leg in enumerate(LEGS) if found.legs[row] & (1 << i)),
-        lent=bool(found.lent[row]),
-        features=tuple(
-            Feature(column.name, value, WEIGHTS[column.name])
-            for column, value in zip(FEATURES, values.tolist(), strict=True)
-            if value
-        ),
-    )
+def lines(question: Question, row: int) -> tuple[Feature, ...]:
+    """The rows of the table that counted for a candidate."""
+    assert question.values is not None
+    named = zip(FEATURES, question.values[row].tolist(), strict=True)
+    return tuple(Feature(column.name, value, WEIGHTS[column.name]) for column, value in named if value)
+
+
+def legs(found: Candidates, row: int) -> tuple[str, ...]:
+    """What brought a candidate into the pool."""
+    return tuple(leg for i, leg in enumerate(LEGS) if found.legs[row] & (1 << i))

@@ -124,6 +124,7 @@ class Snapshot:
     vectors: Floats
     vector_row: Ints
     space: Space | None
+    aligned: bool  # row i has vector i
     expiring: bool
     lending: bool  # there are observations
     postings: Postings | None = None
@@ -348,6 +349,7 @@ class ScopeIndex:
             vectors=self._vectors.view if self._vectors is not None else np.zeros((0, 0), np.float32),
             vector_row=self._vector_row.view,
             space=changes.space,
+            aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
             expiring=bool((column["expires"] != NEVER).any()),
             lending=bool((kind == OBSERVATION).any()),
             postings=before.postings if before else None,
