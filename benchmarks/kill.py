@@ -246,7 +246,7 @@ def main(kills: int, stage: str, store: str, seed: int) -> None:
     begin = time.monotonic()
     found = measure(store, stage, kills, seed, sound)
     seconds = time.monotonic() - begin
-    mutants = {mutant.name: caught(store, stage, max(60, kills), seed, mutant) for mutant in STAGES[stage][1]}
+    mutants = {mutant.name: caught(store, stage, max(300, kills), seed, mutant) for mutant in STAGES[stage][1]}
     result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
     print(
         json.dumps(

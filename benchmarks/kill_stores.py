@@ -27,8 +27,8 @@ class Place(Protocol):
         """How many things do not fit together, looked at without the store's own code."""
 
 
-# A record whose units, counters or work are not all there was written by halves. (A turn has an item until a memory rests
-# on some turn; then other conditions are for the caller to check.)
+# A record whose units, counters or work are not all there was written by halves. A turn has an item, unless somebody
+# consolidates: then kill.py compares turns and memories.
 _TORN = """
 SELECT (SELECT count(*) FROM record r
         WHERE r.units != (SELECT count(*) FROM unit u WHERE u.user = r.user AND u.number = r.number))
