@@ -2,10 +2,10 @@
 
     python benchmarks/adapter_overhead.py --adapter autogen
 
-The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a SQLite
-file; conversations of ten turns take turns between the variants, in one run. The variants of an adapter are in
-``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and "memscope"
-among them. Prints one JSON object.
+The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a
+SQLite file; conversations of ten turns take turns between the variants, in one run. The variants of an adapter are in
+``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and
+"memscope" among them. Prints one JSON object.
 """
 
 from __future__ import annotations

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Both examples, each in two runs: the second knows what was said in the first.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+python remembering_assistant.py "My boat is called Aurora."
+python remembering_assistant.py "What is my boat called?" | tee /dev/stderr | grep -q Aurora
+python team.py --user bert "Plan my Sunday. I never eat meat."
+python team.py --user bert "Plan my birthday dinner." | tee /dev/stderr | grep -q vegetarian
