@@ -17,7 +17,12 @@ from memscope.sources import fields
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "core" / "README.md", *sorted(DOCS.glob("*.md"))]
+ELSEWHERE = {"adapters.md", "agentscope.md", "autogen.md", "langchain.md"}  # run where their framework is installed
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "core" / "README.md",
+    *(page for page in sorted(DOCS.glob("*.md")) if page.name not in ELSEWHERE),
+]
 FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.S | re.M)
 A_FILE = re.compile(r"# \S+\.\w+\n")  # a block that shows a file of the reader's own is compiled, not run
 MODELS = {"chat", "embedding", "rerank"}

@@ -6,7 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("autogen_agentchat") else ["test_*.py"]
+NEEDED = ("autogen_agentchat", "autogen_ext", "memscope_autogen")
+
+collect_ignore_glob = [] if all(map(find_spec, NEEDED)) else ["test_*.py"]
 
 
 @pytest.fixture
