@@ -1,0 +1,153 @@
+"""What the back end asks of a chat model, counted at a scripted server: ``python benchmarks/consolidation.py``.
+
+Prints one JSON object: calls and prompt characters (schema included) for ten short messages, with a contradiction, for
+a reflect with 50 insights and nothing new, and for one with 20 new observations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memscope import AsyncMemoryScope
+from memscope.records import Draft, Insight, Observation, Plan, Scope, Turn
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from servers.faults import FaultServer
+
+USER = "alice"
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+MESSAGES = [
+    ("user", "Hi! I'm planning my move to Munich next month."),
+    ("assistant", "That's exciting! What takes you there?"),
+    ("user", "I got a job at Siemens as a test engineer."),
+    ("assistant", "Congratulations! Do you have a flat yet?"),
+    ("user", "Not yet, my sister Anna lets me stay with her in Schwabing."),
+    ("assistant", "Good to have family around. Anything you need help with?"),
+    ("user", "I need a vet there, my cat Émile has diabetes."),
+    ("assistant", "I can look for vets with experience in diabetes."),
+    ("user", "Thanks. I'm free on Tuesdays and Thursdays."),
+    ("assistant", "Noted, Tuesdays and Thursdays."),
+]
+FACTS = [
+    (1, "The user is planning to move to Munich next month.", "planning my move to Munich next month", "home"),
+    (3, "The user got a job at Siemens as a test engineer.", "I got a job at Siemens as a test engineer", "job"),
+    (5, "The user's sister Anna lives in Schwabing.", "my sister Anna lets me stay with her in Schwabing", "family"),
+    (7, "The user's cat Émile has diabetes.", "my cat Émile has diabetes", "pet"),
+    (9, "The user is free on Tuesdays and Thursdays.", "I'm free on Tuesdays and Thursdays", "time"),
+]
+
+
+def noted(facts: list[tuple[int, str, str, str]], turns: list[int]) -> dict[str, Any]:
+    return {
+        "turns": [{"turn": turn, "level": 3} for turn in turns],
+        "facts": [
+            {"text": text, "about": "user", "when": "", "keywords": [word], "quotes": [{"turn": turn, "words": words}]}
+            for turn, text, words, word in facts
+        ],
+    }
+
+
+NO_LONGER = [(1, "The user got a job at Bosch as a test engineer.", "I got a job at Bosch as a test engineer", "job")]
+VALUE = {"value": "The user sails and repairs boats.", "facts": [1, 2], "relations": []}
+PLACES = {
+    "places": [
+        *({"fact": n, "subject": 1, "name": ""} for n in range(1, 8)),
+        *({"fact": n, "subject": 2, "name": ""} for n in range(8, 14)),
+        *({"fact": n, "subject": 0, "name": "boats"} for n in range(14, 19)),
+        *({"fact": n, "subject": 0, "name": ""} for n in (19, 20)),
+    ]
+}
+SCRIPT = [
+    {"in": "user", "match": '"text":"I got a job at Bosch', "reply": noted(NO_LONGER, [1])},
+    {"in": "user", "match": '"pair":1', "reply": {"pairs": [{"pair": 1, "relation": "contradicts"}]}},
+    {"in": "user", "match": '"earlier":', "reply": PLACES},
+    {"in": "user", "match": '"value":', "reply": VALUE},
+    {"in": "user", "match": "planning my move", "reply": noted(FACTS, [1, 3, 5, 7, 9])},
+]  # fmt: skip
+
+
+@asynccontextmanager
+async def memory(server: FaultServer):
+    with tempfile.TemporaryDirectory() as folder:
+        chat = {"model": "test-chat", "base_url": server.base_url, "key": "none"}
+        async with AsyncMemoryScope(Path(folder) / "memory.db", settings={"chat": chat}) as opened:
+            yield opened
+
+
+async def ten_messages(server: FaultServer) -> dict[str, Any]:
+    async with memory(server) as opened:
+        turns = [{"role": role, "content": text} for role, text in MESSAGES]
+        await opened.add_turns(turns, user=USER, session="s")
+        first = await opened.consolidate(user=USER)
+        assert (first.new, first.pending, first.rejected) == (len(FACTS), 0, {}), first
+        await opened.add_turns([{"role": "user", "content": NO_LONGER[0][2] + "."}], user=USER, session="t")
+        second = await opened.consolidate(user=USER)
+        assert (second.new, second.superseded) == (1, 1), second
+        return {
+            "calls": first.calls,
+            "calls_with_conflict": second.calls,
+            "prompt_characters": first.prompt_characters,
+        }
+
+
+def seeded(insights: int, observations: int) -> tuple[list[Draft], Plan, Plan]:
+    """Turns, seen observations with an insight each, and observations that nobody reflected on yet."""
+    scope, count = Scope(USER), insights + observations
+    turns = [
+        Turn(f"t{n}", scope, "user", "user", f"Fact number {n}.", START + timedelta(hours=n), START)
+        for n in range(count)
+    ]
+    told = [f"The user told about boat number {n} that it needs a new sail before the season." for n in range(count)]
+    facts = [
+        Observation(id=f"o{n}", scope=scope, text=text, sources=(f"t{n}",), said=turns[n].time, recorded=START)
+        for n, text in enumerate(told)
+    ]
+    known = [
+        Insight(id=f"i{n}", scope=scope, text=f"boat {n}: {facts[n].text}", sources=(f"o{n}",), said=facts[n].said,
+                recorded=START, subject=f"boat {n} and its sails")
+        for n in range(insights)
+    ]  # fmt: skip
+    seen = Plan(new=(*facts[:insights], *known), done=tuple(turn.key for turn in turns))
+    return [Draft(turn) for turn in turns], seen, Plan(new=tuple(facts[insights:]))
+
+
+async def reflecting(server: FaultServer) -> dict[str, Any]:
+    async with memory(server) as opened:
+        drafts, seen, new = seeded(50, 20)
+        store = opened._parts.store
+        await store.append(USER, drafts, seen)
+        await store.apply(USER, Plan(done=tuple(f"o{n}" for n in range(50))))
+        idle = [await timed(opened) for _ in range(20)]
+        await store.apply(USER, new)
+        report = await opened.reflect(user=USER)
+        assert report.pending == 0 and report.new == 3, report
+        return {
+            "idle_calls": sum(calls for calls, _ in idle),
+            "idle_ms": round(statistics.median(milliseconds for _, milliseconds in idle), 2),
+            "reflect_calls": report.calls,
+            "reflect_prompt_characters": report.prompt_characters,
+        }
+
+
+async def timed(opened: AsyncMemoryScope) -> tuple[int, float]:
+    began = time.perf_counter()
+    report = await opened.reflect(user=USER)
+    return report.calls, 1000 * (time.perf_counter() - began)
+
+
+async def main() -> None:
+    with FaultServer(script=SCRIPT) as server:
+        print(json.dumps({**await ten_messages(server), **await reflecting(server)}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

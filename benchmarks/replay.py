@@ -1,0 +1,90 @@
+"""Retrieval with observations: those recorded in the data, replayed as the model's replies through all of consolidate.
+
+    python benchmarks/replay.py DATA [--embedder URL]
+
+Prints one JSON object: the keys of ``retrieval.py`` with the observations, and ``tokens_at_10_turns`` without them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from datasets import Conversation, conversations
+from retrieval import Asked, ask, figures, ingest, place, settings
+
+from memscope import AsyncMemoryScope
+from memscope.models import Message
+from memscope.prompts import visible
+from memscope.testing.models import ScriptedChat, data
+
+
+class Recorded:
+    """Says of the turns it is shown what was noted of them when the data was made; all facts stand side by side."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._noted = defaultdict(list)
+        for observation in conversation.observations:
+            for turn in observation["evidence"]:
+                self._noted[turn].append(observation)
+        self._ids = {_shown(turn): turn["id"] for turn in conversation.turns}
+
+    def __call__(self, messages: Sequence[Message]) -> Mapping[str, Any]:
+        shown = data(messages)
+        if "pair" in shown[0]:
+            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
+        lines = {self._ids[line["by"], line["at"], line["text"]]: line for line in shown}
+        heard = {id: line for id, line in lines.items() if not line.get("context")}
+        noted = {o["id"]: o for id in heard for o in self._noted[id]}
+        levels = [{"turn": line["n"], "level": 3 if self._noted[id] else 0} for id, line in heard.items()]
+        return {"turns": levels, "facts": [_fact(observation, lines) for observation in noted.values()]}
+
+
+def _shown(turn: Mapping[str, Any]) -> tuple[str, str, str]:
+    return turn["speaker"], f"{turn['time']:%Y-%m-%d %a %H:%M}", visible(turn["content"]).strip()
+
+
+def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[str, Any]:
+    cited = [lines[id] for id in observation["evidence"] if id in lines]
+    return {
+        "text": observation["text"],
+        "about": observation["speaker"],
+        "when": "",
+        "keywords": [],
+        "quotes": [{"turn": line["n"], "words": line["text"]} for line in cited],
+    }
+
+
+async def measure(path: str, configured: Mapping[str, Any]) -> tuple[list[Asked], list[Asked]]:
+    """What was found without observations, and with them."""
+    before, after = [], []
+    for conversation in conversations(path):
+        chat = ScriptedChat(Recorded(conversation))
+        with place(None) as location:
+            async with AsyncMemoryScope(location, settings=configured, chat=chat) as memory:
+                await ingest(memory, conversation)
+                before += await ask(memory, conversation)
+                report = await memory.consolidate(user=conversation.id)
+                assert not report.pending, report.errors
+                while not await memory.flush():
+                    pass
+                print(conversation.id, report.new, "new", report.merged, "merged", dict(report.rejected), "rejected")
+                after += await ask(memory, conversation)
+    return before, after
+
+
+@click.command()
+@click.argument("path", metavar="DATA")
+@click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.option("--languages", default="en", show_default=True, help="what the embedder understands")
+def main(path: str, embedder: str | None, languages: str) -> None:
+    before, after = asyncio.run(measure(path, settings(embedder, languages)))
+    print(json.dumps({**figures(after), "tokens_at_10_turns": figures(before)["tokens_at_10"]}))
+
+
+if __name__ == "__main__":
+    main()
