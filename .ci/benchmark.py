@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import subprocess
 import sys
@@ -14,15 +15,21 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 def holds(condition: str, result: dict[str, float]) -> bool:
-    key, compare, limit = condition.split()
-    return COMPARE[compare](result[key], float(limit))
+    """ "key <= 2", or "key <= 2 * other"."""
+    key, compare, *limit = condition.replace("*", " ").split()
+    return COMPARE[compare](result[key], math.prod(result[part] if part in result else float(part) for part in limit))
 
 
 def main(line: str) -> int:
     command, _, wanted = line.partition("|")
     name, *arguments = command.split()
     begin = time.monotonic()
-    done = subprocess.run([sys.executable, BENCHMARKS / f"{name}.py", *arguments], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / f"{name}.py", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     seconds = time.monotonic() - begin
     if done.returncode:
         print(f"{name}: ended with {done.returncode}")

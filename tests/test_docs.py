@@ -70,6 +70,11 @@ def test_links_inside_the_project_lead_somewhere(page):
     assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
 
 
+def test_every_page_is_in_the_index():
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert not [page.name for page in DOCS.glob("*.md") if page.name != "README.md" and f"({page.name})" not in index]
+
+
 def test_every_hook_is_documented_with_its_arguments():
     text = (DOCS / "plugins.md").read_text(encoding="utf-8")
     hooks = {key: value for key, value in vars(hookspecs).items() if key.startswith("memscope_")}

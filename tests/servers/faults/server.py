@@ -10,6 +10,7 @@ import random
 import re
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ class FaultServer:
         self._started = time.monotonic()
         self._server: asyncio.AbstractServer | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._writers: weakref.WeakSet[asyncio.StreamWriter] = weakref.WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -84,6 +86,9 @@ class FaultServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:  # a client that reads no more would keep its connection open
+            writer.transport.abort()
+        await asyncio.sleep(0)  # they are closed in the next round of the loop
 
     def __enter__(self) -> FaultServer:
         started: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -141,6 +146,7 @@ class FaultServer:
         task = asyncio.current_task()
         assert task
         self._tasks.add(task)
+        self._writers.add(writer)
         task.add_done_callback(self._tasks.discard)
         wire = Wire(reader, writer)
         try:
