@@ -365,3 +365,30 @@ async def test_fifty_users_at_once_never_mix(memory):
 async def test_memories_are_dated_by_their_statement(memory):
     made = await memory.add_memory("Moved.", user="alice", time="2024-02-03T10:00:00+00:00")
     assert isinstance(made, Observation) and made.said.year == 2024
+
+
+async def test_a_backup_taken_in_use_is_restored_in_place(tmp_path):
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        await memory.add_turns([BERLIN], user="alice")
+        await memory.backup(tmp_path / "copy.db")
+        await memory.forget(user="alice", everything=True)
+        await memory.restore(tmp_path / "copy.db")
+        assert await texts(memory, "Berlin", user="alice") == [BERLIN["content"]]
+        await memory.add_turns([{"role": "user", "content": "Berlin is grey"}], user="alice")
+        assert (await memory.status())["turns"] == 2
+
+
+async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
+    path = tmp_path / "memory.db"
+    async with AsyncMemoryScope(path, settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": f"fact {n} " + "x" * 500} for n in range(200)], user="alice")
+    damaged = bytearray(path.read_bytes())
+    damaged[8192 * 20 : 8192 * 21] = b"\xff" * 8192
+    path.write_bytes(damaged)
+    memory = AsyncMemoryScope(path, settings={})
+    report = await memory.recover(tmp_path / "saved.db")
+    await memory.close()
+    assert bytes(damaged) == path.read_bytes()
+    async with AsyncMemoryScope(tmp_path / "saved.db", settings={}) as saved:
+        assert 100 < (await saved.status())["turns"] <= 200
+    assert report["lost"]

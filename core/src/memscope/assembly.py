@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memscope.retrieval import Question
     from memscope.settings import Settings
     from memscope.stores import Store
-    from memscope.work import Duty
+    from memscope.work import Background, Duty
 
 
 def utc_now() -> datetime:
@@ -43,6 +43,7 @@ class Assembly:
     limits: intake.Limits
     location: str
     filler: Filler = field(default_factory=Filler)
+    background: Background | None = None
     _secret: bytes | None = None
     _retrieving: list[Worker[Any]] | None = None
     _duties: tuple[Duty, Duty] | None = None
@@ -55,9 +56,11 @@ class Assembly:
             self._secret = await self.store.secret()
         return self._secret
 
-    def wake(self) -> None:
-        """There is something to embed."""
+    def wake(self, user: str = "", turns: int = 0) -> None:
+        """There is something to embed, and (``turns`` of a user) to consolidate."""
         self.filler.wake(self.kit)
+        if self.background is not None and turns:
+            self.background.told(user, turns)
 
     # ---- reading
 
@@ -110,6 +113,18 @@ class Assembly:
             )
         return self._duties
 
+    def start(self) -> None:
+        from memscope.work import Background
+
+        if self.background is None:
+            self.background = Background(self.kit, *self.duties())
+        self.background.start()
+
+    async def stop(self, drain_s: float) -> None:
+        if self.background is not None:
+            await self.background.stop(drain_s)
+            self.background = None
+
     async def reembed(self, progress: Callable[[int, int | None], None] | None) -> int:
         if self.kit.embedder is None:
             raise ConfigError("there is no embedder", hint="set embedding in the settings")
@@ -148,7 +163,14 @@ class Assembly:
             **stats,
         }
 
+    def reopen(self, place: str) -> None:
+        """Another store in the place of one that was closed."""
+        self.store = self.plugins.make_store(place, self.settings)
+        self.kit = replace(self.kit, store=self.store)
+        self._secret = self._duties = None
+
     async def close(self, drain_s: float) -> None:
+        await self.stop(drain_s)
         await self.filler.stop(drain_s)
         await self.store.close()
         for model in (self.kit.chat, self.kit.embedder, self.kit.reranker):

@@ -92,7 +92,7 @@ class AsyncMemoryScope(Upkeep):
             if wait == "searchable":
                 await parts.store.searchable(user)
             report = taken.report(appended)
-            parts.wake()
+            parts.wake(user, report.stored)
             await parts.plugins.after("add_turns", report, scope=where)
             return report
 

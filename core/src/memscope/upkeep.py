@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-from memscope import intake
+from memscope import intake, review
 from memscope.assembly import Assembly
-from memscope.errors import ClosedError
-from memscope.records import ForgetReport, Json, Select
+from memscope.errors import ClosedError, StoreError
+from memscope.records import ForgetReport, Insight, Json, Observation, Select
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
 
@@ -29,6 +29,41 @@ class Upkeep:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    # ---- the back end
+
+    async def start(self) -> None:
+        """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
+        (await self._ready()).start()
+
+    async def stop(self, *, drain_s: float = 5.0) -> None:
+        """End the background; what is under way gets ``drain_s`` seconds, then it is given back and stays pending."""
+        await (await self._ready()).stop(drain_s)
+
+    async def unpark(self, *, user: str | None = None) -> int:
+        """Give batches that failed too often another chance; their number."""
+        async with self._operation("unpark") as parts:
+            return await parts.store.unpark(None, user)
+
+    async def proposals(self, *, user: str) -> list[Observation | Insight]:
+        """Memories that wait for a person's word (setting ``approve``), oldest first."""
+        intake.scope(user)
+        async with self._operation("proposals") as parts:
+            return await review.proposals(parts.store, user)
+
+    async def accept(self, ids: Sequence[str], *, user: str) -> int:
+        """Make proposals memories. ``NotFound`` for an id that waits for nothing; then none is accepted."""
+        intake.scope(user)
+        async with self._operation("accept") as parts:
+            return await review.accept(parts.store, user, ids, clock=parts.clock)
+
+    async def reject(self, ids: Sequence[str], *, user: str) -> int:
+        """Close proposals; they stay in the history, so that their turns are not read again."""
+        intake.scope(user)
+        async with self._operation("reject") as parts:
+            return await review.reject(parts.store, user, ids, clock=parts.clock)
+
+    # ---- wiping
 
     async def sweep(self, *, user: str) -> ForgetReport:
         """Forget what has expired."""
@@ -71,6 +106,25 @@ class Upkeep:
         async with self._operation("backup") as parts:
             await parts.store.backup(Path(path))
 
+    async def restore(self, backup: str | Path) -> Mapping[str, Json]:
+        """Put a backup in the place of this memory's file, which no other process may have open, and go on with it."""
+        from memscope import recovery
+
+        path = self._file()
+        if self._open:
+            await self._parts.store.close()
+            self._open = False
+        try:
+            return await recovery.restore(Path(backup), path)
+        finally:
+            self._parts.reopen(str(path))
+
+    async def recover(self, target: str | Path) -> Mapping[str, Json]:
+        """Save what is readable of this memory's damaged file into a new one; the damaged one is only read."""
+        from memscope import recovery
+
+        return await recovery.recover(self._file(), Path(target))
+
     async def reembed(self, *, progress: Progress | None = None) -> int:
         """Make all vectors anew with the embedder configured now; the old ones serve until then. Resumable."""
         async with self._operation("reembed") as parts:
@@ -95,6 +149,12 @@ class Upkeep:
             await self._parts.close(drain_s)
 
     # ---- inside
+
+    def _file(self) -> Path:
+        path = getattr(self._parts.store, "path", None)
+        if not isinstance(path, Path):
+            raise StoreError("this store is no file", hint="use export and import_")
+        return path
 
     async def _ready(self) -> Assembly:
         if self._closed:
