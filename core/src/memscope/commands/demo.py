@@ -121,11 +121,18 @@ class Stage:
                 progress(number, len(questions))
         for answer in one.answers[:full]:
             self.answer(answer)
-        rest = one.answers[full:]
-        if rest:
-            self.show.line("")
-            self.show.line(("and " + counted(len(rest), "question") + " more:", "dim"))
-        for answer in rest if len(rest) <= 3 * HANDFUL else [a for a in rest if a.counts and a.recall < 1][:HANDFUL]:
+        self.others(one.answers[full:])
+
+    def others(self, rest: list[Answer]) -> None:
+        """The rest in a line each; of very many the first that were not wholly found."""
+        if not rest:
+            return
+        few = len(rest) <= 3 * HANDFUL
+        told = f"and {counted(len(rest), 'question')} more" + (":" if few else "; some of those not wholly found:")
+        self.show.line("")
+        self.show.line((told, "dim"))
+        missed = [answer for answer in rest if answer.counts and answer.recall < 1]
+        for answer in rest if few else missed[:HANDFUL]:
             self.brief(answer)
 
     def answer(self, answer: Answer) -> None:

@@ -7,6 +7,7 @@ characters escaped: a terminal obeys them, and a reader is deceived by them.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ Part = str | tuple[str, str]  # a text, or a text and its style
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 PIPE_WIDTH = 100  # columns of what is laid out, where there is no terminal to ask
 WIDEST = 120
+_WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef"
+_PIECE = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # what is not broken
 
 
 def visible(text: str) -> str:
@@ -89,8 +92,8 @@ class Display:
 
         text = Text.assemble(*parts)
         if (self.terminal or self.laid_out) and not whole:
-            for number, piece in enumerate(text.wrap(self.console, max(20, self.width - indent - hang))):
-                self._print(piece, indent + (hang if number else 0))
+            for number, (start, end) in enumerate(wrapped(text.plain, max(20, self.width - indent - hang))):
+                self._print(text[start:end], indent + (hang if number else 0))
         else:
             self._print(text, indent)
 
@@ -132,6 +135,21 @@ class Display:
         with Bars(*columns, console=_console(sys.stderr), transient=True) as bars:
             task = bars.add_task(label, total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a text begin and end: between words, and between Chinese, Japanese or Korean characters."""
+    from rich.cells import cell_len
+
+    start, used = 0, 0
+    for piece in filter(lambda piece: piece[0], _PIECE.finditer(text)):
+        size = cell_len(piece[0])
+        if used and used + size > width:
+            yield start, piece.start()
+            start, used = piece.start() + len(piece[0]) - len(piece[0].lstrip()), 0
+            size = cell_len(piece[0].lstrip())
+        used += size
+    yield start, len(text)
 
 
 def _console(stream: TextIO) -> Console:

@@ -26,7 +26,7 @@ KINDS = click.Choice(["turn", "observation", "insight"])
 def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines, best first, each with what found it."""
     with call.memory() as memory:
-        found = memory.retrieve(query, **call.scope, **asked, kinds=kinds or None, explain=True)
+        found = memory.retrieve(query, **call.scope, **asked, kinds=kinds or None, explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
     for rank, hit in enumerate(found, 1):

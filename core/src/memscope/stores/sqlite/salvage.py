@@ -7,6 +7,7 @@ overwritten them.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -170,4 +171,6 @@ def _value(kind: int, data: bytes) -> Value:
         return data.decode() if kind % 2 else data
     if kind in _INTEGERS:
         return int.from_bytes(data, "big", signed=True)
+    if kind == 7:
+        return float(struct.unpack(">d", data)[0])
     return {8: 0, 9: 1}.get(kind)

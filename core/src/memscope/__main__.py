@@ -1,0 +1,5 @@
+"""``python -m memscope``."""
+
+from memscope.cli import main
+
+main()

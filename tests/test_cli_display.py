@@ -1,0 +1,62 @@
+"""What a terminal is shown."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.commands.display import HIDDEN, counted, json_line, visible, wrapped
+
+texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
+
+
+@given(texts)
+def test_nothing_hidden_is_shown(text):
+    assert not {char for char in visible(text) if unicodedata.category(char) in HIDDEN}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("two\nlines\t and  more", "two lines and more"),
+        ("left\u202eright", r"left\u202eright"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("tag\U000e0041", r"tag\U000e0041"),
+        ("北京 é 😀", "北京 é 😀"),
+        ("\ud83d", r"\ud83d"),
+    ],
+)
+def test_hidden_characters_are_escaped_and_others_are_not(text, shown):
+    assert visible(text) == shown
+
+
+@given(st.dictionaries(texts, texts), st.booleans())
+def test_json_loses_nothing_and_hides_nothing(value, ascii_only):
+    line = json_line(value, ascii_only=ascii_only)
+    assert json.loads(line) == value
+    assert not {char for char in line if unicodedata.category(char) in HIDDEN}
+    assert line.isascii() or not ascii_only
+
+
+@given(texts.map(visible), st.integers(20, 120))
+def test_wrapping_drops_blanks_only(text, width):
+    lines = [text[start:end] for start, end in wrapped(text, width)]
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_wrapping_fills_lines_of_wide_characters_and_keeps_words():
+    def lines(text, width):
+        return [text[start:end] for start, end in wrapped(text, width)]
+
+    assert lines("以后叫我小悦就行，叫全名总觉得像被点名。", 18) == ["以后叫我小悦就行，", "叫全名总觉得像被点", "名。"]
+    assert lines("two words and more", 20) == ["two words and more"]
+    assert lines("two words and some more", 20) == ["two words and some", "more"]
+
+
+def test_counted():
+    assert [counted(0, "turn"), counted(1, "turn"), counted(1234, "turn")] == ["0 turns", "1 turn", "1,234 turns"]

@@ -1,0 +1,208 @@
+"""retrieve, context, list, show, history, update, forget, status, plugins."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from memscope import MemoryScope
+from memscope.cli import cli
+
+TURNS = [
+    {"role": "user", "content": "I moved to Berlin last May.", "id": "m1", "time": "2026-03-02T10:00:00+00:00"},
+    {"role": "assistant", "content": "How do you like Berlin?", "id": "m2", "time": "2026-03-02T10:01:00+00:00"},
+    {"role": "user", "content": "I play chess \u202eon Sundays.", "id": "m3", "time": "2026-06-01T10:00:00+00:00"},
+]
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = str(tmp_path / "memory.db")
+    with MemoryScope(path, settings={}) as memory:
+        memory.add_turns(TURNS[:2], user="alice", session="spring", agent="helper")
+        memory.add_turns(TURNS[2:], user="alice", session="summer")
+        memory.add_memory("Prefers tea", user="alice", name="drink", data={"kind": "taste"})
+    return path
+
+
+@pytest.fixture
+def run(store):
+    def run(*args, user="alice", input=None):
+        return CliRunner().invoke(cli, ["--store", store, "--user", user, *args], input=input)
+
+    return run
+
+
+def ids(done):
+    return [json.loads(line)["id"] for line in done.stdout.splitlines()]
+
+
+def test_retrieve_shows_dated_evidence_with_what_found_it(run):
+    first, why, *_ = run("retrieve", "Where did she move to?").stdout.splitlines()
+    assert first == " 1  [2026-03-02 10:00 Monday] user: I moved to Berlin last May."
+    assert why.strip().startswith("found by text") and why.endswith("  m1")
+
+
+def test_retrieve_for_programs(run):
+    (line,) = run("retrieve", "chess", "--json", "-k", "1").stdout.splitlines()
+    answer = json.loads(line)
+    (hit,) = answer["hits"]
+    assert (answer["query"], hit["rank"], hit["id"], hit["turn"]["text"]) == ("chess", 1, "m3", TURNS[2]["content"])
+    assert "explanation" not in answer
+    assert sum(one["value"] * one["weight"] for one in hit["features"]) == pytest.approx(hit["score"], abs=0.01)
+
+
+def test_retrieve_narrows_and_explains(run):
+    assert "m1" not in run("retrieve", "Berlin", "--session", "summer").stdout
+    assert "m3" not in run("retrieve", "Berlin chess", "--agent", "helper").stdout
+    assert "m3" not in run("retrieve", "chess", "--as-of", "2026-05-01T00:00:00+00:00").stdout
+    told = run("retrieve", "Berlin", "--explain").stdout
+    assert " = +" in told
+    assert json.loads(run("retrieve", "Berlin", "--explain", "--json").stdout)["explanation"]
+
+
+def test_nothing_found_says_so_and_is_no_error(run):
+    for done in (run("retrieve", "?!"), run("context", "?!"), run("list", "--text", "volcano")):
+        assert (done.exit_code, done.stdout) == (0, "")
+        assert done.stderr.startswith("memscope: ")
+    assert run("retrieve", "?!").stderr == "memscope: empty query\n"
+
+
+def test_context_prints_lines_for_a_prompt(run):
+    assert run("context", "Berlin", "-k", "1").stdout == "[2026-03-02 10:00 Monday] user: I moved to Berlin last May.\n"
+    assert json.loads(run("context", "Berlin", "--json").stdout)["context"].startswith("[2026-03-02 10:00 Monday]")
+
+
+def test_list_narrows(run):
+    assert ids(run("list", "--json", "--kind", "turn"))[:3] == ["m1", "m2", "m3"]
+    assert ids(run("list", "--json", "--since", "2026-03-01", "--until", "2026-03-02")) == ["m1", "m2"]
+    assert ids(run("list", "--json", "--until", "2026-03-02")) == ["m1", "m2"]
+    assert ids(run("list", "--json", "--text", "chess")) == ["m3"]
+    assert ids(run("list", "--json", "--session", "spring")) == ["m1", "m2"]
+    assert len(ids(run("list", "--json", "--kind", "observation", "--filter", '{"kind": "taste"}'))) == 1
+    assert len(ids(run("list", "--json", "--name", "drink", "--limit", "0"))) == 1
+    assert run("list", user="bob").stdout == ""
+
+
+def test_hidden_characters_are_shown_escaped(run):
+    for args in (["list"], ["retrieve", "chess"], ["show", "m3"], ["context", "chess"], ["list", "--json"]):
+        told = run(*args).stdout
+        assert r"chess \u202eon" in told
+        assert "\u202e" not in told
+
+
+def test_show_a_turn_and_a_memory(run):
+    told = run("show", "m1").stdout
+    assert "I moved to Berlin last May.\n" in told
+    assert "2026-03-02T10:00:00+00:00" in told
+    (memory,) = ids(run("list", "--json", "--name", "drink"))
+    assert "Prefers tea" in run("show", memory).stdout
+    assert json.loads(run("show", memory, "--json").stdout)["name"] == "drink"
+
+
+def test_a_corrected_memory_keeps_its_history(run):
+    (memory,) = ids(run("list", "--json", "--name", "drink"))
+    assert "Prefers coffee" in run("update", memory, "--text", "Prefers coffee", "--version", "1").stdout
+    versions = [json.loads(line) for line in run("history", memory, "--json").stdout.splitlines()]
+    assert [version["text"] for version in versions] == ["Prefers tea", "Prefers coffee"]
+    told = run("history", memory).stdout
+    assert told.index("Prefers tea") < told.index("Prefers coffee")
+    late = run("update", memory, "--data", '{"a": 1}', "--version", "1")
+    assert (late.exit_code, json.loads(run("show", memory, "--json").stdout)["data"]) == (2, {"kind": "taste"})
+    assert run("update", "m1", "--text", "no").exit_code == 2
+    assert "never altered" in run("history", "m1").stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- forget
+
+
+def test_forget_lists_its_selectors(run):
+    done = run("forget")
+    assert done.exit_code == 2
+    assert not {name for name in ("--id", "--session", "--text", "--everything") if name not in done.stderr}
+
+
+@pytest.mark.parametrize(
+    ("selector", "gone"),
+    [
+        (["--id", "m1"], {"m1"}),
+        (["--id", "m1", "--id", "m3"], {"m1", "m3"}),
+        (["--text", "Berlin"], {"m1", "m2"}),
+        (["--text", "Berlin", "--session", "summer"], set()),
+        (["--session", "spring"], {"m1", "m2"}),
+        (["--since", "2026-06-01", "--until", "2026-06-01"], {"m3"}),
+        (["--everything", "--yes"], {"m1", "m2", "m3"}),
+    ],
+)
+def test_forget_removes_what_is_selected(run, selector, gone):
+    dry = json.loads(run("forget", *selector, "--dry-run", "--json").stdout)
+    assert gone <= set(dry["ids"])
+    assert ids(run("list", "--json"))[:3] == ["m1", "m2", "m3"]
+    done = run("forget", *selector)
+    assert done.exit_code == 0
+    left = set(ids(run("list", "--json")))
+    assert {"m1", "m2", "m3"} - left == gone
+
+
+def test_the_receipt_holds_no_words(run):
+    done = run("forget", "--text", "chess")
+    assert done.stdout == "1 turn removed and wiped from the file\n"
+    assert run("forget", "--text", "chess").stdout == "nothing matched, nothing was removed\n"
+    assert json.loads(run("forget", "--id", "m1", "--json").stdout)["physical"] == "wiped"
+
+
+def test_everything_is_not_forgotten_without_a_yes(run):
+    done = run("forget", "--everything", input="y\n")
+    assert (done.exit_code, "--yes" in done.stderr) == (2, True)
+    assert len(ids(run("list", "--json"))) == 5
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo terminals")
+@pytest.mark.parametrize(("answer", "code", "left"), [(b"n\n", 2, 5), (b"y\n", 0, 0)])
+def test_a_terminal_is_asked(run, store, answer, code, left):
+    import pty
+
+    child, terminal = pty.fork()
+    if child == 0:  # pragma: no cover
+        program = [sys.executable, "-m", "memscope.cli", "--store", store, "--user", "alice", "forget", "--everything"]
+        os.execv(sys.executable, program)
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(terminal, 1024)
+    os.write(terminal, answer)
+    try:
+        while os.read(terminal, 1024):
+            pass
+    except OSError:  # how Linux tells that the other side has closed
+        pass
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == code
+    assert len(ids(run("list", "--json"))) == left
+
+
+# ------------------------------------------------------------------------------------------------------ status, plugins
+
+
+def test_status(run, store):
+    told = json.loads(run("status", "--json").stdout)
+    assert (told["store"], told["turns"], told["models"]["chat"]) == (store, 4, "none")
+    words = run("status").stdout
+    assert "4 turns" in words and store in words
+    assert "0 turns" in run("status", user="bob").stdout
+
+
+def test_plugins(run):
+    assert "memscope.builtin" in run("plugins").stdout
+    (line,) = run("plugins", "--json", "--hook", "memscope_register_stores").stdout.splitlines()
+    assert json.loads(line)["state"] == "loaded"
+    assert run("plugins", "--hook", "memscope_after_forget").stdout == ""
+
+
+def test_compact(run):
+    assert run("compact").stdout == "nothing forgotten is left in the file\n"
+    assert json.loads(run("compact", "--json").stdout)["physical"] == "wiped"

@@ -1,0 +1,142 @@
+"""add, import, export."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from memscope.cli import cli
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def run(*args, input=None, store="memory.db", user="alice"):
+        whose = ["--user", user] if user else []
+        return CliRunner().invoke(cli, ["--store", store, *whose, *args], input=input)
+
+    return run
+
+
+def objects(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def lines(*contents, **more):
+    return "".join(json.dumps({"role": "user", "content": content, **more}) + "\n" for content in contents)
+
+
+def test_a_turn_from_arguments(run):
+    done = run(
+        "add", "I moved", "--role", "assistant", "--speaker", "Ann", "--time", "2026-01-02T03:04:05+00:00", "--json"
+    )
+    (key,) = objects(done)[0]["keys"]
+    (turn,) = objects(run("list", "--json"))
+    told = {name: turn[name] for name in ("id", "role", "speaker", "text", "time")}
+    assert told == {
+        "id": key,
+        "role": "assistant",
+        "speaker": "Ann",
+        "text": "I moved",
+        "time": "2026-01-02T03:04:05+00:00",
+    }
+
+
+def test_a_repeated_id_adds_nothing_and_says_so(run):
+    assert run("add", "hello", "--id", "m1").stdout == "1 turn stored  m1\n"
+    assert run("add", "hello", "--id", "m1").stdout == "0 turns stored, 1 known before  m1\n"
+
+
+@pytest.mark.parametrize("args", [["add"], ["add", "-"]])
+def test_turns_from_stdin(run, args):
+    assert run(*args, input="\ufeff" + lines("one", "two") + "\n").stdout == "2 turns stored\n"
+
+
+def test_a_history_shown_again_adds_what_is_new(run):
+    run("add", "--replay", input=lines("ok", "ok"))
+    assert run("add", "--replay", input=lines("ok", "ok", "ok")).stdout.startswith("1 turn stored, 2 known before")
+
+
+def broken_at_17(good):
+    twenty = [good(number) for number in range(1, 21)]
+    twenty[16] = "{broken\n"
+    return "".join(twenty)
+
+
+@pytest.mark.parametrize("bad", ["{broken\n", "[1]\n", '{"role": "root", "content": "x"}\n', '{"content": 5}\n'])
+def test_a_broken_line_is_named_and_the_others_are_stored(run, bad):
+    given = [lines(f"turn {number}") for number in range(1, 21)]
+    given[16] = bad
+    done = run("add", input="".join(given))
+    assert (done.exit_code, done.stdout) == (6, "19 turns stored\n")
+    assert done.stderr.startswith("memscope: line 17 ")
+    assert objects(run("add", "--json", input="".join(given)))[0]["broken"][0]["line"] == 17
+
+
+def test_strict_stores_nothing_when_a_line_is_broken(run):
+    done = run("add", "--strict", input=broken_at_17(lambda number: lines(f"turn {number}")))
+    assert (done.exit_code, "line 17" in done.stderr) == (2, True)
+    assert run("list").stdout == ""
+
+
+def test_lines_may_name_their_session(run):
+    run("add", "--session", "s1", input=lines("here") + lines("there", session="s2"))
+    assert [turn["text"] for turn in objects(run("list", "--session", "s2", "--json"))] == ["there"]
+
+
+# ------------------------------------------------------------------------------------------------------- import, export
+
+
+@pytest.fixture
+def exported(run, tmp_path):
+    """The lines of an export of 19 turns: the header and one line each."""
+    run("add", input=lines(*(f"turn {number}" for number in range(1, 20))))
+    assert run("export", "all.jsonl").stdout == "19 turns written to all.jsonl\n"
+    return (tmp_path / "all.jsonl").read_text(encoding="utf-8")
+
+
+def test_export_and_import_are_lossless_and_may_be_repeated(run, exported):
+    assert run("import", "all.jsonl", store="other.db").stdout == "19 turns stored\n"
+    assert run("import", "all.jsonl", store="other.db").stdout == "0 turns stored, 19 known before\n"
+    assert run("list", "--json").stdout == run("list", "--json", store="other.db").stdout
+
+
+def test_export_goes_to_stdout_and_import_comes_from_stdin(run, exported):
+    assert run("export", "-").stdout == exported
+    assert run("import", "-", input=exported, store="other.db").stdout == "19 turns stored\n"
+
+
+def test_import_names_a_broken_line_and_stores_the_others(run, exported):
+    broken = exported.splitlines(keepends=True)
+    broken[16] = "{broken\n"
+    done = run("import", "-", input="".join(broken), store="other.db")
+    assert (done.exit_code, done.stdout) == (6, "18 turns stored\n")
+    assert done.stderr == "memscope: 1 line could not be read, the first is line 17\n"
+    assert objects(run("import", "-", "--json", input="".join(broken), store="other.db"))[0]["first_broken_line"] == 17
+
+
+def test_strict_import_stores_nothing_when_a_line_is_broken(run, exported):
+    broken = exported.splitlines(keepends=True)
+    broken[16] = "{broken\n"
+    done = run("import", "-", "--strict", input="".join(broken), store="other.db")
+    assert (done.exit_code, "line 17" in done.stderr) == (2, True)
+    assert run("list", store="other.db").stdout == ""
+
+
+def test_one_user_or_all_are_exported(run):
+    run("add", "hers", user="alice")
+    run("add", "his", user="bob")
+    assert objects(run("export", "one.jsonl", "--json"))[0]["turn"] == 1
+    assert objects(run("export", "all.jsonl", "--json", user=None))[0]["turn"] == 2
+    assert run("import", "all.jsonl", user="bob", store="other.db").stdout == "1 turn stored\n"
+
+
+def test_what_was_forgotten_is_not_imported(run, exported):
+    run("forget", "--text", "turn 7")
+    done = run("import", "all.jsonl")
+    assert "1 forgotten here and left out" in done.stdout
+    assert "turn 7" not in run("list").stdout
