@@ -125,9 +125,9 @@ def _content_terms(piece: str) -> tuple[int, ...]:
     return tuple(map(term, _content(piece)))
 
 
+@lru_cache(maxsize=1 << 12)
 def _content(piece: str) -> Sequence[str]:
-    head = _head(piece)
-    return () if piece.endswith("n't") or head in STOP_WORDS else _any(piece)
+    return () if piece.endswith("n't") or _head(piece) in STOP_WORDS else _any(piece)
 
 
 def _any(piece: str) -> Sequence[str]:

@@ -26,6 +26,7 @@ from memscope.stores.snapshot import (
 from memscope.text import INSIGHT, K1, NEVER, OBSERVATION, TURN, B, Flag, microseconds, scope_key
 
 WINDOW = 2.9  # how many average lengths a unit with its neighbours has
+CELLS = 1 << 18  # terms x rows looked at together
 ALL_KINDS = {"turn", "observation", "insight"}
 
 
@@ -174,23 +175,31 @@ def lend(index: Snapshot, sight: Sight, matches: Matches, terms: int) -> tuple[M
 
 
 def window_scores(index: Snapshot, sight: Sight, matches: Matches, weights: Floats) -> Floats:
-    """BM25 of every row together with its neighbours; work in the order of the rows that match, not of all rows."""
+    """BM25 of every row together with its neighbours, several terms at a time where the scope is small."""
     norm = (K1 * (1 - B) + K1 * B / (WINDOW * max(sight.statistics.average_length, 1e-9)) * sight.window).astype(
         np.float32
     )
-    previous, following, lean = index.links.previous, index.links.next, index.lean
-    score, tf = np.zeros(index.rows + 1, np.float32), np.zeros(index.rows + 1, np.float32)  # the last one for -1
-    for start, stop, weight in zip(matches.bounds[:-1].tolist(), matches.bounds[1:].tolist(), weights, strict=True):
-        row = matches.row[start:stop]
-        tf[row] = matches.tf[start:stop]
-        touched = np.concatenate((row, previous[row], following[row]))
-        touched = touched[touched >= 0]
-        near = tf[touched] + lean[touched] * (tf[previous[touched]] + tf[following[touched]])
-        score[touched] = score[touched] + weight * (K1 + 1) * near / (
-            near + norm[touched]
-        )  # twice the same is the same
-        tf[row] = 0
-    return score[:-1]
+    score = np.zeros(index.rows, np.float32)
+    step = max(1, CELLS // (index.rows + 1))
+    for first in range(0, len(weights), step):
+        score += _some_terms(index, matches, weights, norm, range(first, min(first + step, len(weights))))
+    return score
+
+
+def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats, terms: range) -> Floats:
+    """Works on the rows that match and those beside them only. Row -1 stands for none: it has a column of its own."""
+    part, width = slice(matches.bounds[terms.start], matches.bounds[terms.stop]), index.rows + 1
+    row, at = matches.row[part], (matches.term[part] - terms.start) * np.int64(width)
+    previous, following = index.links.previous, index.links.next
+    tf, gain = np.zeros(len(terms) * width, np.float32), np.zeros(len(terms) * width, np.float32)
+    tf[at + row] = matches.tf[part]
+    touched = np.concatenate((row, previous[row], following[row]))
+    at = np.concatenate((at, at, at))
+    near = tf[at + touched] + index.lean[touched] * (tf[at + previous[touched]] + tf[at + following[touched]])
+    weight = np.tile(weights[matches.term[part]], 3)
+    gain[at + touched] = weight * (K1 + 1) * near / (near + norm[touched])  # a row touched twice gets the same twice
+    total: Floats = gain.reshape(len(terms), width)[:, :-1].sum(axis=0)
+    return total
 
 
 def header_matrix(index: Snapshot, terms: NDArray[np.uint32]) -> Floats:
