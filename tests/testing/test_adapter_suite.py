@@ -11,8 +11,7 @@ from memscope import AsyncMemoryScope
 from memscope.bridge import Bridge, choose_query, said
 from memscope.errors import StoreUnavailable
 from memscope.shared import wait_for
-from memscope.testing import adapters
-from memscope.testing.adapters import AdapterSuite
+from memscope.testing import AdapterSuite, adapters
 from memscope.testing.scripted import FickleStore, ScriptedModel
 
 from .toy import Message, ToyAgent, ToyMemory, ToyTalk

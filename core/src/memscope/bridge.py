@@ -209,8 +209,8 @@ class Bridge:
     def _warn(self, what: str, error: Exception) -> None:
         """Once until it works again: an agent without memory must be noticed, a log must not be flooded."""
         if not self._failing:
-            code = error.code if isinstance(error, MemscopeError) else type(error).__name__
-            log.warning("%s failed (%s); the agent goes on without memory", what, code)
+            reason = f"{error.code}: {error}" if isinstance(error, MemscopeError) else type(error).__name__
+            log.warning("%s failed, and the agent goes on without memory (%s)", what, reason)
         self._failing.add(what)
 
     # ---- what was asked for: raises

@@ -7,6 +7,7 @@ agent framework may start and end event loops as it likes. A memory given as an 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
@@ -111,6 +112,13 @@ def portable(given: Memory) -> dict[str, Any] | None:
         return {"store": _without_password(str(given))}
     told = given if isinstance(given, Mapping) else given.model_dump(exclude_unset=True)
     return {name: value for name, value in _public(told).items() if value is not None}
+
+
+def place(given: Memory) -> str:
+    """The same text for what gives the same memory in this process."""
+    if isinstance(given, AsyncMemoryScope | MemoryScope):
+        return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"
+    return json.dumps(portable(given), sort_keys=True)
 
 
 def _public(told: Mapping[str, Any]) -> dict[str, Any]:

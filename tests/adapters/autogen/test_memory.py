@@ -259,6 +259,20 @@ async def test_clear_forgets_what_this_scope_holds_only(core):
 # ---- the memory behind it
 
 
+@pytest.mark.parametrize("session", [None, "s"])
+async def test_a_memory_that_cannot_be_opened_leaves_the_agent_answering(session, caplog):
+    memory = MemoryScopeMemory(user="alice", session=session, memory="no-such-store://somewhere")
+    agent = agent_with(memory, ScriptedModel())
+    for number in (1, 2):
+        result = await agent.run(task="Hello")
+        assert result.messages[-1].content == f"Understood by model, number {number}."
+    (warning,) = [record.getMessage() for record in caplog.records if record.name == "memscope"]
+    assert warning.startswith("add_turns failed, and the agent goes on without memory (config:")
+    strict = MemoryScopeMemory(user="alice", session=session, memory="no-such-store://somewhere", strict=True)
+    with pytest.raises(ConfigError):
+        await agent_with(strict, ScriptedModel()).run(task="Hello")
+
+
 async def test_a_synchronous_memory_is_taken_too(tmp_path):
     with MemoryScope(tmp_path / "memory.db", settings={}) as core:
         memory = MemoryScopeMemory(user="alice", memory=core)

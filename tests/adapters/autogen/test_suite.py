@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autogen_core.model_context import BufferedChatCompletionContext, TokenLimitedChatCompletionContext
 
-from memscope.testing.adapters import AdapterSuite
+from memscope.testing import AdapterSuite
 from memscope_autogen import MemoryScopeMemory
 
 from .talking import ScriptedClient, Talk, agent_with

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from memscope.bridge import Bridge, Recall, Record, choose_query
 from memscope.records import ForgetReport
 from memscope.shared import Memory as Given
-from memscope.shared import portable
+from memscope.shared import place, portable
 from memscope_autogen import content as contents
 from memscope_autogen.conversation import Ledger, Tap
 
@@ -74,13 +74,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
         )  # fmt: skip
-        self._ledger: Ledger | None = None
+        self._ledger = self._conversation()
 
     # ---- what an agent calls
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Record what has arrived, and show what is remembered about it as one message before the newest."""
-        tap = await Tap.on(model_context, self._bridge, await self._conversation())
+        tap = await Tap.on(model_context, self._bridge, self._ledger)
         view = await model_context.get_messages()
         shown = tap.turns(view)
         recalled = await self._bridge.recall(
@@ -89,13 +89,12 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         await tap.show(UserMessage(content=recalled.text, source=SOURCE) if recalled.text else None)
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
-    async def _conversation(self) -> Ledger:
+    def _conversation(self) -> Ledger:
         """Memories of the same session share one: they hear the same conversation."""
-        if self._ledger is None:
-            bridge = self._bridge
-            name = (id((await bridge.core()).memory), bridge.user, bridge.agent, bridge.session)
-            self._ledger = Ledger() if bridge.session is None else _ledgers.setdefault(name, Ledger())
-        return self._ledger
+        bridge = self._bridge
+        if bridge.session is None:
+            return Ledger()
+        return _ledgers.setdefault((place(bridge.memory), bridge.user, bridge.agent, bridge.session), Ledger())
 
     # ---- what a program calls
 
@@ -129,7 +128,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     async def seen(self) -> set[str]:
         """Keys of the turns that agents with this memory have before their eyes."""
         keys: set[str] = set()
-        for tap in list((await self._conversation()).taps):
+        for tap in list(self._ledger.taps):
             keys |= tap.keys(await tap.context.get_messages())
         return keys
 
