@@ -15,7 +15,7 @@ from memscope.records import Draft, Scope, Select, Turn
 from memscope.settings import Settings
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.models import ScriptedChat
+from memscope.testing.models import ScriptedChat, data
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -53,7 +53,9 @@ class World:
 
     async def consolidate(self, *replies, user="alice", preview=False, steps=None, chat=None):
         kit = self.kit(*replies, chat=chat)
-        return await (consolidate(kit, user, steps, preview=preview) if steps else consolidate(kit, user, preview=preview))
+        return await (
+            consolidate(kit, user, steps, preview=preview) if steps else consolidate(kit, user, preview=preview)
+        )
 
     async def memories(self, user="alice", current=True):
         select = Select(user, kinds=frozenset({"observation", "insight"}), current=current)
@@ -89,3 +91,18 @@ def noted(*facts, levels=(3,)):
     """A whole reply; ``levels`` in the order of the turns, or a mapping."""
     judged = levels.items() if isinstance(levels, dict) else enumerate(levels, 1)
     return {"turns": [{"turn": turn, "level": level} for turn, level in judged], "facts": list(facts)}
+
+
+def answering(*replies, relations=None):
+    """A model that says of a pair ``relations[text of the new fact]`` or "unrelated", and else gives the replies."""
+    rest = iter(replies)
+
+    def answer(messages):
+        shown = data(messages)
+        if isinstance(shown, list) and "pair" in shown[0]:
+            verdicts = [(pair["pair"], (relations or {}).get(pair["new"], "unrelated")) for pair in shown]
+            return {"pairs": [{"pair": number, "relation": relation} for number, relation in verdicts]}
+        reply = next(rest)
+        return reply(messages) if callable(reply) else reply
+
+    return ScriptedChat(answer)

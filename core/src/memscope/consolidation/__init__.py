@@ -15,7 +15,7 @@ from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
-from memscope.consolidation.transcript import CHARACTERS, spoken
+from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken
 from memscope.pipeline import Kit, Worker, run
 from memscope.records import INJECTED, Claim, Interval, Plan, Scope, Select, Turn, WorkReport
 from memscope.work import Duty, Hooks, NoHooks, drive
@@ -49,7 +49,7 @@ def duty(kit: Kit, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None =
 async def _plan(kit: Kit, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> Plan:
     records = (await kit.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
-    chosen = choose(turns)
+    chosen = choose(turns, kit)
     done = tuple(turn.key for turn in chosen) or claim.items
     given = tuple(await hooks.before("consolidate", chosen, scope=Scope(claim.user)))
     if not given:
@@ -60,13 +60,15 @@ async def _plan(kit: Kit, claim: Claim, steps: Sequence[Worker[Batch]], hooks: H
     return plan(await run(steps, batch, kit), done, propose=kit.settings.approve)
 
 
-def choose(turns: Sequence[Turn]) -> list[Turn]:
+def choose(turns: Sequence[Turn], kit: Kit) -> list[Turn]:
     """As many as one call reads, of one agent: what one agent was told is not mixed with what another was."""
     chosen: list[Turn] = []
+    room = CHARACTERS
     for turn in turns:
         if turn.scope.agent != turns[0].scope.agent:
             continue
-        if chosen and sum(len(one.text) for one in chosen) + len(turn.text) > CHARACTERS:
+        room -= len(turn.text) if heard(turn, kit) else min(len(turn.text), CONTEXT)
+        if chosen and room < 0:
             break
         chosen.append(turn)
     return chosen
