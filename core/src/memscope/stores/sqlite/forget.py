@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memscope.records import ForgetReport, Select, Stage, Turn
-from memscope.stores.sqlite import memories, queue, reading, units
+from memscope.stores.sqlite import memories, queue, reading, units, work
 from memscope.stores.sqlite.users import Writing
 
 _IN = "IN (SELECT value FROM json_each(?))"
@@ -125,12 +125,11 @@ def _stop_work(w: Writing, gone: set[int]) -> None:
     The others of this user lose lease and saved reply too: a model was shown the user's memories beside the batch, and
     what it made of those must not come back. That costs one call at most.
     """
-    touched = (
-        f"SELECT DISTINCT batch FROM item WHERE user = ? AND stage != 'embed' AND batch IS NOT NULL AND item {_IN}"
-    )
-    for (batch,) in w.db.execute(touched, (w.user, _list(gone))).fetchall():
-        w.db.execute("UPDATE item SET batch = NULL WHERE user = ? AND batch = ?", (w.user, batch))
-        w.db.execute("DELETE FROM batch WHERE user = ? AND batch = ?", (w.user, batch))
+    touched = f"SELECT DISTINCT batch FROM item WHERE user = ? AND stage = ? AND batch IS NOT NULL AND item {_IN}"
+    for stage in queue.lane("consolidate"):
+        for (batch,) in w.db.execute(touched, (w.user, stage, _list(gone))).fetchall():
+            work.release(w, stage, batch)
+            w.db.execute("DELETE FROM batch WHERE user = ? AND batch = ?", (w.user, batch))
     w.db.execute(
         "UPDATE batch SET token = NULL, until = NULL, plan = NULL WHERE user = ? AND stage != 'embed' AND done IS NULL",
         (w.user,),

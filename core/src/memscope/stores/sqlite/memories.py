@@ -43,11 +43,14 @@ def _place(w: Writing, draft: Draft, waiting: list[int]) -> tuple[str, Outcome]:
     return key, "stored"
 
 
+_TAKEN = """
+SELECT 1 FROM record WHERE user = :user AND id = :id UNION ALL SELECT 0 FROM tombstone WHERE user = :user AND id = :id
+"""
+
+
 def _taken(w: Writing, id: str) -> Literal["duplicate", "forgotten"] | None:
-    if w.db.execute("SELECT 1 FROM record WHERE user = ? AND id = ?", (w.user, id)).fetchone():
-        return "duplicate"
-    buried = w.db.execute("SELECT 1 FROM tombstone WHERE user = ? AND id = ?", (w.user, id)).fetchone()
-    return "forgotten" if buried else None
+    row = w.db.execute(_TAKEN, {"user": w.user, "id": id}).fetchone()
+    return None if row is None else "duplicate" if row[0] else "forgotten"
 
 
 def free_key(base: bytes, taken: Callable[[str], bool]) -> str:

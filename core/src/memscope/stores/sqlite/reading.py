@@ -180,7 +180,8 @@ def stats(db: sqlite3.Connection, user: int | None, everybody: bool, details: di
 
 _STATES = """
 SELECT CASE WHEN b.parked THEN 'parked' WHEN b.code IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
-    i.stage, count(*)
-FROM (SELECT * FROM item WHERE {mine}) i LEFT JOIN batch b ON b.batch = i.batch AND b.user = i.user
+    i.stage, sum(items)
+FROM (SELECT user, stage, batch, count(*) AS items FROM item WHERE {mine} GROUP BY user, stage, batch) i
+LEFT JOIN batch b ON b.batch = i.batch AND b.user = i.user
 GROUP BY state, i.stage
 """

@@ -20,8 +20,8 @@ class Writing:
 
     db: sqlite3.Connection
     user: int
-    name: str
     now: int
+    name: str
     terms: str
     space: int | None
     number: int
@@ -45,10 +45,10 @@ def user_id(db: sqlite3.Connection, name: str) -> int | None:
 
 def begin(db: sqlite3.Connection, name: str, now: int) -> Writing:
     """The user's counters; a row for a new user."""
-    query = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
-    row = db.execute(query, (name,)).fetchone()
+    space = "(SELECT space FROM space ORDER BY active LIMIT 1)"
+    query = f"SELECT user, ?, name, terms, {space}, {', '.join(COUNTERS)} FROM users WHERE name = ?"
+    row = db.execute(query, (now, name)).fetchone()
     if row is None:
         db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, terms_version))
-        row = db.execute(query, (name,)).fetchone()
-    space = db.execute("SELECT space FROM space ORDER BY active LIMIT 1").fetchone()
-    return Writing(db, row[0], name, now, row[1], space[0] if space else None, *row[2:])
+        row = db.execute(query, (now, name)).fetchone()
+    return Writing(db, *row)

@@ -175,7 +175,7 @@ def complete(w: Writing, claim: Claim, plan: Plan | None) -> int:
     if claim.stage == "embed":
         spaces.put_vectors(w, plan.vectors)
     dealt = _numbers(w, claim.stage, [item for item in plan.done if item not in written.unsourced])
-    _close(w, batch, dealt)
+    _close(w, claim.stage, batch, dealt)
     for stage in queue.STAGES:
         queue.refresh(w.db, w.user, stage, w.now)
     return written.new
@@ -185,19 +185,18 @@ def _numbers(w: Writing, stage: Stage, items: Iterable[str]) -> list[int]:
     return [_number(item) for item in items] if stage == "embed" else memories.numbers(w, items)
 
 
-def _close(w: Writing, batch: int, dealt: Sequence[int]) -> None:
+def _close(w: Writing, stage: Stage, batch: int, dealt: Sequence[int]) -> None:
     """The batch is done; items that are not are pending again. It stays a day, so that its worker can ask twice."""
-    w.db.executemany(
-        "DELETE FROM item WHERE user = ? AND batch = ? AND item = ?", [(w.user, batch, item) for item in dealt]
-    )
-    release(w, batch)
+    finished = "DELETE FROM item WHERE user = ? AND stage = ? AND item = ? AND batch = ?"
+    w.db.executemany(finished, [(w.user, stage, item, batch) for item in dealt])
+    release(w, stage, batch)
     w.db.execute("UPDATE batch SET done = ?, plan = NULL WHERE user = ? AND batch = ?", (w.now, w.user, batch))
     w.db.execute("DELETE FROM batch WHERE user = ? AND done < ?", (w.user, w.now - KEEP_DONE))
 
 
-def release(w: Writing, batch: int) -> None:
-    for item in _items(w.db, w.user, batch):
-        w.db.execute("UPDATE item SET batch = NULL WHERE user = ? AND batch = ? AND item = ?", (w.user, batch, item))
+def release(w: Writing, stage: Stage, batch: int) -> None:
+    left = [(w.user, stage, item) for item in _items(w.db, w.user, batch)]
+    w.db.executemany("UPDATE item SET batch = NULL WHERE user = ? AND stage = ? AND item = ?", left)
 
 
 def fail(w: Writing, claim: Claim, code: str, not_before: datetime, counted: bool) -> None:

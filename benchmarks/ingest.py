@@ -1,0 +1,118 @@
+"""How fast turns become durable: a thousand users at once, against the loop that commits each turn.
+
+    python benchmarks/ingest.py [DATA] [--sync-ms 3.5]
+
+``turns_per_s``: 1,000 concurrent users, each saying one turn after another through ``add_turns``.
+``commit_each_turns_per_s``: one after another, each with its own commit. ``locomo_s``: all conversations of DATA, a
+session a call. The ratio is a matter of the disk, as the loop waits ``sync_ms`` (measured here) for each turn;
+``--sync-ms`` makes every commit take that much longer, as on a slower disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import statistics
+import tempfile
+import time
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+from datasets import Conversation, conversations
+
+from memscope import AsyncMemoryScope
+from memscope.stores.sqlite import SQLiteStore, files
+
+USERS, TURNS = 1000, 20
+ALONE = 400
+WORDS = "I moved to a smaller flat near the river last week, and the cat still looks for the old window"
+
+
+class SlowDisk(sqlite3.Connection):
+    """Every commit that has something to sync takes a while longer."""
+
+    seconds = 0.0
+
+    def execute(self, statement: str, /, *values: Any) -> sqlite3.Cursor:
+        waits = statement == "COMMIT" and self.total_changes != getattr(self, "_seen", 0)
+        cursor = super().execute(statement, *values)
+        if waits and self.seconds:
+            self._seen = self.total_changes
+            time.sleep(self.seconds)
+        return cursor
+
+
+def connect(path: Path, mode: files.Mode) -> sqlite3.Connection:
+    uri = f"{path.as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=SlowDisk)
+
+
+def sync_ms(folder: Path) -> float:
+    """What the disk needs for a small write that is synced."""
+    file, times = os.open(folder / "probe", os.O_RDWR | os.O_CREAT), []
+    for number in range(100):
+        begin = time.perf_counter()
+        os.pwrite(file, os.urandom(8192), number * 8192)
+        os.fsync(file)
+        times.append((time.perf_counter() - begin) * 1000)
+    os.close(file)
+    return statistics.median(times)
+
+
+def said(user: int, number: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"{WORDS}, {user}, {number}."}]
+
+
+async def together(memory: AsyncMemoryScope) -> float:
+    async def one(user: int) -> None:
+        for number in range(TURNS):
+            await memory.add_turns(said(user, number), user=f"user-{user}", session="s")
+
+    begin = time.perf_counter()
+    await asyncio.gather(*map(one, range(USERS)))
+    return USERS * TURNS / (time.perf_counter() - begin)
+
+
+async def one_by_one(memory: AsyncMemoryScope) -> float:
+    begin = time.perf_counter()
+    for number in range(ALONE):
+        await memory.add_turns(said(number % USERS, -number), user=f"user-{number % USERS}", session="s")
+    return ALONE / (time.perf_counter() - begin)
+
+
+async def add_all(memory: AsyncMemoryScope, data: list[Conversation]) -> float:
+    begin = time.perf_counter()
+    for conversation in data:
+        for session, turns in groupby(conversation.turns, lambda turn: turn.get("session")):
+            await memory.add_turns(list(turns), user=conversation.id, session=session)
+    return time.perf_counter() - begin
+
+
+async def measure(folder: Path, data: Path | None) -> dict[str, float | None]:
+    store = SQLiteStore(folder / "memory.db", connect=connect if SlowDisk.seconds else files.connect)
+    async with AsyncMemoryScope(store, settings={}) as memory:
+        result: dict[str, float | None] = {"commit_each_turns_per_s": round(await one_by_one(memory))}
+        result["turns_per_s"] = round(await together(memory))
+        result["locomo_s"] = round(await add_all(memory, list(conversations(data))), 3) if data else None
+        assert (await store.stats()).turns >= USERS * TURNS
+    return result
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, path_type=Path), required=False)
+@click.option("--sync-ms", "slower", type=float, default=0.0, help="Let every commit take this much longer.")
+def main(data: Path | None, slower: float) -> None:
+    SlowDisk.seconds = slower / 1000
+    with tempfile.TemporaryDirectory() as folder:
+        probed = sync_ms(Path(folder)) + slower
+        result = asyncio.run(measure(Path(folder), data))
+    ratio = result["turns_per_s"] / result["commit_each_turns_per_s"]  # type: ignore[operator]
+    print(json.dumps({**result, "ratio": round(ratio, 1), "sync_ms": round(probed, 2)}))
+
+
+if __name__ == "__main__":
+    main()
