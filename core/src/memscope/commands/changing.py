@@ -26,7 +26,7 @@ from memscope.records import ForgetReport
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
 
 
-@command("update")
+@command("update", short_help="Correct a memory.")
 @click.argument("id")
 @click.option("--text", help="What it says from now on.")
 @click.option("--data", metavar="JSON", callback=json_object, help="Its data from now on.")
@@ -43,7 +43,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
     record_line(call.show, changed)
 
 
-@command("forget")
+@command("forget", short_help="Remove what is selected, for good.")
 @click.option("--id", "ids", metavar="ID", multiple=True, help="This turn or memory; may be repeated.")
 @click.option("--text", help="What contains this.")
 @period_options

@@ -40,9 +40,9 @@ class Played:
     forgotten: Forgotten | None = None
 
 
-@command("demo")
+@command("demo", short_help="Watch memory at work on a conversation.")
 @click.option("--language", type=click.Choice(["en", "zh", "both"]), default="both", show_default=True)
-@click.option("--data", metavar="FILE", help="Conversations of your own, one a line as JSON (see docs/cli.md).")
+@click.option("--data", metavar="FILE", help="Conversations of your own, one a line as JSON (docs/commands.md).")
 @click.option("--all", "everything", is_flag=True, help="Show every question in full.")
 @pass_call
 def demo(call: Call, language: str, data: str | None, everything: bool) -> None:

@@ -78,7 +78,7 @@ class Patient:
 Check = Callable[[Patient], AsyncIterator[Finding]]
 
 
-@command("doctor")
+@command("doctor", short_help="Find what is wrong, and what mends it.")
 @pass_call
 def doctor(call: Call) -> None:
     """Examine the installation, the settings, the store and what is waiting; say what mends it.

@@ -12,7 +12,7 @@ from memscope.commands.display import visible
 STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 
 
-@command("plugins")
+@command("plugins", short_help="Show the plugins, loaded or not and why.")
 @click.option("--hook", metavar="NAME", help="Only those with this hook.")
 @pass_call
 def plugins(call: Call, hook: str | None) -> None:

@@ -15,7 +15,7 @@ from memscope.records import Kind
 KINDS = click.Choice(["turn", "observation", "insight"])
 
 
-@command("retrieve")
+@command("retrieve", short_help="Find the evidence for a question.")
 @click.argument("query")
 @click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
 @click.option("--as-of", metavar="TIME", help="What could be known then.")
@@ -40,7 +40,7 @@ def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, 
             call.show.line(visible_columns(line))
 
 
-@command("context")
+@command("context", short_help="Print dated lines for a prompt.")
 @click.argument("query")
 @click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
 @click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
@@ -59,7 +59,7 @@ def context(call: Call, /, query: str, **asked: Any) -> None:
         complain("memscope: nothing found")
 
 
-@command("list")
+@command("list", short_help="Show records with their ids.")
 @click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
 @click.option("--text", help="Only what contains this.")
 @period_options
@@ -84,7 +84,7 @@ def list_(
         complain("memscope: nothing there")
 
 
-@command("show")
+@command("show", short_help="Show one record with all its fields.")
 @click.argument("id")
 @pass_call
 def show(call: Call, id: str) -> None:
@@ -96,7 +96,7 @@ def show(call: Call, id: str) -> None:
         record_card(call.show, record)
 
 
-@command("history")
+@command("history", short_help="Show all versions of a memory.")
 @click.argument("id")
 @pass_call
 def history(call: Call, id: str) -> None:

@@ -15,7 +15,7 @@ from memscope.commands.display import Display, complain, counted, visible
 from memscope.errors import InputError
 
 
-@command("backup")
+@command("backup", short_help="Write a consistent copy of the store.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @pass_call
 def backup(call: Call, file: str) -> None:
@@ -27,7 +27,7 @@ def backup(call: Call, file: str) -> None:
     call.show.line(f"{size:,} bytes written to {file}; 'memscope restore' puts them back")
 
 
-@command("restore")
+@command("restore", short_help="Put a backup in the place of the store.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_call
@@ -45,7 +45,7 @@ def restore(call: Call, file: str, yes: bool) -> None:
         call.show.line(f"the damaged store was kept as {report['kept']}; see 'memscope recover --help'")
 
 
-@command("recover")
+@command("recover", short_help="Save what is readable of a damaged store.")
 @click.argument("damaged", type=click.Path(dir_okay=False))
 @click.argument("new", type=click.Path(dir_okay=False))
 @pass_call
@@ -78,7 +78,7 @@ def _loss(report: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-@command("compact")
+@command("compact", short_help="Finish what a forget could not wipe.")
 @pass_call
 def compact(call: Call) -> None:
     """Finish what a 'forget' could not wipe from the file at once."""
@@ -91,7 +91,7 @@ def compact(call: Call) -> None:
     call.show.line("nothing forgotten is left in the file")
 
 
-@command("status")
+@command("status", short_help="Show the store, the models, what is waiting.")
 @pass_call
 def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""

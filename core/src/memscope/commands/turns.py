@@ -43,7 +43,7 @@ class Added:
             self.counts[name] += getattr(report, name)
 
 
-@command("add")
+@command("add", short_help="Remember a turn, or turns from stdin.")
 @click.argument("text", required=False)
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who said it.")
 @click.option("--speaker", metavar="NAME", help="The name of who said it.")
@@ -143,7 +143,7 @@ def _report_added(call: Call, added: Added) -> None:
 # ------------------------------------------------------------------------------------------------------- import, export
 
 
-@command("import")
+@command("import", short_help="Read the records of an export.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--strict", is_flag=True, help="Import nothing when a line is broken.")
 @pass_call
@@ -191,7 +191,7 @@ def _imported(counts: Mapping[str, int]) -> str:
     return ", ".join(parts + [f"{counts[name]:,} {said}" for name, said in words.items() if counts.get(name)])
 
 
-@command("export")
+@command("export", short_help="Write all records as JSON lines.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @pass_call
 def export(call: Call, file: str) -> None:
