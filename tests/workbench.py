@@ -57,6 +57,9 @@ class World:
             consolidate(kit, user, steps, preview=preview) if steps else consolidate(kit, user, preview=preview)
         )
 
+    def scope(self, user="alice") -> Scope:
+        return Scope(user)
+
     async def memories(self, user="alice", current=True):
         select = Select(user, kinds=frozenset({"observation", "insight"}), current=current)
         return [memory async for page in self.store.scan(select) for memory in page]

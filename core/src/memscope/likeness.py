@@ -17,7 +17,8 @@ SAME_ORDER = 0.5  # of the neighbouring words
 CLOSE = 0.3
 TOPIC = 0.3  # what a common keyword adds
 _TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
-_EMPTY = frozenset("a an the that this just also really very user's".split())
+_EMPTY = frozenset("a an the that this just also really very".split())
+_WHO = re.compile(r"(?i)\bthe user(?:'s)?\b|用户")  # what half of all facts begin with
 _PARTICLES = re.compile("[的了呢吧啊呀也很就着]")
 
 
@@ -32,18 +33,14 @@ class Form(NamedTuple):
 @lru_cache(4096)
 def form(text: str) -> Form:
     tokens = tuple(token for piece in _TOKEN.findall(fold(text)) for token in _tokens(piece))
-    return Form(tokens, frozenset(pairwise(tokens)), frozenset(word for word in words(text) if _telling(word)))
+    topics = frozenset(word for word in words(_WHO.sub(" ", text)) if len(word) > 1 or not has_cjk(word))
+    return Form(tokens, frozenset(pairwise(tokens)), topics)
 
 
 def _tokens(piece: str) -> tuple[str, ...]:
     if has_cjk(piece):
         return tuple(_PARTICLES.sub("", piece))
     return () if piece in _EMPTY else (piece,)
-
-
-def _telling(word: str) -> bool:
-    """Pairs of CJK characters, not single ones; and not what half of all facts begin with."""
-    return word not in ("user", "用户", "用", "户") and (len(word) > 1 or not has_cjk(word))
 
 
 def same(one: str, other: str) -> bool:

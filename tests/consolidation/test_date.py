@@ -1,0 +1,77 @@
+"""When a fact happened: the model proposes, the words of the turn decide."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memscope.intervals import parse, written
+from memscope.records import Interval
+
+from workbench import fact, noted
+
+SAID = datetime(2024, 5, 8, 21, 10, tzinfo=UTC)  # a Wednesday
+
+
+def days(first, last=None):
+    start = datetime.fromisoformat(first).replace(tzinfo=UTC)
+    end = datetime.fromisoformat(last or first).replace(tzinfo=UTC)
+    return Interval(start, end + timedelta(days=1))
+
+
+async def happened(world, said, quote, when, at=SAID):
+    await world.say(said, at=at)
+    await world.consolidate(noted(fact(said, quote, when=when)))
+    return (await world.memories())[-1].happened
+
+
+@pytest.mark.parametrize(
+    "said, quote, when, expected",
+    [
+        ("I saw Anna yesterday", "I saw Anna yesterday", "2024-05-07", days("2024-05-07")),
+        ("I saw Anna yesterday", "I saw Anna yesterday", "2024-05-01", days("2024-05-07")),
+        ("I saw Anna yesterday", "I saw Anna yesterday", "", days("2024-05-07")),
+        ("I saw Anna yesterday", "I saw Anna", "2024-05-07", days("2024-05-07")),
+        ("I saw Anna yesterday", "I saw Anna", "2023-01-01", None),
+        ("I saw Anna", "I saw Anna", "2024-05-06", days("2024-05-06")),
+        ("I saw Anna", "I saw Anna", "", None),
+        ("We met two weeks ago", "We met two weeks ago", "2024-04-24", days("2024-04-24")),
+        ("The party is on July 5, 2023", "The party is on July 5, 2023", "July 5", days("2023-07-05")),
+        ("Since 2019 I work here", "Since 2019 I work here", "2019", parse("2019", UTC)),
+        ("我昨天见到小安", "我昨天见到小安", "2024-05-08", days("2024-05-07")),
+        ("I saw Anna", "I saw Anna", "recently", None),
+        ("I saw Anna", "I saw Anna", "2024-13-45", None),
+        ("I saw Anna", "I saw Anna", "2024-05-07/2024-05-01", None),
+        ("I saw Anna", "I saw Anna", "99999", None),
+    ],
+)
+async def test_defects_11_and_14_rules_confirm_or_correct(world, said, quote, when, expected):
+    assert await happened(world, said, quote, when) == expected
+
+
+async def test_t24_two_years_later_yesterday_is_still_the_day_before_it_was_said(world):
+    then = datetime(2022, 3, 1, 10, tzinfo=UTC)
+    assert await happened(world, "I quit yesterday", "I quit yesterday", "2026-11-04", at=then) == days("2022-02-28")
+
+
+async def test_a_fact_holds_from_when_it_happened_else_from_when_it_was_said(world):
+    await happened(world, "I moved last month", "I moved last month", "")
+    await happened(world, "I like tea", "I like tea", "")
+    first, second = await world.memories()
+    assert first.valid_from == datetime(2024, 4, 1, tzinfo=UTC)
+    assert second.valid_from == SAID
+
+
+@pytest.mark.parametrize("text", ["2024-05-07", "2024-05-07/2024-05-09", "2024-12-31/2025-01-01"])
+def test_intervals_are_written_as_they_are_read(text):
+    interval = parse(text, UTC)
+    assert interval is not None
+    assert written(interval) == text
+
+
+def test_months_and_years_end_where_the_next_begin():
+    assert written(parse("2024-02", UTC)) == "2024-02-01/2024-02-29"
+    assert written(parse("2023", UTC)) == "2023-01-01/2023-12-31"
+    assert parse("2024-12", UTC) == days("2024-12-01", "2024-12-31")
+    assert parse("2024-05-07T18:30", UTC).end - parse("2024-05-07T18:30", UTC).start == timedelta(minutes=1)

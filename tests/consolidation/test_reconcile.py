@@ -1,0 +1,220 @@
+"""What is known is merged, what is over is superseded, and the rest is left alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memscope.consolidation import STEPS
+from memscope.likeness import CLOSE, closeness, same
+from memscope.records import Search
+from memscope.testing.models import data
+from memscope.text import terms
+
+from workbench import NOW, answering, fact, noted
+
+JANUARY, MARCH, JUNE = (datetime(2026, month, 10, 9, tzinfo=UTC) for month in (1, 3, 6))
+HOME = {"keywords": ["home"]}
+BERLIN = ("I live in Berlin", "The user lives in Berlin.")
+MUNICH = ("I moved to Munich", "The user moved to Munich.")
+
+
+async def learn(world, said, text, at=NOW, relations=None, user="alice", **more):
+    """The user says it, the model notes it."""
+    await world.say(said, at=at, user=user)
+    chat = answering(noted(fact(text, said, **more)), relations=relations)
+    return await world.consolidate(chat=chat, user=user)
+
+
+async def visible(world, as_of=None):
+    """The observations that a question sees."""
+    search = Search(world.scope(), tuple(terms("user lives moved Berlin Munich")), as_of=as_of)
+    found = await world.store.search(search)
+    derived = (await world.store.fetch("alice", list(found.handle))).derived
+    seen = {memory.id: memory for group in derived.values() for memory in group}.values()
+    return {m.text for m in seen if (as_of is None and m.current) or (as_of and known(m, as_of))}
+
+
+def known(memory, as_of):
+    return memory.said <= as_of and (memory.closed_said is None or memory.closed_said > as_of)
+
+
+async def test_the_same_words_are_one_fact_with_two_sources_and_no_call(world):
+    await learn(world, "I like green tea", "The user likes green tea.", at=JANUARY)
+    report = await learn(world, "Yes, I like green tea", "The user likes  GREEN tea", at=JUNE)
+    (memory,) = await world.memories()
+    assert (report.new, report.merged, report.calls) == (0, 1, 1)
+    assert memory.sources == ("t1", "t2")
+    assert memory.said == JANUARY
+    history = await world.store.history("alice", memory.id)
+    assert [version.sources for version in history] == [("t1",), ("t1", "t2")]
+
+
+async def test_t20_the_whole_batch_is_looked_at(world):
+    await world.say("I like tea", "I like tea, I said", "I like tea!")
+    text = "The user likes tea."
+    reply = noted(*(fact(text, (turn, "I like tea")) for turn in (1, 2, 3)), levels=[3, 3, 3])
+    report = await world.consolidate(reply)
+    assert (report.new, report.merged) == (1, 2)
+    assert (await world.memories())[0].sources == ("t1", "t2", "t3")
+
+
+async def test_said_a_hundred_times_the_sources_stay_few(world):
+    for _ in range(12):
+        await learn(world, "I like tea", "The user likes tea.")
+    (memory,) = await world.memories()
+    assert len(memory.sources) == 8
+
+
+async def test_the_same_activity_on_two_days_is_two_facts(world):
+    await learn(world, "I ran today", "The user ran.", at=JANUARY)
+    report = await learn(world, "I ran today", "The user ran.", at=MARCH, relations={})
+    assert (report.new, report.merged) == (1, 0)
+
+
+async def test_t13_a_contradiction_leaves_one_current_and_the_other_for_the_past(world):
+    await learn(world, *BERLIN, at=JANUARY, **HOME)
+    report = await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "contradicts"}, **HOME)
+    assert (report.superseded, report.calls) == (1, 2)
+    assert await world.texts() == [MUNICH[1]]
+    assert await visible(world, as_of=MARCH) == {BERLIN[1]}
+    assert await visible(world, as_of=JUNE + timedelta(days=1)) == {MUNICH[1]}
+    berlin, munich = sorted(await world.memories(current=False), key=lambda memory: memory.said)
+    assert (berlin.superseded_by, berlin.valid_to, berlin.closed_said) == (munich.id, munich.valid_from, JUNE)
+    assert {memory.text for memory in await world.store.history("alice", berlin.id)} == {BERLIN[1], MUNICH[1]}
+
+
+async def test_a_contradiction_within_one_batch(world):
+    await world.say("I live in Berlin", "Sorry, I moved to Munich")
+    facts = [fact(BERLIN[1], (1, BERLIN[0]), **HOME), fact(MUNICH[1], (2, MUNICH[0]), **HOME)]
+    report = await world.consolidate(chat=answering(noted(*facts, levels=[3, 3]), relations={MUNICH[1]: "contradicts"}))
+    assert (report.new, report.superseded) == (2, 1)
+    assert await world.texts() == [MUNICH[1]]
+
+
+async def test_an_older_event_does_not_supersede_a_newer_one(world):
+    await learn(world, "I live in Berlin since May 2024", BERLIN[1], at=JUNE, when="2024-05", **HOME)
+    said = "In 2019 I moved to Munich"
+    await learn(world, said, MUNICH[1], at=JUNE, when="2019", relations={MUNICH[1]: "contradicts"}, **HOME)
+    assert await world.texts() == [BERLIN[1]]
+    old = next(memory for memory in await world.memories(current=False) if memory.text == MUNICH[1])
+    assert old.valid_to == datetime(2024, 5, 1, tzinfo=UTC)
+
+
+async def test_t24_an_old_conversation_imported_today_supersedes_nothing_newer(world):
+    await learn(world, *BERLIN, at=JUNE, **HOME)
+    await learn(world, *MUNICH, at=JANUARY, relations={MUNICH[1]: "contradicts"}, **HOME)
+    assert await world.texts() == [BERLIN[1]]
+    assert await visible(world, as_of=MARCH) == {MUNICH[1]}
+
+
+async def test_t14_what_is_said_of_another_never_ends_a_fact(world):
+    await learn(world, *BERLIN, at=JANUARY, **HOME)
+    text = "Anna lives in Munich."
+    told = {"about": "Anna", "relations": {text: "contradicts"}}
+    report = await learn(world, "Anna lives in Munich", text, at=JUNE, **told, **HOME)
+    assert (report.superseded, report.calls) == (0, 1)
+    assert await world.texts() == [BERLIN[1], text]
+
+
+async def test_t14_an_unrelated_fact_about_the_same_person_ends_nothing(world):
+    await learn(world, *BERLIN, at=JANUARY, **HOME)
+    report = await learn(world, "I like rye bread", "The user likes rye bread.", at=JUNE)
+    assert (report.superseded, report.calls) == (0, 1)
+
+
+async def test_a_refined_fact_rests_on_both_turns_and_nothing_has_ended(world):
+    await learn(world, "I have a dog", "The user has a dog.", at=JANUARY)
+    text = "The user has a dog named Max."
+    report = await learn(world, "My dog is named Max", text, at=JUNE, relations={text: "refines"})
+    assert report.superseded == 1
+    (memory,) = await world.memories()
+    assert (memory.text, set(memory.sources)) == (text, {"t1", "t2"})
+    old = next(memory for memory in await world.memories(current=False) if memory.text == "The user has a dog.")
+    assert (old.superseded_by, old.valid_to) == (memory.id, None)
+
+
+async def test_repeats_are_merged_on_the_models_word(world):
+    await learn(world, "I have a dog", "The user has a dog.")
+    text = "There is a dog at the user's home."
+    report = await learn(world, "There is a dog in my home", text, relations={text: "repeats"})
+    assert (report.new, report.merged) == (0, 1)
+
+
+async def test_at_most_one_call_with_at_most_twelve_pairs(world):
+    said = [f"I have a dog named D{n}" for n in range(9)]
+    for text in said[:4]:
+        await learn(world, text, text.replace("I have", "The user has") + ".")
+    await world.say(*said[4:])
+    facts = [fact(text.replace("I have", "The user has") + ".", (n, text)) for n, text in enumerate(said[4:], 1)]
+    report = await world.consolidate(chat=answering(noted(*facts, levels=[3] * 5)))
+    assert report.calls == 2
+    assert len(data(world.chat.prompts[1])) == 12
+
+
+async def test_a_verdict_on_each_pair_or_the_batch_is_tried_again(world):
+    await learn(world, *BERLIN, **HOME)
+    await world.say(MUNICH[0])
+    reply = noted(fact(MUNICH[1], MUNICH[0], **HOME))
+    report = await world.consolidate(reply, {"pairs": []}, {"pairs": []})
+    assert (report.new, report.pending, dict(report.errors)) == (0, 1, {"model_reply": 1})
+    world.clock.now += timedelta(minutes=1)
+    assert (await world.consolidate(chat=answering(reply))).new == 1
+
+
+async def test_t18_nothing_is_compared_with_what_another_user_said(world):
+    await learn(world, *BERLIN, user="bob", **HOME)
+    report = await learn(world, *BERLIN, **HOME)
+    assert (report.new, report.merged, report.calls) == (1, 0, 1)
+
+
+async def test_nor_with_what_another_agent_was_told(world):
+    await world.say(BERLIN[0], agent="doctor")
+    await world.consolidate(noted(fact(BERLIN[1], BERLIN[0])))
+    await world.say(BERLIN[0], agent="friend")
+    assert (await world.consolidate(noted(fact(BERLIN[1], BERLIN[0])))).new == 1
+
+
+async def test_reconcile_can_be_dropped(world):
+    await learn(world, *BERLIN)
+    await world.say(BERLIN[0])
+    report = await world.consolidate(noted(fact(BERLIN[1], BERLIN[0])), steps=STEPS[:3])
+    assert (report.new, report.merged) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("The user likes tea.", "the user likes TEA"),
+        ("In May the user moved to Berlin", "The user moved to Berlin in May."),
+        ("用户喜欢喝绿茶。", "用户很喜欢喝绿茶"),
+        ("Ｕｓｅｒ likes tea", "user likes tea"),
+    ],
+)
+def test_the_same_in_other_words_without_weight(one, other):
+    assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("The user likes tea.", "The user does not like tea."),
+        ("The user has 2 cats.", "The user has 3 cats."),
+        ("Anna likes Bob.", "Bob likes Anna."),
+        ("The user lives in Berlin.", "The user lived in Berlin."),
+        ("The user moved to Berlin.", "The user will move to Berlin."),
+        ("用户喜欢茶。", "用户不喜欢茶。"),
+        ("用户有两只猫。", "用户有三只猫。"),
+    ],
+)
+def test_small_words_make_another_fact(one, other):
+    assert not same(one, other)
+
+
+def test_closeness_is_by_content_not_by_who_it_is_about():
+    assert closeness("The user has a dog.", "The user has a dog named Max.") >= CLOSE
+    assert closeness("The user has a dog.", "The user speaks French.") < CLOSE
+    assert closeness("Caroline paints.", "Caroline runs.", without="Caroline") == 0
+    assert closeness("用户住在北京。", "用户从北京搬到上海。") >= CLOSE
+    assert closeness("用户住在北京。", "用户喜欢下棋。") < CLOSE
