@@ -50,11 +50,12 @@ def test_wrapping_drops_blanks_only(text, width):
 
 
 def test_wrapping_fills_lines_of_wide_characters_and_keeps_words():
-    def lines(text, width):
-        return [text[start:end] for start, end in wrapped(text, width)]
+    def lines(text, width, hang=0):
+        return [text[start:end] for start, end in wrapped(text, width, hang)]
 
     assert lines("以后叫我小悦就行，叫全名总觉得像被点名。", 18) == ["以后叫我小悦就行，", "叫全名总觉得像被点", "名。"]
     assert lines("two words and more", 20) == ["two words and more"]
+    assert lines("a b c d e f", 5, 2) == ["a b c", "d e", "f"]
     assert lines("two words and some more", 20) == ["two words and some", "more"]
 
 

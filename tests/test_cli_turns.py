@@ -83,6 +83,15 @@ def test_strict_stores_nothing_when_a_line_is_broken(run):
     assert run("list").stdout == ""
 
 
+@pytest.mark.parametrize("filling", ["x", "\\n"])
+def test_a_line_without_end_is_cut_and_counts_as_one(run, filling):
+    done = run(
+        "add", input=lines("one") + '{"role": "user", "content": "' + filling * 9_000_000 + '"}\n' + lines("three")
+    )
+    assert (done.exit_code, done.stdout) == (6, "2 turns stored\n")
+    assert done.stderr == "memscope: line 2 is too long\n"
+
+
 def test_lines_may_name_their_session(run):
     run("add", "--session", "s1", input=lines("here") + lines("there", session="s2"))
     assert [turn["text"] for turn in objects(run("list", "--session", "s2", "--json"))] == ["there"]

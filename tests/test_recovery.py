@@ -123,11 +123,18 @@ async def test_a_store_that_another_process_has_open_is_not_replaced(store, back
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(StoreBusy, match="open in another process"):
+        with pytest.raises(StoreBusy, match="in use"):
             await restore(backup, store)
         process.stdin.close()
     assert len(await keys(store)) == 300
     await restore(backup, store)
+
+
+async def test_a_store_that_this_process_has_open_is_not_replaced(store, backup):
+    async with opened(store) as memory:
+        with pytest.raises(StoreBusy, match="in use"):
+            await restore(backup, store)
+        assert len(await memory.list(user="alice")) == 300
 
 
 async def test_odd_places_are_refused(store, backup, tmp_path):

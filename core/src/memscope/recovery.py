@@ -24,6 +24,8 @@ from memscope.records import Record
 from memscope.stores.sqlite import SQLiteStore, bodies, files, salvage
 from memscope.stores.sqlite.salvage import Row, Value
 
+Progress = Callable[[int, int | None], None]
+
 # -------------------------------------------------------------------------------------------------------------- restore
 
 
@@ -117,7 +119,7 @@ def _left_by_all(target: Path) -> bool:
 
 
 def _in_use(target: Path) -> StoreBusy:
-    return StoreBusy(f"{str(target)!r} is open in another process", hint="stop it, then restore; nothing was changed")
+    return StoreBusy(f"{str(target)!r} is in use", hint="stop what has it open, then restore; nothing was changed")
 
 
 def _free_name(path: Path, what: str) -> Path:
@@ -135,7 +137,7 @@ def _move(path: Path, to: Path) -> None:
 # -------------------------------------------------------------------------------------------------------------- recover
 
 
-async def recover(damaged: Path, target: Path) -> Mapping[str, Any]:
+async def recover(damaged: Path, target: Path, *, progress: Progress | None = None) -> Mapping[str, Any]:
     """Save what is readable of ``damaged`` into the new store ``target``; the damaged file is only read.
 
     The report counts what was saved and, where the damaged file still says how much there was, what was ``lost``;
@@ -150,16 +152,16 @@ async def recover(damaged: Path, target: Path) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory(prefix="memscope-", dir=made.parent) as folder:
         lines = Path(folder, "salvaged.jsonl")
         found = await asyncio.to_thread(_salvage, source, lines)
-        return await _fill(found, lines, made)
+        return await _fill(found, lines, made, progress)
 
 
-async def _fill(found: Found, lines: Path, target: Path) -> Mapping[str, Any]:
+async def _fill(found: Found, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
     part = target.with_name(target.name + ".part")
     files.remove(part)
     store = SQLiteStore(part)
     try:
         await store.open()
-        counts = await transfer.import_(store, lines, user=None, strict=False, progress=None)
+        counts = await transfer.import_(store, lines, user=None, strict=False, progress=_of(found.lines, progress))
         stats = await store.stats()
         await store.close()
         os.replace(part, target)
@@ -180,10 +182,15 @@ async def _fill(found: Found, lines: Path, target: Path) -> Mapping[str, Any]:
     }
 
 
+def _of(total: int, progress: Progress | None) -> Progress | None:
+    return progress and (lambda done, _: progress(done, total))
+
+
 @dataclass
 class Found:
     """What rows say about the whole: names of users by number, counts, the secret of the turn keys."""
 
+    lines: int = 0
     users: dict[int, str] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
     expected: Counter[str] = field(default_factory=Counter)
@@ -210,6 +217,7 @@ def _salvage(source: Path, lines: Path) -> Found:
         with open(os.open(lines, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             for line in _lines(found, spool):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                found.lines += 1
     return found
 
 

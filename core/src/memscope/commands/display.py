@@ -92,7 +92,7 @@ class Display:
 
         text = Text.assemble(*parts)
         if (self.terminal or self.laid_out) and not whole:
-            for number, (start, end) in enumerate(wrapped(text.plain, max(20, self.width - indent - hang))):
+            for number, (start, end) in enumerate(wrapped(text.plain, max(40, self.width - indent), hang)):
                 self._print(text[start:end], indent + (hang if number else 0))
         else:
             self._print(text, indent)
@@ -137,8 +137,11 @@ class Display:
             yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end: between words, and between Chinese, Japanese or Korean characters."""
+def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
+    """Where the lines of a text begin and end: between words, and between Chinese, Japanese or Korean characters.
+
+    All lines but the first are ``hang`` columns narrower.
+    """
     from rich.cells import cell_len
 
     start, used = 0, 0
@@ -147,7 +150,7 @@ def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
         if used and used + size > width:
             yield start, piece.start()
             start, used = piece.start() + len(piece[0]) - len(piece[0].lstrip()), 0
-            size = cell_len(piece[0].lstrip())
+            size = hang + cell_len(piece[0].lstrip())
         used += size
     yield start, len(text)
 

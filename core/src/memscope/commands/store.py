@@ -56,7 +56,8 @@ def recover(call: Call, damaged: str, new: str) -> None:
     """
     from memscope import recovery
 
-    report = asyncio.run(recovery.recover(Path(damaged), Path(new)))
+    with call.show.progress("recovering") as progress:
+        report = asyncio.run(recovery.recover(Path(damaged), Path(new), progress=progress))
     call.show.data(report)
     kinds = ("turns", "observations", "insights")
     saved = ", ".join(counted(report[kind], kind[:-1]) for kind in kinds)

@@ -24,6 +24,7 @@ from memscope.sync import MemoryScope
 
 BATCH = 500
 SHOWN = 5  # broken lines that are named one by one
+LONGEST = 4 * 1024 * 1024  # bytes of a line
 
 
 # ------------------------------------------------------------------------------------------------------------------ add
@@ -105,18 +106,28 @@ def _add_one_by_one(memory: MemoryScope, call: Call, added: Added, batch: list[t
 
 def _turns(added: Added) -> Iterator[tuple[int, Any]]:
     """The turns on stdin with their line numbers; lines that are no JSON objects go to ``added.broken``."""
-    for number, raw in enumerate(sys.stdin.buffer, 1):
+    for number, raw in enumerate(_raw_lines(), 1):
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
         if not line.strip():
             continue
         try:
-            turn = json.loads(line)
+            turn = json.loads(line) if len(raw) < LONGEST else None
         except (ValueError, RecursionError):
             turn = None
         if isinstance(turn, dict):
             yield number, turn
         else:
-            added.broken[number] = "is not a JSON object"
+            added.broken[number] = "is too long" if len(raw) >= LONGEST else "is not a JSON object"
+
+
+def _raw_lines() -> Iterator[bytes]:
+    """The lines on stdin, each cut off at ``LONGEST``: what may come from anywhere must not fill the memory."""
+    stdin = sys.stdin.buffer
+    while line := stdin.readline(LONGEST):
+        rest = line
+        while len(rest) == LONGEST and not rest.endswith(b"\n"):
+            rest = stdin.readline(LONGEST)
+        yield line
 
 
 def _report_added(call: Call, added: Added) -> None:
