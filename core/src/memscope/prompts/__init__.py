@@ -23,7 +23,7 @@ from memscope.text import language as language_of
 LANGUAGES = ("en", "zh")
 HIDDEN = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|(?<!\\w)[\u200c\u200d](?!\\w)"
+    "|(?<!\\S)[\u200c\u200d]|[\u200c\u200d](?!\\S)"
 )
 
 
