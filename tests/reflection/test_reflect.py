@@ -1,0 +1,370 @@
+"""Observations become insights: every one has a place, nothing is asked twice, what fails is tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memscope.consolidation import duty as consolidating
+from memscope.errors import ModelReplyError, ModelUnavailable
+from memscope.records import Closing, Draft, Insight, Interval, Observation, Plan, Revision, Scope, Select, Turn
+from memscope.reflection import duty, reflect
+from memscope.testing.models import ScriptedChat, data
+from memscope.work import drive
+
+from workbench import NOW, answering, fact, noted
+
+JANUARY, JUNE = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 6, 10, tzinfo=UTC)
+BERLIN, MUNICH, FLAT = "The user lives in Berlin.", "The user moved to Munich.", "The user shares a flat with Bo."
+
+
+async def know(world, *texts, said=NOW, agent=None, about="user", user="alice"):
+    """Observations with a turn each, that nobody reflected on; their ids."""
+    ids = []
+    for text in texts:
+        world.said += 1
+        scope = Scope(user, agent)
+        turn = Turn(f"t{world.said}", scope, "user", "user", text, said, NOW, statement=True)
+        memory = Observation(
+            id=f"o{world.said}", scope=scope, text=text, sources=(turn.key,), said=said, recorded=NOW, about=about
+        )
+        await world.store.append(user, [Draft(turn)], Plan(new=(memory,)))
+        ids.append(memory.id)
+    return ids
+
+
+class Placing:
+    """A model that places facts by a word in them, and tells the facts of a subject one after the other."""
+
+    def __init__(self, subjects, relations=(), fail=()):
+        self.subjects, self.relations, self.fail = subjects, relations, set(fail)
+
+    def __call__(self, messages):
+        shown = data(messages)
+        return self.place(shown) if "earlier" in shown else self.tell(shown)
+
+    def place(self, shown):
+        known = {subject["subject"]: subject["n"] for subject in shown["subjects"]}
+        return {"places": [self.at(one, known) for one in [*shown["facts"], *shown["earlier"]]]}
+
+    def at(self, one, known):
+        name = next((name for name, words in self.subjects.items() if any(w in one["text"] for w in words)), "")
+        return {"fact": one["n"], "subject": known.get(name, 0), "name": "" if name in known else name}
+
+    def tell(self, shown):
+        if shown["subject"] in self.fail:
+            return ModelReplyError("no")
+        numbers = {one["text"]: one["n"] for one in shown["facts"]}
+        told = [(older, newer, how) for older, newer, how in self.relations if {older, newer} <= numbers.keys()]
+        relations = [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in told]
+        return {"value": " ".join(numbers), "facts": list(numbers.values()), "relations": relations}
+
+
+HOME = {"living situation": ["Berlin", "Munich", "flat"]}
+
+
+async def reflected(world, model, user="alice", preview=False):
+    world.clock.now += timedelta(minutes=10)
+    kit = world.kit(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
+    return await drive(kit, duty(kit), user, preview=preview)
+
+
+async def insights(world, current=True):
+    return [memory for memory in await world.memories(current=current) if isinstance(memory, Insight)]
+
+
+async def unseen(world):
+    stats = await world.store.stats("alice")
+    return stats.pending["reflect"] + stats.failed["reflect"] + stats.parked["reflect"]
+
+
+# ---- making and changing
+
+
+async def test_facts_about_one_subject_become_an_insight_that_names_them(world):
+    ids = await know(world, BERLIN, FLAT, "The user is tired today.")
+    report = await reflected(world, Placing(HOME))
+    (insight,) = await insights(world)
+    assert (insight.subject, insight.sources) == ("living situation", tuple(ids[:2]))
+    assert insight.text == f"living situation: {BERLIN} {FLAT}"
+    assert (report.new, report.calls, report.done, report.pending) == (1, 2, 3, 0)
+
+
+async def test_nothing_new_asks_nothing(world):
+    await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    report = await reflected(world, [])
+    assert (report.calls, report.new, report.milliseconds < 10_000) == (0, 0, True)
+
+
+async def test_only_what_an_observation_touches_is_told_anew(world):
+    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
+    both = {**HOME, "food": ["tea", "bread"]}
+    assert (await reflected(world, Placing(both))).calls == 3
+    await know(world, MUNICH)
+    report = await reflected(world, Placing(both))
+    assert (report.calls, report.new, report.superseded) == (2, 1, 1)
+    old = next(one for one in await insights(world, current=False) if one.closed)
+    home = next(one for one in await insights(world) if one.subject == "living situation")
+    assert old.superseded_by == home.id
+    assert len(home.sources) == 3
+    assert {one.id for one in await world.store.history("alice", home.id)} == {old.id, home.id}
+
+
+async def test_a_second_fact_finds_the_first_that_stood_alone(world):
+    (first,) = await know(world, BERLIN)
+    report = await reflected(world, Placing(HOME))
+    assert (report.new, report.calls, await unseen(world)) == (0, 1, 0)
+    (second,) = await know(world, "The user's flat is in Berlin.")
+    await reflected(world, Placing(HOME))
+    assert {id for one in await insights(world) for id in one.sources} == {first, second}
+
+
+async def test_a_name_that_is_there_is_the_subject_that_is_there(world):
+    await know(world, BERLIN, FLAT)
+    await reflected(world, Placing(HOME))
+    await know(world, MUNICH)
+
+    def rename(messages):
+        shown = data(messages)
+        if "earlier" not in shown:
+            return Placing(HOME).tell(shown)
+        return {"places": [{"fact": 1, "subject": 0, "name": "Living  Situation"}]}
+
+    await reflected(world, rename)
+    assert [one.subject for one in await insights(world)] == ["living situation"]
+
+
+async def test_the_language_of_the_facts_is_that_of_the_prompt(world):
+    await know(world, "用户住在北京。", "用户和阿波合租。")
+    await reflected(world, Placing({"居住情况": ["北京", "合租"]}))
+    assert "主题" in world.chat.prompts[0][0]["content"]
+    assert (await insights(world))[0].text == "居住情况：用户住在北京。 用户和阿波合租。"
+
+
+# ---- nothing is lost
+
+
+async def test_defect_16_an_observation_that_the_reply_leaves_out_is_not_seen(world):
+    await know(world, BERLIN, FLAT, "The user plays chess.")
+
+    def forgetful(messages):
+        shown = data(messages)
+        reply = Placing(HOME)(messages)
+        if "earlier" in shown:
+            reply["places"] = [one for one in reply["places"] if one["fact"] != len(shown["facts"])]
+        return reply
+
+    report = await reflected(world, forgetful)
+    assert report.pending == 1
+    assert (await reflected(world, Placing(HOME))).pending == 0
+
+
+async def test_defect_16_a_subject_whose_call_fails_is_tried_again(world):
+    both = {**HOME, "food": ["tea", "bread"]}
+    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
+    report = await reflected(world, Placing(both, fail=["food"]))
+    assert (report.new, report.pending, report.errors["model_reply"] >= 1) == (1, 2, True)
+    report = await reflected(world, Placing(both))
+    assert (report.new, report.pending) == (1, 0)
+    assert {one.subject for one in await insights(world)} == set(both)
+
+
+async def test_subjects_beyond_the_most_calls_wait_for_the_next_batch(world):
+    world.settings["reflection"] = {"calls": 1, "new_subjects": 2}
+    both = {**HOME, "food": ["tea", "bread"]}
+    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
+    report = await reflected(world, Placing(both))
+    assert (report.new, report.calls, report.pending) == (2, 4, 0)
+
+
+async def test_subjects_beyond_the_most_new_ones_leave_their_facts_unseen(world):
+    world.settings["reflection"] = {"new_subjects": 1}
+    both = {**HOME, "food": ["tea", "bread"]}
+    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
+    report = await reflected(world, Placing(both))
+    assert (report.new, report.pending, report.rejected["too_many_subjects"]) == (2, 0, 1)
+
+
+async def test_a_model_that_is_down_loses_nothing(world):
+    await know(world, BERLIN, FLAT)
+    report = await reflected(world, lambda messages: ModelUnavailable("down"))
+    assert (report.done, report.pending, dict(report.errors)) == (0, 2, {"model_unavailable": 1})
+    assert (await reflected(world, Placing(HOME))).new == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"value": "", "facts": [1, 2], "relations": []},
+        {"value": "x" * 2000, "facts": [1, 2], "relations": []},
+        {"value": "A value out of nowhere.", "facts": [], "relations": []},
+        {"value": "A value out of nowhere.", "facts": [99, -1, 0], "relations": []},
+        "no",
+    ],
+)
+async def test_a_value_that_rests_on_nothing_is_refused(world, reply):
+    await know(world, BERLIN, FLAT)
+    report = await reflected(world, lambda messages: reply if "value" in data(messages) else Placing(HOME)(messages))
+    assert await insights(world) == []
+    assert (report.pending, dict(report.errors)) == (2, {"model_reply": 1})
+
+
+async def test_numbers_that_were_not_given_are_counted(world):
+    await know(world, BERLIN, FLAT)
+
+    def wild(messages):
+        reply = Placing(HOME)(messages)
+        if "places" in reply:
+            reply["places"] += [{"fact": 77, "subject": 0, "name": "x"}, {"fact": 1, "subject": 9, "name": ""}]
+            reply["places"] += [{"fact": 1, "subject": 0, "name": "n" * 81}]
+        return reply
+
+    report = await reflected(world, wild)
+    assert dict(report.rejected) == {"unknown_number": 2, "too_long": 1}
+
+
+# ---- bounds
+
+
+async def test_defect_31_prompts_are_bounded_however_much_there_is(world):
+    await know(world, *(f"The user bought boat number {n} and named it after a river in Bavaria." for n in range(60)))
+
+    def all_of_them(messages):
+        shown = data(messages)
+        if "earlier" not in shown:
+            return {"value": "The user has boats.", "facts": [len(shown["facts"])], "relations": []}
+        return {"places": [{"fact": one["n"], "subject": 0, "name": "boats"} for one in shown["facts"]]}
+
+    report = await reflected(world, all_of_them)
+    assert report.pending == 0
+    assert max(sum(len(m["content"]) for m in prompt) for prompt in world.chat.prompts) < 10_000
+
+
+async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
+    await know(world, *(f"The user owns boat{n} here." for n in range(50)))
+    facts = [memory for memory in await world.memories() if isinstance(memory, Observation)]
+    known = tuple(
+        Insight(
+            id=f"i{n}",
+            scope=Scope("alice"),
+            text=f"boat{n}",
+            sources=(one.id,),
+            said=NOW,
+            recorded=NOW,
+            subject=f"b{n}",
+        )
+        for n, one in enumerate(facts)
+    )
+    await world.store.apply("alice", Plan(new=known, done=tuple(one.id for one in facts)))
+    assert (await reflected(world, [])).calls == 0
+
+
+# ---- the long term
+
+
+async def test_a_contradiction_among_the_facts_of_a_subject_is_settled_by_rule(world):
+    (old,) = await know(world, BERLIN, said=JANUARY)
+    (new,) = await know(world, MUNICH, said=JUNE)
+    report = await reflected(world, Placing(HOME, relations=[(BERLIN, MUNICH, "contradicts")]))
+    closed = (await world.store.fetch("alice", [old])).records[old]
+    assert (closed.superseded_by, closed.valid_to, report.superseded) == (new, JUNE, 1)
+
+
+async def test_the_model_may_not_end_the_newer_one(world):
+    (new,) = await know(world, MUNICH, said=JUNE)
+    (old,) = await know(world, BERLIN, said=JANUARY)
+    await reflected(world, Placing(HOME, relations=[(MUNICH, BERLIN, "contradicts")]))
+    records = (await world.store.fetch("alice", [old, new])).records
+    assert (records[old].superseded_by, records[new].closed) == (new, None)
+
+
+async def test_t14_nor_what_is_said_of_somebody_else(world):
+    await know(world, BERLIN, said=JANUARY)
+    anna = "Anna moved to Munich."
+    await know(world, anna, said=JUNE, about="Anna")
+    report = await reflected(world, Placing(HOME, relations=[(BERLIN, anna, "contradicts")]))
+    assert report.superseded == 0
+
+
+async def test_repeats_over_the_long_term_are_merged(world):
+    (old,) = await know(world, BERLIN, said=JANUARY)
+    again = "Berlin is where the user lives."
+    (new,) = await know(world, again, said=JUNE)
+    report = await reflected(world, Placing(HOME, relations=[(BERLIN, again, "repeats")]))
+    records = (await world.store.fetch("alice", [old, new])).records
+    assert (report.merged, records[new].superseded_by, records[new].valid_to) == (1, old, None)
+    assert set(records[old].sources) == {"t1", "t2"}
+
+
+async def test_an_insight_that_lost_a_fact_is_told_anew_whatever_the_model_places(world):
+    (old, _) = await know(world, BERLIN, FLAT, said=JANUARY)
+    await reflected(world, Placing(HOME))
+    (new,) = await know(world, "The user left town.", said=JUNE)
+    await world.store.apply("alice", Plan(closed=(Closing(old, new, NOW, JUNE, JUNE),)))
+    report = await reflected(world, Placing({}))
+    assert (report.calls, report.superseded) == (2, 1)
+
+
+async def test_a_forgotten_turn_takes_its_facts_and_the_insight_is_made_again_without_it(world):
+    await know(world, BERLIN, FLAT, "The flat of the user has a balcony.")
+    await reflected(world, Placing(HOME))
+    await world.store.forget(Select("alice", ids=frozenset({"t1"})))
+    assert await insights(world) == []
+    await reflected(world, Placing(HOME))
+    (insight,) = await insights(world)
+    assert "Berlin" not in insight.text
+    assert len(insight.sources) == 2
+
+
+# ---- scopes, preview, the whole operation
+
+
+async def test_agents_and_users_are_kept_apart(world):
+    await know(world, BERLIN, FLAT, agent="doctor")
+    await know(world, MUNICH, "The user's flat has a garden.", agent="friend")
+    await know(world, "The user lives in Berlin too.", user="bob")
+    await reflected(world, Placing(HOME))
+    assert sorted((one.scope.agent, len(one.sources)) for one in await insights(world)) == [
+        ("doctor", 2),
+        ("friend", 2),
+    ]
+    assert all("too" not in prompt[1]["content"] for prompt in world.chat.prompts)
+
+
+async def test_a_preview_writes_nothing(world):
+    await know(world, BERLIN, FLAT)
+    report = await reflected(world, Placing(HOME), preview=True)
+    assert (report.new, report.done, report.pending) == (1, 0, 2)
+    assert await insights(world) == []
+
+
+async def test_reflect_consolidates_first_and_reports_both(world):
+    await world.say("I live in Berlin", "I share a flat with Bo")
+    facts = [fact(BERLIN, (1, "I live in Berlin")), fact(FLAT, (2, "I share a flat with Bo"))]
+    placing = Placing(HOME)
+    chat = answering(noted(*facts, levels=[3, 3]), placing, placing)
+    kit = world.kit(chat=chat)
+    report = await reflect(kit, "alice", consolidating(kit))
+    assert (report.operation, report.new, report.calls, report.done, report.pending) == ("reflect", 3, 3, 4, 0)
+    assert 8_000 < report.prompt_characters < 10_000
+
+
+async def test_without_a_chat_model_nothing_is_lost(world):
+    await know(world, BERLIN)
+    await world.say("tea")
+    kit = replace(world.kit(), chat=None)
+    report = await reflect(kit, "alice", consolidating(kit))
+    assert (report.model, report.pending, dict(report.errors)) == ("none", 2, {})
+
+
+async def test_when_a_fact_happened_is_told_to_the_model(world):
+    await know(world, BERLIN, FLAT)
+    memory = (await world.store.fetch("alice", ["o1"])).records["o1"]
+    dated = replace(memory, happened=Interval(JANUARY, JANUARY + timedelta(days=1)))
+    await world.store.apply("alice", Plan(revised=(Revision(dated, 1),)))
+    await reflected(world, Placing(HOME))
+    told = {one["text"]: one.get("when") for one in data(world.chat.prompts[1])["facts"]}
+    assert told == {BERLIN: "2026-01-10", FLAT: None}
