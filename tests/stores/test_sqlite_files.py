@@ -32,7 +32,7 @@ from memscope.errors import (
     StoreTooNew,
 )
 from memscope.records import Draft, Plan, Select
-from memscope.stores.sqlite import SQLiteStore, engine, files, schema, units
+from memscope.stores.sqlite import SQLiteStore, engine, files, schema, units, wiping
 from memscope.testing.records import drafts, get, ids, observation, remember, turn
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
@@ -562,6 +562,37 @@ async def test_the_bytes_are_gone(path: Path) -> None:
         found = {int(number) for number in re.findall(rb"cnry-(\d{5})", left)}
         assert not found.intersection(chosen)
         assert found == set(range(400)) - set(chosen)
+
+
+async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite leaves some when it spreads the cells of a page over its neighbours; here one is put there by hand."""
+    words = b"the canary in the coal mine sang"
+    async with opened(path) as store:
+        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", [Draft(turn("canary", words.decode()))])
+    marks, clean = wiping._hashes(words, wiping.PIECE), path.read_bytes()
+    assert not wiping.traces(path, marks)  # its own cell is no gap
+    gap = next(
+        at + 2048 for at in range(8192, len(clean), 8192) if clean[at] == 0x0D and not any(clean[at + 2048 : at + 4096])
+    )
+    path.write_bytes(clean[:gap] + words[5:] + clean[gap + len(words) - 5 :])
+    assert wiping.traces(path, marks)
+    async with opened(path) as store:
+        report = await store.forget(Select("alice", ids=frozenset({"canary"})))
+        assert report.physical == "wiped"
+        assert words[5:] not in path.read_bytes()
+        assert await ids(store) == ["a", "b"]
+
+
+async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiping, "AT_ONCE", 1)
+    monkeypatch.setattr(wiping, "traces", lambda path, marks: True)
+    async with opened(path) as store:
+        await store.append("alice", drafts("a", "b"))
+        report = await store.forget(Select("alice", ids=frozenset({"a"})))
+        assert (report.physical, "compact" in report.reason) == ("pending", True)
+        assert (await store.compact()).physical == "wiped"
+        assert await ids(store) == ["b"]
 
 
 async def test_a_reader_of_an_older_state_makes_the_wipe_pending(path: Path) -> None:

@@ -40,7 +40,7 @@ from memscope.records import (
 )
 from memscope.stores import ATOMIC, BACKUP, Changes
 from memscope.stores.index import LocalSearch
-from memscope.stores.sqlite import files, forget, memories, queue, reading, schema, spaces, units, users, work
+from memscope.stores.sqlite import files, forget, memories, queue, reading, schema, spaces, units, users, wiping, work
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
 from memscope.stores.sqlite.users import Writing
@@ -154,9 +154,18 @@ class SQLiteStore(LocalSearch):
         found = await self._read_user(select.user, lambda db, id: forget.plan(db, id, select), None)
         if found is None or dry_run or not found.ids:
             return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
-        report = await self._write_user(select.user, partial(_forget, select=select), then=spaces.switch_when_full)
-        wiped = await self.compact()
+        report, marks = await self._write_user(
+            select.user, partial(_forget, select=select), then=spaces.switch_when_full
+        )
+        wiped = await self._wipe(marks)
         return changed(report, physical=wiped.physical, reason=wiped.reason)
+
+    async def _wipe(self, marks: wiping.Marks) -> ForgetReport:
+        """What was forgotten is gone already; whatever keeps its bytes in the file is a reason, not an error."""
+        try:
+            return await self._write(lambda db: wiping.wipe(db, self.path, marks), alone=True)
+        except StoreError as error:
+            return wiping.pending(error.code)
 
     async def searchable(self, user: str) -> None:
         await self._live()
@@ -246,14 +255,8 @@ class SQLiteStore(LocalSearch):
         await (await self._live()).copy(target)
 
     async def compact(self) -> ForgetReport:
-        """Fold the WAL into the file and cut it to nothing; pending while somebody reads an older state."""
-        busy = await self._write(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], alone=True)
-        wal = self.path.with_name(self.path.name + "-wal")
-        if busy or (wal.exists() and wal.stat().st_size):
-            return ForgetReport(
-                physical="pending", reason="somebody still reads an older state; run 'memscope compact'"
-            )
-        return ForgetReport(physical="wiped")
+        """Build the file anew, of what it holds and nothing else; pending while somebody reads an older state."""
+        return await self._write(lambda db: wiping.rebuild(db, self.path), alone=True)
 
     # ---- inside
 
@@ -325,10 +328,11 @@ class SQLiteStore(LocalSearch):
         return await self._write(writing)
 
 
-def _forget(w: Writing, select: Select) -> ForgetReport:
+def _forget(w: Writing, select: Select) -> tuple[ForgetReport, wiping.Marks]:
     removal = forget.plan(w.db, w.user, select)
+    marks = wiping.marks(w, removal.ids)
     forget.remove(w, removal)
-    return removal.report(dry_run=False)
+    return removal.report(dry_run=False), marks
 
 
 def _details(path: Path, *, read_only: bool) -> dict[str, Any]:
