@@ -35,10 +35,6 @@ class Job:
     def leased(self, now: datetime) -> bool:
         return bool(self.token) and self.until is not None and self.until > now
 
-    def forget_reply(self) -> None:
-        if self.stage != "embed":
-            self.token, self.until, self.plan = "", None, None
-
 
 @dataclass
 class Shelf:
@@ -58,7 +54,6 @@ class Shelf:
     tombstones: set[str] = field(default_factory=set)
     pending: dict[Stage, set[str]] = field(default_factory=lambda: {"consolidate": set(), "reflect": set()})
     jobs: list[Job] = field(default_factory=list)
-    finished: set[tuple[str, str]] = field(default_factory=set)  # claims that were completed: id, token
     completed: set[str] = field(default_factory=set)  # tokens, so that complete() twice is once
 
     def find(self, handle: Handle) -> Record | None:

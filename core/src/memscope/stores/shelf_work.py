@@ -100,7 +100,6 @@ class Work:
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
         job = self._job(claim)
         job.token, job.until, job.code, job.not_before = "", None, code, not_before
-        job.plan = None if code == Conflict.code else job.plan  # such a reply would conflict for ever
         job.parked = counted and job.attempt >= PARK_AFTER
         job.plan = None if code == Conflict.code else job.plan  # it would conflict for ever
         job.attempt -= not counted
