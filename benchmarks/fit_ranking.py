@@ -1,9 +1,10 @@
 """Fit the weights of the ranking's table on conversations with questions and evidence; run it on data of your own.
 
-    python benchmarks/fit_ranking.py DATA [DATA ...] [--embedder URL] [--without FEATURE ...] [--keep FILE | --use FILE]
+    python benchmarks/fit_ranking.py DATA [DATA ...] [--embedder URL] [--without FEATURE ...]
 
 Listwise softmax: the candidates that are evidence share the mass. Features are standardised, weights held small (L2),
-every data set counts the same, one of fewer than 100 questions by their number. The loss is convex: Newton's method.
+every data set counts the same, one of fewer than 100 questions by their number; with an embedder half of it has vectors
+and half has none. The loss is convex: Newton's method.
 Prints the table, recall@10 with it on each set, and recall@10 on each set with the weights fitted without that set.
 """
 
@@ -11,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from retrieval import NOW, ingest, settings
 
 from memscope import AsyncMemoryScope
+from memscope.pipeline import Kit
 from memscope.records import Scope
 from memscope.retrieval import Question, search, understand
 from memscope.retrieval.rank import FEATURES, WEIGHTS, features
@@ -46,26 +47,33 @@ class List:
 # ----------------------------------------------------------------------------------------------------------- the lists
 
 
-async def lists(path: str, embedder: str | None) -> list[List]:
+async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
+    """By the name of the file; with an embedder once more with vectors."""
+    name = Path(path).stem
+    found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
-        found = [one for conversation in conversations(path) for one in await _of(memory, conversation)]
-    weight = min(1.0, len(found) / 100) / max(1, len(found))
-    for one in found:
-        one.weight = weight
+        kits = {name: replace(memory._parts.kit, embedder=None)}
+        if embedder is not None:
+            kits[f"{name} with vectors"] = memory._parts.kit
+        for conversation in conversations(path):
+            await ingest(memory, conversation)
+            for variant, kit in kits.items():
+                found.setdefault(variant, []).extend(await _of(kit, conversation))
+    for asked in found.values():
+        for one in asked:
+            one.weight = min(1.0, len(asked) / 100) / len(asked) / len(found)
     return found
 
 
-async def _of(memory: AsyncMemoryScope, conversation: Conversation) -> list[List]:
-    await ingest(memory, conversation)
-    kit, user = memory._parts.kit, conversation.id
+async def _of(kit: Kit, conversation: Conversation) -> list[List]:
     found = []
     for question in conversation.questions:
         if question.category == ADVERSARIAL:
             continue
-        asked = await search(await understand(Question(question.text, Scope(user), NOW), kit), kit)
+        asked = await search(await understand(Question(question.text, Scope(conversation.id), NOW), kit), kit)
         if asked.candidates is None:
             continue
-        records = (await kit.store.fetch(user, list(set(asked.candidates.handle)))).records
+        records = (await kit.store.fetch(conversation.id, list(set(asked.candidates.handle)))).records
         gold = [records[handle].key in question.evidence for handle in asked.candidates.handle]  # type: ignore[union-attr]
         values = features(asked, asked.candidates).astype(np.float64)
         turns = np.array(asked.candidates.handle, np.int64)
@@ -149,32 +157,27 @@ def recall_at_10(data: Sequence[List], weights: Floats) -> float:
 
 def report(sets: Mapping[str, Sequence[List]], used: NDArray[np.bool_]) -> dict[str, object]:
     weights = fit([one for data in sets.values() for one in data], used).round(2)
+    names = {name.partition(" ")[0] for name in sets}
     others = {
-        name: fit([one for other, data in sets.items() if other != name for one in data], used)
-        for name in sets
-        if len(sets) > 1
+        name: fit([one for other, data in sets.items() if other.partition(" ")[0] != name for one in data], used)
+        for name in names
+        if len(names) > 1
     }
     return {
         "weights": {column.name: float(weight) for column, weight in zip(FEATURES, weights, strict=True) if weight},
         "recall_at_10": {name: round(recall_at_10(data, weights), 1) for name, data in sets.items()},
-        "without_this_set": {name: round(recall_at_10(sets[name], left), 1) for name, left in others.items()},
+        "without_this_set": {
+            name: round(recall_at_10(data, others[name.partition(" ")[0]]), 1) for name, data in sets.items() if others
+        },
     }
 
 
 @click.command()
-@click.argument("data", nargs=-1)
+@click.argument("data", nargs=-1, required=True)
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--without", multiple=True, help="leave a feature out")
-@click.option("--keep", type=Path, help="keep the candidates in a file")
-@click.option("--use", type=Path, multiple=True, help="use candidates that were kept; several files are joined")
-def main(
-    data: tuple[str, ...], embedder: str | None, without: tuple[str, ...], keep: Path, use: tuple[Path, ...]
-) -> None:
-    sets = {Path(path).stem: asyncio.run(lists(path, embedder)) for path in data}
-    for path in use:
-        sets |= {f"{name}.{path.stem}": found for name, found in pickle.loads(path.read_bytes()).items()}
-    if keep:
-        keep.write_bytes(pickle.dumps(sets))
+def main(data: tuple[str, ...], embedder: str | None, without: tuple[str, ...]) -> None:
+    sets = {name: found for path in data for name, found in asyncio.run(lists(path, embedder)).items()}
     used = np.array([column.name not in without for column in FEATURES])
     if not any(one.values[:, -1].any() for found in sets.values() for one in found):
         used[-1] = False  # no vectors: nothing can be learned of the cosine

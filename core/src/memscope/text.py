@@ -175,8 +175,7 @@ def rarity(units: int, document_frequency: NDArray[np.float32]) -> NDArray[np.fl
     import numpy as np
 
     idf = np.log1p((units - document_frequency + 0.5) / (document_frequency + 0.5))
-    known: NDArray[np.float32] = np.where(document_frequency > 0, np.maximum(idf, 0), 0).astype(np.float32)
-    return known
+    return np.where(document_frequency > 0, idf, 0).astype(np.float32)
 
 
 def bm25(
@@ -203,6 +202,7 @@ class Flag(IntFlag):
     PROPOSED = 64
     PRIMARY = 128  # the one of an insight's units that stands for it
     STATEMENT = 256
+    CJK = 512  # the text is in Chinese, Japanese or Korean
 
 
 _FLAGS = (
@@ -222,7 +222,7 @@ _FLAGS = (
 
 
 def flags(text: str) -> Flag:
-    found = Flag(0)
+    found = Flag(0) if language(text) == "en" else Flag.CJK
     for flag, pattern in _FLAGS:
         if pattern.search(text):
             found |= flag
@@ -343,7 +343,8 @@ def _memory_unit(
     found |= Flag.PROPOSED if memory.proposed else Flag(0)
     found |= Flag.PRIMARY if primary else Flag(0)
     columns = {
-        "seq": seq, "number": number, "target": target, "time": microseconds(memory.said), "part": 0,
+        "seq": seq, "number": number, "target": target, "time": microseconds(memory.said),
+        "part": _part(memory, turn) if turn and isinstance(memory, Observation) else 0,
         "closed": microseconds(memory.closed_said) if memory.closed_said else NEVER,
         "start": microseconds(happened.start) if happened else 0,
         "end": microseconds(happened.end) if happened else 0,
@@ -353,6 +354,13 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     return _unit(memory.text, date_text(memory.said, language(memory.text)), who, columns)
+
+
+def _part(memory: Observation, turn: Turn) -> int:
+    """Which part of the turn the memory quotes; the first for want of a quote."""
+    quotes = [quote.text for quote in memory.quotes if quote.turn == turn.key]
+    parts = enumerate(chunks(turn.text)) if len(turn.text) > LONG else ()
+    return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
 
 
 def _unit(body: str, date: str, speaker: str, columns: dict[str, int]) -> Unit:

@@ -20,11 +20,21 @@ async def gather(question: Question, kit: Kit) -> Question:
     gone = 0
     while found is not None and waiting and len(hits) < question.k:
         rows, waiting = waiting[: question.k - len(hits)], waiting[question.k - len(hits) :]
-        fetched = await kit.store.fetch(question.scope.user, [found.handle[row] for row in rows])
+        fetched = await _fetch(question, found, rows, kit)
         made = [hit for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
         hits += made
         gone += len(rows) - len(made)
     return replace(question, hits=tuple(hits), gone=gone)
+
+
+async def _fetch(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> Fetched:
+    """The records of rows; the store is asked only for those that did not come along with the search."""
+    brought = found.brought or Fetched({}, {})
+    missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]
+    if not missing:
+        return brought
+    asked = await kit.store.fetch(question.scope.user, missing)
+    return Fetched({**brought.records, **asked.records}, {**brought.derived, **asked.derived})
 
 
 def make_hit(question: Question, found: Candidates, row: int, fetched: Fetched) -> Hit | None:

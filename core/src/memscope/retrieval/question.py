@@ -40,6 +40,7 @@ class Question:
     # search
     vector: NDArray[np.float32] | None = None
     space: Space | None = None
+    cjk_vectors: bool = True  # the embedder makes sense of CJK text
     candidates: Candidates | None = None
     # rank
     order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight

@@ -21,27 +21,24 @@ from memscope.text import INSIGHT, Flag, bm25, rarity
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 
 WEIGHTS: Mapping[str, float] = {
-    "window": 1.78,
-    "wide": 1.62,
-    "session": 2.54,
-    "answers": 1.46,
-    "next": 0.21,
-    "before": 0.68,
-    "header": 9.24,
-    "covered": 1.33,
-    "rare": 1.49,
+    "window": 1.3,
+    "wide": 2.12,
+    "session": 2.06,
+    "answers": 1.49,
+    "header": 9.5,
+    "covered": 1.5,
+    "rare": 1.56,
     "pairs": 1.55,
-    "period": 4.03,
-    "after": 2.10,
-    "speaker": 0.57,
-    "user": 2.25,
-    "assistant": 0.51,
-    "instruction": 2.32,
-    "length": -4.79,
-    "short": -4.04,
-    "first_person": 0.41,
-    "number": 1.48,
-    "cosine": 3.5,
+    "period": 4.31,
+    "after": 1.68,
+    "speaker": 0.55,
+    "user": 2.39,
+    "instruction": 2.14,
+    "length": -5.14,
+    "short": -3.91,
+    "first_person": 0.45,
+    "number": 1.14,
+    "cosine": 3.0,
 }
 
 HEADER = 0.2  # a term in the header counts for a fifth of one in the body
@@ -49,7 +46,7 @@ LEAN = 80  # as stores/snapshot.py: long units lean less on their neighbours
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
 LEGS = ("text", "period", "user", "vector")
-USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
+USER = ROLES.index("user")
 
 
 @dataclass(frozen=True)
@@ -75,25 +72,8 @@ class Evidence:
         """[n, q] term frequencies, the header's included."""
         return self.found.tf + HEADER * self.found.tf_header
 
-    @cached_property
-    def alone(self) -> Values:
-        return self.bm25(self.own, self.found.length, 1)
-
-    @cached_property
-    def best_alone(self) -> float:
-        return max(float(self.alone.max(initial=0)), 1e-9)
-
-    @cached_property
-    def has_roles(self) -> bool:
-        return self.found.has_roles
-
     def bm25(self, tf: Values, length: Values, lengths: float) -> Values:
         return bm25(tf, length, lengths * self.found.average_length, self.weights)
-
-    def neighbour(self, place: int) -> Values:
-        """How well a neighbour fits, of the best that any unit does: 0 two before, 1 before, 2 after, 3 two after."""
-        tf, length = self.found.tf_neighbours[:, place], self.found.length_neighbours[:, place]
-        return self.bm25(tf, length, 1) / self.best_alone
 
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0
@@ -122,7 +102,9 @@ def _session(e: Evidence) -> Values:
 
 
 def _answers(e: Evidence) -> Values:
-    return e.neighbour(1) * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
+    best_alone = e.bm25(e.own, e.found.length, 1).max(initial=0)
+    before = e.bm25(e.found.tf_neighbours[:, 1], e.found.length_neighbours[:, 1], 1)
+    return before / max(float(best_alone), 1e-9) * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
 
 
 def _header(e: Evidence) -> Values:
@@ -145,16 +127,13 @@ def _speaker(e: Evidence) -> Values:
 
 def _user(e: Evidence) -> Values:
     theirs = (e.found.role == USER) | (e.found.kind == INSIGHT)
-    return theirs & (e.has_roles and not e.question.asks_assistant)
-
-
-def _assistant(e: Evidence) -> Values:
-    return (e.found.role == ASSISTANT) & (e.has_roles and e.question.asks_assistant)
+    return theirs & (e.found.has_roles and not e.question.asks_assistant)
 
 
 def _cosine(e: Evidence) -> Values:
-    cosine = np.nan_to_num(e.found.cosine) - COSINE_FLOOR
-    return _of_best(np.maximum(cosine, 0))
+    """Off where the embedder does not know the script: unrelated texts look the same to it."""
+    known = True if e.question.cjk_vectors else ~e.has(Flag.CJK)
+    return _of_best(np.maximum(np.nan_to_num(e.found.cosine) - COSINE_FLOOR, 0) * known)
 
 
 def _of_best(values: Values) -> Values:
@@ -172,8 +151,6 @@ FEATURES: tuple[Column, ...] = (
     Column("wide", _wide, "fits with two turns on either side"),
     Column("session", _session, "its session is about this"),
     Column("answers", _answers, "follows a question that fits"),
-    Column("next", lambda e: e.neighbour(2), "the next turn fits"),
-    Column("before", lambda e: e.neighbour(0), "the turn before the last one fits"),
     Column("header", _header, "its date or speaker is named"),
     Column("covered", _covered, "how many of the words it has"),
     Column("rare", _rare, "has the rarest word"),
@@ -182,8 +159,7 @@ FEATURES: tuple[Column, ...] = (
     Column("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
     Column("speaker", _speaker, "said by the one the question names"),
     Column("user", _user, "said by the user"),
-    Column("assistant", _assistant, "said by the assistant, as asked"),
-    Column("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.has_roles, "a standing wish"),
+    Column("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.found.has_roles, "a standing wish"),
     Column("length", lambda e: np.log1p(e.found.length) / 5, "long"),
     Column("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
     Column("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
@@ -201,7 +177,10 @@ def features(question: Question, found: Candidates) -> Values:
     return matrix
 
 
-@worker(reads=("candidates", "weights", "names", "asks_number", "asks_assistant"), writes=("order", "values", "scores"))
+@worker(
+    reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "cjk_vectors"),
+    writes=("order", "values", "scores"),
+)
 async def rank(question: Question, kit: Kit) -> Question:
     found = question.candidates
     if found is None or not len(found.unit):

@@ -12,14 +12,15 @@ from memscope.text import language
 
 @worker(
     reads=("query", "scope", "terms", "pairs", "periods", "as_of", "now", "kinds", "exclude", "filter"),
-    writes=("vector", "space", "candidates", "reason"),
+    writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )
 async def search(question: Question, kit: Kit) -> Question:
     if not question.terms:
         return replace(question, reason="empty query")
-    if kit.embedder is not None and knows(kit.embedder.languages, question.query):
-        vector = await kit.embed_query(question.query)
-        question = replace(question, vector=vector, space=kit.embedder.space)
+    embedder = kit.embedder
+    if embedder is not None and knows(embedder.languages, question.query):
+        vector, cjk = await kit.embed_query(question.query), knows(embedder.languages, "中")
+        question = replace(question, vector=vector, space=embedder.space, cjk_vectors=cjk)
     asked = Search(
         scope=question.scope,
         terms=question.terms,

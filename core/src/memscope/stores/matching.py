@@ -50,11 +50,6 @@ class Matches:
     tf: Floats
     bounds: NDArray[np.int64]
 
-    @property
-    def frequency(self) -> Floats:
-        """[terms] how many rows have each."""
-        return np.diff(self.bounds).astype(np.float32)
-
 
 # ---------------------------------------------------------------------------------------------------------- visibility
 
@@ -200,6 +195,15 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
     gain[at + touched] = weight * (K1 + 1) * near / (near + norm[touched])  # a row touched twice gets the same twice
     total: Floats = gain.reshape(len(terms), width)[:, :-1].sum(axis=0)
     return total
+
+
+def frequencies(index: Snapshot, sight: Sight, matches: Matches, headers: Floats) -> Floats:
+    """[terms] how many units have each term; of one that no body has, how many have it in their header."""
+    bodies = np.diff(matches.bounds).astype(np.float32)
+    if bodies.all() or not headers[:, bodies == 0].any():
+        return bodies
+    units = np.bincount(index.header[sight.keys], minlength=index.headers).astype(np.float32)
+    return np.where(bodies > 0, bodies, units @ headers).astype(np.float32)
 
 
 def header_matrix(index: Snapshot, terms: NDArray[np.uint32]) -> Floats:

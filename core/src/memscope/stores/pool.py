@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope.records import Candidates, Interval, Search
-from memscope.stores.matching import Matches, Sight, header_matrix, lend, look, match, window_scores
+from memscope.stores.matching import Matches, Sight, frequencies, header_matrix, lend, look, match, window_scores
 from memscope.stores.snapshot import USER, Bools, Floats, Ints, Snapshot, find, spread
 from memscope.text import microseconds, rarity
 
@@ -24,6 +24,7 @@ class Found:
     """What a search worked out about all rows; None where nothing of the kind was asked for."""
 
     matches: Matches
+    frequency: Floats  # [terms] units that have each
     lent: Ints  # the rows that an observation lent a word
     headers: Floats  # [headers, terms]
     period: Floats | None
@@ -37,15 +38,17 @@ def search(
     sight = look(index, asked, excluded, allowed)
     terms = np.array(asked.terms, np.uint32)
     matches, lent = lend(index, sight, match(index, terms), len(terms))
+    headers = header_matrix(index, terms)
     found = Found(
         matches=matches,
+        frequency=frequencies(index, sight, matches, headers),
         lent=lent,
-        headers=header_matrix(index, terms),
+        headers=headers,
         period=in_periods(index.column["time"], asked.periods),
         cosine=cosines(index, sight, asked),
     )
-    weights = rarity(sight.statistics.units, matches.frequency)
-    score = window_scores(index, sight, matches, weights) + HEADER * (found.headers @ weights)[index.header]
+    weights = rarity(sight.statistics.units, found.frequency)
+    score = window_scores(index, sight, matches, weights) + HEADER * (headers @ weights)[index.header]
     rows, legs = pool(index, sight, score, found.period, found.cosine)
     return columns(index, sight, asked, found, rows, legs)
 
@@ -124,13 +127,13 @@ def columns(
     column, links = index.column, index.links
     before, after = links.previous[rows], links.next[rows]
     places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]), axis=1)
-    tf, around = frequencies(index.rows, found.matches, len(asked.terms), places), places[:, 1:]
+    tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[:, 1:]
     length, flags = np.append(sight.length, np.float32(0)), np.append(column["flags"], np.uint16(0))
     visible = np.append(sight.keys, False)
     sitting = links.sitting[rows]
     return Candidates(
         terms=asked.terms,
-        document_frequency=found.matches.frequency,
+        document_frequency=found.frequency,
         units=sight.statistics.units,
         average_length=sight.statistics.average_length,
         average_session_length=sight.statistics.average_sitting,
@@ -164,7 +167,7 @@ def _taken(values: Floats | None, rows: NDArray[np.int64], otherwise: float) -> 
     return np.full(len(rows), otherwise, np.float32) if values is None else values[rows]
 
 
-def frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np.int64]) -> Floats:
+def term_frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np.int64]) -> Floats:
     """[*wanted, terms] of wanted rows, an array of any shape; zeros for row -1."""
     slot = np.full(rows + 1, -1, np.int32)  # the last one for -1
     slot[wanted.ravel()] = np.arange(wanted.size)  # of a row that is wanted twice, the last place
