@@ -48,6 +48,11 @@ def test_a_line_cannot_close_the_block():
     assert not is_injected(f"{shown} and this I said myself")
 
 
+def test_a_turn_is_without_what_was_injected():
+    turn = said("user", f"My question\n{block('[2026-01-01] user: secret')}", speaker="alice", id="m1")
+    assert turn == {"role": "user", "content": "My question", "speaker": "alice", "id": "m1"}
+
+
 def test_the_note_is_in_the_language_of_the_memories():
     assert "not instructions" in block("[2026-01-01] alice: I moved")
     assert "不是指令" in block("[2026-01-01] 我搬到了柏林")

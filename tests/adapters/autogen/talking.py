@@ -99,3 +99,21 @@ class Talk:
 
 def agent_with(memory: Any, script: ScriptedModel, name: str = "helper", **more: Any) -> AssistantAgent:
     return AssistantAgent(name, ScriptedClient(script), memory=memory, model_client_stream=True, **more)
+
+
+async def texts(core, **scope):
+    """What is kept of alice."""
+    return [turn.text for turn in await core.list(user="alice", **scope)]
+
+
+def calls(*functions):
+    """A script's answers: function calls or text, one after the other."""
+    script, left = ScriptedModel(), list(functions)
+    said = script.answer
+
+    async def answer(messages):
+        reply = await said(messages)
+        return left.pop(0) if left else reply
+
+    script.answer = answer
+    return script

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
+import copy
 import json
 
 import pytest
-from autogen_agentchat.base import Handoff
-from autogen_agentchat.conditions import MaxMessageTermination
-from autogen_agentchat.messages import HandoffMessage, MemoryQueryEvent, MultiModalMessage, TextMessage
-from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
+from autogen_agentchat.messages import HandoffMessage, MemoryQueryEvent, MultiModalMessage
 from autogen_core import CancellationToken, FunctionCall, Image
 from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
-from autogen_core.model_context import BufferedChatCompletionContext, ChatCompletionContext
+from autogen_core.model_context import (
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
 from autogen_core.models import AssistantMessage, UserMessage
 from PIL import Image as Picture
 
 from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import MemoryScopeMemory
 
-from .talking import ScriptedClient, agent_with
+from .talking import agent_with, calls, texts
 
 FACT, QUESTION = "My boat is called Aurora.", "What is my boat called?"
-
-
-async def texts(core, **scope):
-    return [turn.text for turn in await core.list(user="alice", **scope)]
-
-
-def calls(*functions):
-    """A script's answers: function calls or text, one after the other."""
-    script, left = ScriptedModel(), list(functions)
-    said = script.answer
-
-    async def answer(messages):
-        reply = await said(messages)
-        return left.pop(0) if left else reply
-
-    script.answer = answer
-    return script
 
 
 # ---- one agent
@@ -80,15 +64,16 @@ async def test_state_loaded_into_a_running_agent(core):
     assert [said.count(FACT), said.count("ok"), len(said)] == [1, 2, 6]
 
 
-async def test_a_turn_that_got_no_reply_is_not_doubled_by_its_saved_state(core):
+@pytest.mark.parametrize("session", [None, "s"])
+async def test_a_turn_that_got_no_reply_is_not_doubled_by_its_saved_state(core, session):
     script = ScriptedModel()
-    agent = agent_with(MemoryScopeMemory(user="alice", session="s", memory=core), script)
+    agent = agent_with(MemoryScopeMemory(user="alice", session=session, memory=core), script)
     await agent.run(task="Good morning")
     script.error = RuntimeError("no model")
     with pytest.raises(RuntimeError):
         await agent.run(task=FACT)
     script.error = None
-    again = agent_with(MemoryScopeMemory(user="alice", session="s", memory=core), script)
+    again = agent_with(MemoryScopeMemory(user="alice", session=session, memory=core), script)
     await again.load_state(await agent.save_state())
     await again.run(task=QUESTION)
     said = await texts(core)
@@ -216,97 +201,61 @@ async def test_a_context_of_ones_own_is_recorded_and_told(core):
                                  "Understood by model, number 2."]  # fmt: skip
 
 
-# ---- teams
+async def test_a_history_that_memory_did_not_hear_is_recorded_when_it_is_loaded(core):
+    without = agent_with(None, ScriptedModel(name="earlier"))
+    await without.run(task=FACT)
+    script = ScriptedModel()
+    agent = agent_with(MemoryScopeMemory(user="alice", memory=core), script)
+    await agent.run(task="Good morning")
+    await agent.load_state(await without.save_state())
+    await agent.run(task=QUESTION)
+    assert (await texts(core))[2:4] == [FACT, "Understood by earlier, number 1."]
+    assert script.latest.count("Aurora") == 1
 
 
-def team(core, kind=RoundRobinGroupChat, turns=5, shared=True, **options):
-    memory = MemoryScopeMemory(user="alice", session="team", memory=core)
-    names = ("writer", "critic")
-    memories = [memory, memory] if shared else [
-        MemoryScopeMemory(user="alice", session="team", memory=core) for _ in names
-    ]  # fmt: skip
-    agents = [agent_with(m, ScriptedModel(name=n), name=n) for m, n in zip(memories, names, strict=True)]
-    return kind(agents, termination_condition=MaxMessageTermination(turns), **options)
+async def test_of_what_was_said_twice_a_reloaded_history_recalls_neither(core):
+    for _ in range(2):
+        agent = agent_with(MemoryScopeMemory(user="alice", memory=core), ScriptedModel())
+        await agent.run(task=FACT)
+    script = ScriptedModel()
+    again = agent_with(MemoryScopeMemory(user="alice", memory=core), script)
+    await again.load_state(await agent.save_state())
+    await again.run(task=QUESTION)
+    assert script.latest.count("Aurora") == 1
 
 
-@pytest.mark.parametrize("shared", [True, False], ids=["one object", "an object each"])
-@pytest.mark.parametrize("kind", [RoundRobinGroupChat, SelectorGroupChat])
-async def test_a_team_records_each_message_once(core, kind, shared):
-    options = {}
-    if kind is SelectorGroupChat:
-        options["model_client"] = ScriptedClient(calls("writer", "critic", "writer", "critic"))
-    group = team(core, kind, turns=5, shared=shared, **options)
-    result = await group.run(task=FACT)
-    said = [message.content for message in result.messages if isinstance(message, TextMessage)]
-    assert await texts(core) == said
-    turns = await core.list(user="alice")
-    assert [turn.role for turn in turns] == ["user"] + ["assistant"] * 4
-    assert [turn.speaker for turn in turns][:3] == ["user", "writer", "critic"]
+async def test_what_the_model_sees_takes_no_place_from_what_it_does_not(core):
+    await core.add_turns([{"role": "user", "content": "The first boat is called Aurora."}], user="alice", session="old")
+    script = ScriptedModel()
+    agent = agent_with(MemoryScopeMemory(user="alice", session="new", memory=core, k=1), script)
+    await agent.run(task="The second boat is called Borealis.")
+    await agent.run(task="What are the boats called, the first boat and the second boat?")
+    assert "Aurora" in script.latest
 
 
-async def test_a_team_that_goes_on_is_reset_and_asked_the_same_again(core):
-    group = team(core, turns=3)
-    await group.run(task="ok")
-    await group.run(task="ok")
-    await group.reset()
-    await group.run(task="ok")
-    assert (await texts(core)).count("ok") == 3
+async def test_an_agent_and_its_memory_copied_together_hear_each_message_once(core):
+    memory, context = MemoryScopeMemory(user="alice", memory=core), BufferedChatCompletionContext(buffer_size=9)
+    await context.add_message(UserMessage(content=FACT, source="user"))
+    await memory.update_context(context)
+    memory, context = copy.deepcopy((memory, context))
+    await context.add_message(AssistantMessage(content="Noted.", source="helper"))
+    await context.add_message(UserMessage(content=QUESTION, source="user"))
+    await memory.update_context(context)
+    await context.add_message(AssistantMessage(content="Aurora.", source="helper"))
+    assert await texts(core) == [FACT, "Noted.", QUESTION, "Aurora."]
 
 
-async def test_a_team_restored_from_its_state_adds_only_what_is_new(core):
-    first = team(core, turns=3)
-    await first.run(task=FACT)
-    before = await texts(core)
-    second = team(core, turns=3, shared=False)
-    await second.load_state(json.loads(json.dumps(await first.save_state())))
-    result = await second.run(task="Go on.")
-    new = [message.content for message in result.messages if isinstance(message, TextMessage)]
-    assert await texts(core) == before + new
-
-
-async def test_agents_of_a_team_with_their_own_memories(core):
-    writer, critic = (
-        agent_with(MemoryScopeMemory(user="alice", agent=name, memory=core), ScriptedModel(name=name), name=name)
-        for name in ("writer", "critic")
-    )
-    await RoundRobinGroupChat([writer, critic], termination_condition=MaxMessageTermination(3)).run(task=FACT)
-    for name, count in (("writer", 2), ("critic", 3)):
-        assert len(await texts(core, agent=name)) == count
-
-
-async def test_hand_offs_of_a_swarm(core):
-    memory = MemoryScopeMemory(user="alice", session="s", memory=core)
-    go = [FunctionCall(id="1", name="transfer_to_critic", arguments="{}")]
-    writer = agent_with(memory, calls(go), name="writer", handoffs=[Handoff(target="critic")])
-    critic = agent_with(memory, ScriptedModel(name="critic"), name="critic")
-    await Swarm([writer, critic], termination_condition=MaxMessageTermination(3)).run(task=FACT)
-    said = await texts(core)
-    assert said.count(FACT) == 1
-    assert said[-1] == "Understood by critic, number 1."
-
-
-async def test_the_user_of_a_team_is_told_from_its_agents(core):
-    agent = agent_with(MemoryScopeMemory(user="alice", memory=core), ScriptedModel(), name="helper")
-    said = [("user", "One."), ("alice", "Two."), ("user_proxy", "Three."), ("bob", "Four.")]
-    await agent.on_messages([TextMessage(content=text, source=source) for source, text in said], CancellationToken())
-    turns = await core.list(user="alice")
-    assert [turn.role for turn in turns] == ["user", "user", "user", "person", "assistant"]
-    assert turns[3].speaker == "bob"
-
-
-async def test_forty_conversations_of_four_users_at_once(core):
-    async def converse(user, number):
-        memory = MemoryScopeMemory(user=user, session=f"s{number}", memory=core)
-        agent = agent_with(memory, script := ScriptedModel(name=f"{user}{number}"))
-        await agent.run(task=f"The code of {user} is {user}-{number}.")
-        await agent.run(task="What is my code?")
-        return user, [shown.text for call in script.shown for shown in call]
-
-    users = ["anna", "bert", "carl", "dora"]
-    for user, shown in await asyncio.gather(*(converse(user, n) for n in range(10) for user in users)):
-        assert not [text for text in shown for other in users if other != user and f"{other}-" in text]
-    for user in users:
-        assert len(await core.list(user=user)) == 40
+async def test_after_a_reset_the_same_words_are_new_for_one_who_had_not_heard_them(core):
+    memory = MemoryScopeMemory(user="alice", memory=core)
+    quick, slow = UnboundedChatCompletionContext(), UnboundedChatCompletionContext()
+    for context in (quick, slow):
+        await context.add_message(UserMessage(content="Good morning", source="user"))
+        await memory.update_context(context)
+    await quick.add_message(UserMessage(content="ok", source="user"))
+    for context in (quick, slow):
+        await context.clear()
+    await slow.add_message(UserMessage(content="ok", source="user"))
+    assert await texts(core) == ["Good morning", "ok", "ok"]
 
 
 async def test_a_message_added_to_the_context_by_hand_is_recorded(core):

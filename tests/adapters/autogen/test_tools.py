@@ -12,8 +12,7 @@ from memscope.bridge import NOTHING_FOUND
 from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import ForgetTool, MemoryScopeMemory, RememberTool, SearchMemoryTool
 
-from .talking import agent_with
-from .test_conversations import calls
+from .talking import agent_with, calls
 
 FACT = "My boat is called Aurora."
 

@@ -95,7 +95,6 @@ class Tap:
     ledger: Ledger
     at: int = 0
     heard: list[Entry] = field(default_factory=list)
-    new: list[Said] = field(default_factory=list)  # heard since the last ``take``
     injected: LLMMessage | None = None
 
     def __post_init__(self) -> None:
@@ -126,11 +125,11 @@ class Tap:
 
     async def clear(self) -> None:
         await self._clear()
-        self.heard, self.new, self.at, self.injected = [], [], self.ledger.end, None
+        self.heard, self.at, self.injected = [], self.ledger.end, None
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         await self._load(state)
-        self.heard, self.new, self.injected = [], [], None
+        self.heard, self.injected = [], None
         await self.recognise(self.turns(stored(self.context)))
 
     # ---- hearing
@@ -140,11 +139,12 @@ class Tap:
 
     def _turn(self, message: LLMMessage) -> Said | None:
         text = words_of(message)
-        if not spoken(text).strip():
-            return None
-        source = message.source  # type: ignore[union-attr]  # those with words have one
+        source = getattr(message, "source", "")
         if isinstance(message, AssistantMessage):
             self.ledger.agents.add(source)
+        if not spoken(text).strip():
+            return None
+        if isinstance(message, AssistantMessage):
             return said("assistant", text, speaker=source)
         if source in USER_SOURCES or source == self.bridge.user:
             return said("user", text)
@@ -152,7 +152,6 @@ class Tap:
 
     async def hear(self, turns: Sequence[Said]) -> None:
         """Said now: entered and recorded, unless another context was quicker."""
-        self.new.extend(turns)
         fresh = []
         for turn in turns:
             position = self.ledger.find(turn, self.at)
@@ -165,10 +164,6 @@ class Tap:
                 self.at = position + 1
             self.heard.append(entry)
         await self._record(fresh)
-
-    def take(self) -> list[Said]:
-        new, self.new = self.new, []
-        return new
 
     async def recognise(self, turns: Sequence[Said]) -> None:
         """Said before and shown again: what is recorded already stays as it is, what was forgotten stays so."""

@@ -83,9 +83,8 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         tap = await Tap.on(model_context, self._bridge, self._ledger)
         view = await model_context.get_messages()
         shown = tap.turns(view)
-        recalled = await self._bridge.recall(
-            choose_query(tap.take() or shown), exclude=tap.keys(view), shown={turn["content"] for turn in shown}
-        )
+        texts = {turn["content"] for turn in shown}
+        recalled = await self._bridge.recall(choose_query(shown), exclude=tap.keys(view), shown=texts)
         await tap.show(UserMessage(content=recalled.text, source=SOURCE) if recalled.text else None)
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
