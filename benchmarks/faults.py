@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import faults_backend
 from pydantic import BaseModel
 
 from memscope.errors import MemscopeError
@@ -117,7 +118,6 @@ async def rerank(url: str, deadline: float) -> AsyncIterator[Call]:
     await model.close()
 
 
-#: consolidate and reflect join here.
 SUBJECTS: Mapping[str, Subject] = {
     "chat": Subject("chat", chat, {"facts": FACTS}),
     "stream": Subject(
@@ -127,6 +127,7 @@ SUBJECTS: Mapping[str, Subject] = {
     ),
     "embed": Subject("embeddings", embed),
     "rerank": Subject("rerank", rerank),
+    **{name: Subject(*row) for name, row in faults_backend.ROWS.items()},
 }
 
 

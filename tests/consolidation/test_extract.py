@@ -277,3 +277,20 @@ async def test_an_error_of_the_model_is_its_code_and_loses_no_turn(world):
     report = await world.consolidate(ModelReplyError("cut"), ModelReplyError("cut"))
     assert dict(report.errors) == {"model_reply": 1}
     assert report.pending == 1
+
+
+@pytest.mark.parametrize(
+    "said, text", [("I moved to Berlin", "用户搬到了柏林。"), ("我搬到了柏林，很开心", "The user moved to Berlin.")]
+)
+async def test_t21_a_translated_fact_is_refused_and_not_lost(world, said, text):
+    await world.say(said)
+    reply = noted(fact(text, said))
+    report = await world.consolidate(reply, reply)
+    assert (dict(report.errors), report.pending, report.calls) == ({"model_reply": 1}, 1, 2)
+
+
+async def test_facts_none_of_which_stand_up_are_asked_for_again(world):
+    await world.say("I moved to Berlin")
+    report = await world.consolidate(noted(fact("The user moved.", "I have moved")), noted(BERLIN))
+    assert (report.new, report.calls, report.pending) == (1, 2, 0)
+    assert "letter for letter" in world.chat.prompts[1][0]["content"]

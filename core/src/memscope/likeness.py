@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from memscope.text import fold, has_cjk, words
+from memscope.text import fold, has_cjk, language, words
 
 SAME_ORDER = 0.5  # of the neighbouring words
 CLOSE = 0.3
@@ -60,6 +61,13 @@ def closeness(one: str, other: str, *, without: str = "", topics: bool = False) 
     a, b = form(one).topics - subject, form(other).topics - subject
     shared = len(a & b) / min(len(a), len(b)) if a and b else 0.0
     return shared + TOPIC * topics
+
+
+def translated(text: str, sources: Sequence[str]) -> bool:
+    """Into or out of CJK: what was said in one script is told in the other."""
+    if has_cjk(text):
+        return not any(map(has_cjk, sources))
+    return all(language(source) != "en" for source in sources)
 
 
 def _overlap(a: frozenset[tuple[str, str]], b: frozenset[tuple[str, str]]) -> float:

@@ -18,8 +18,10 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 from memscope.consolidation.batch import Batch, memory_id
 from memscope.consolidation.quotation import locate
 from memscope.consolidation.transcript import Line, readings, shown
+from memscope.errors import ModelReplyError
 from memscope.intervals import parse
-from memscope.models.replies import ask
+from memscope.likeness import translated
+from memscope.models.replies import ask, with_instruction
 from memscope.pipeline import Kit, worker
 from memscope.prompts import Prompts, visible
 from memscope.records import Observation, Quote, Scope, Turn
@@ -29,6 +31,10 @@ LONGEST_NAME = 200
 KEYWORDS = 8
 FACTS_A_TURN = 20
 CHARACTERS_A_FACT = 40  # of a turn so long that it may hold more
+AGAIN = (
+    "Your last answer could not be used: copy the quotes letter for letter from turns without context, by their number,"
+    " and write each fact in the language of its turn."
+)
 USER = frozenset({"", "user", "the user", "用户"})
 
 
@@ -89,9 +95,8 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
             levels = {level.turn: level.level for level in self.turns if 0 <= level.level <= 3}
             if missing := [str(number) for number in numbers if number not in levels]:
                 raise ValueError(f"no level from 0 to 3 for turn {', '.join(missing)}")
-            worth = [number for number in numbers if levels[number] in kept - {0, 1}]
-            if worth and not self.facts:
-                raise ValueError(f"turn {worth[0]} has level {levels[worth[0]]}, but there are no facts")
+            if not self.facts and (said := worth(self, kept)):
+                raise ValueError(f"turn {said[0].turn} has level {said[0].level}, but there are no facts")
             return self
 
     Judged.__name__ = Judged.__qualname__ = "Extraction"
@@ -104,15 +109,29 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 @worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
 async def extract(batch: Batch, kit: Kit) -> Batch:
     """Turns to facts with their quotes, and a level for every turn."""
-    assert kit.chat is not None
     for lines in readings(batch):
-        numbers = tuple(number for number, line in enumerate(lines, 1) if not line.context)
-        if numbers:
-            said = [lines[number - 1].text for number in numbers]
-            messages = (kit.prompts or Prompts()).messages("extract", said, shown(lines))
-            kept = frozenset(kit.settings.consolidation.levels)
-            batch = take(batch, lines, await ask(kit.chat, messages, schema(numbers, kept)), kit)
+        if any(not line.context for line in lines):
+            batch = await read(batch, lines, kit)
     return batch
+
+
+async def read(batch: Batch, lines: Sequence[Line], kit: Kit) -> Batch:
+    """One call; a second one when none of its facts stands up, because what was lost would look like nothing."""
+    assert kit.chat is not None
+    heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
+    messages = (kit.prompts or Prompts()).messages("extract", list(heard.values()), shown(lines))
+    kept = frozenset(kit.settings.consolidation.levels)
+    for asked in (messages, with_instruction(messages, AGAIN)):
+        reply = await ask(kit.chat, asked, schema(tuple(heard), kept))
+        taken = take(batch, lines, reply, kit)
+        if not reply.facts or len(taken.facts) > len(batch.facts) or not worth(reply, kept):
+            return taken
+    raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
+
+
+def worth(reply: Extraction, kept: frozenset[int]) -> list[Level]:
+    """The turns that are called worth keeping."""
+    return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 
 def take(batch: Batch, lines: Sequence[Line], reply: Extraction, kit: Kit) -> Batch:
@@ -167,7 +186,10 @@ def cite(fact: Fact, lines: Sequence[Line]) -> list[Cited] | str:
     cited = [_cited(lines[quote.turn - 1], quote.words) for quote in fact.quotes]
     if not all(one.words for one in cited):
         return "no_quote"
-    return "not_said_by_user" if all(one.context for one in cited) else cited
+    if all(one.context for one in cited):
+        return "not_said_by_user"
+    said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
+    return "translated" if translated(fact.text, said) else cited
 
 
 def _cited(line: Line, words: str) -> Cited:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from memscope.likeness import closeness
+from memscope.likeness import closeness, translated
 from memscope.models.replies import ask
 from memscope.neighbours import near
 from memscope.pipeline import Kit, worker
@@ -94,9 +94,10 @@ def place(batch: Batch, facts: Sequence[Observation], known: Sequence[Insight], 
     new = [name for name in members if fold(name) not in there]
     single = [name for name in new if len({fact.id for fact in members[name]}) < TOGETHER]
     alone |= {fact.id for name in single for fact in members.pop(name)}
-    for name in [name for name in new if name in members][most:]:
-        reasons["too_many_subjects"] += 1
-        del members[name]
+    foreign = [name for name in new if name in members and translated(name, [fact.text for fact in members[name]])]
+    beyond = [name for name in new if name in members and name not in foreign][most:]
+    reasons += Counter(translated=len(foreign), too_many_subjects=len(beyond))
+    members = {name: placed for name, placed in members.items() if name not in {*foreign, *beyond}}
     topics = [topic(batch, name, there.get(fold(name)), placed) for name, placed in members.items()]
     return replace(batch, topics=(*topics, *lost(batch, topics)), alone=frozenset(alone)).reject(reasons)
 

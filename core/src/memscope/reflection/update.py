@@ -14,9 +14,9 @@ from typing import Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from memscope.errors import ModelError
+from memscope.errors import ModelError, ModelReplyError
 from memscope.intervals import written
-from memscope.likeness import same
+from memscope.likeness import same, translated
 from memscope.models.replies import ask
 from memscope.pipeline import Kit, worker
 from memscope.prompts import Prompts, visible
@@ -98,7 +98,10 @@ async def tell(topic: Topic, kit: Kit) -> Told:
     messages = (kit.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
     assert kit.chat is not None
     try:
-        return Told(topic, facts, await ask(kit.chat, messages, schema(len(facts))))
+        value = await ask(kit.chat, messages, schema(len(facts)))
+        if translated(value.value, [fact.text for fact in facts]):
+            raise ModelReplyError("the value is not in the language of its facts")
+        return Told(topic, facts, value)
     except ModelError as error:
         return Told(topic, facts, None, error)
 

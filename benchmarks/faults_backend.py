@@ -1,0 +1,125 @@
+"""The stages of the back end as subjects of ``faults.py``: what a user's memory holds, whatever the model did.
+
+The first call is of a user who meets no fault, all further ones are of a second user with the same words: under the
+fault it may end with a typed error and everything pending, after it with the memory of the first, no more and no less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from memscope import AsyncMemoryScope
+from memscope.errors import ModelReplyError
+from memscope.models.endpoint import Endpoint
+from memscope.models.openai import OpenAIChat, OpenAIEmbedder
+from memscope.records import WorkReport
+from memscope.stores.memory import InMemoryStore
+
+Call = Callable[[], Awaitable[tuple[str, ...]]]
+SAID = ["I moved to Munich and share a flat with Bo.", "I quit smoking.", "My cat Ada has diabetes."]
+FACTS = [
+    (1, "The user moved to Munich.", "I moved to Munich", "home"),
+    (1, "The user shares a flat with Bo.", "share a flat with Bo", "flat"),
+    (2, "The user quit smoking.", "I quit smoking", "health"),
+    (3, "The user's cat Ada has diabetes.", "My cat Ada has diabetes", "cat"),
+]
+EXTRACTION = {
+    "turns": [{"turn": turn, "level": 3} for turn in (1, 2, 3)],
+    "facts": [
+        {"text": text, "about": "user", "when": "", "keywords": [word], "quotes": [{"turn": turn, "words": words}]}
+        for turn, text, words, word in FACTS
+    ],
+}
+PLACES = {"places": [{"fact": n, "subject": 0, "name": "home" if n < 3 else ""} for n in range(1, 5)]}
+VALUE = {"value": "The user lives in Munich with Bo.", "facts": [1, 2], "relations": []}
+SCRIPT = [
+    {"in": "user", "match": '"earlier":', "reply": PLACES},
+    {"in": "user", "match": '"value":', "reply": VALUE},
+    {"in": "user", "match": '"by":', "reply": EXTRACTION},
+]
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def at(url: str, deadline: float) -> Endpoint:
+    return Endpoint(model="m", base_url=url, deadline_s=deadline, first_pause_s=0.01, breaker_failures=10**6)
+
+
+@asynccontextmanager
+async def remembering(clock: Clock, **models: Any) -> AsyncIterator[AsyncMemoryScope]:
+    async with AsyncMemoryScope(InMemoryStore(clock=clock), settings={}, clock=clock, **models) as memory:
+        yield memory
+
+
+def turns_of(user: Callable[[], str], memory: AsyncMemoryScope, clock: Clock, work: Any) -> Call:
+    async def call() -> tuple[str, ...]:
+        name = user()
+        clock.now += timedelta(days=1)
+        turns = [{"role": "user", "content": text, "id": f"{name}-{n}"} for n, text in enumerate(SAID)]
+        await memory.add_turns(turns, user=name, session="s")
+        return await work(memory, name)
+
+    return call
+
+
+def users() -> Callable[[], str]:
+    """The first call is of one user, all others are of a second one."""
+    calls = count()
+    return lambda: "first" if next(calls) == 0 else "second"
+
+
+async def held(memory: AsyncMemoryScope, report: WorkReport, user: str) -> tuple[str, ...]:
+    if report.pending:
+        raise ModelReplyError(f"pending: {dict(report.errors)}")
+    return tuple(one.text for one in await memory.list(user=user, kinds=["observation", "insight"]))
+
+
+async def consolidated(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
+    return await held(memory, await memory.consolidate(user=user), user)
+
+
+async def reflected(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
+    return await held(memory, await memory.reflect(user=user), user)
+
+
+async def embedded(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
+    await memory.flush()
+    found = await memory.retrieve("Where is home?", user=user)
+    return tuple(hit.turn.text for hit in found if hit.turn and "vector" in hit.found_by)
+
+
+def chatting(work: Any) -> Any:
+    @asynccontextmanager
+    async def connect(url: str, deadline: float) -> AsyncIterator[Call]:
+        clock, chat = Clock(), OpenAIChat(at(url, deadline))
+        await chat.served()  # what is loaded on first use is no part of a deadline
+        async with remembering(clock, chat=chat) as memory:
+            yield turns_of(users(), memory, clock, work)
+
+    return connect
+
+
+@asynccontextmanager
+async def embedding(url: str, deadline: float) -> AsyncIterator[Call]:
+    clock = Clock()
+    async with remembering(clock, embedder=OpenAIEmbedder(at(url, deadline), cached=0)) as memory:
+        yield turns_of(users(), memory, clock, embedded)
+
+
+#: Per subject: the endpoint whose faults it meets, how to connect, what the model says.
+ROWS: dict[str, tuple[str, Any, Any]] = {
+    "consolidate": ("chat", chatting(consolidated), SCRIPT),
+    "reflect": ("chat", chatting(reflected), SCRIPT),
+    "stage embed": ("embeddings", embedding, None),
+}
