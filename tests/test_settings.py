@@ -78,6 +78,19 @@ def test_lists_and_mappings_in_variables():
     assert settings.chat and settings.chat.model == "m" and settings.chat.parameters == {"temperature": 0}
 
 
+def test_every_list_can_be_a_variable():
+    defaults = load(environ={}).model_dump()
+    lists = [
+        path
+        for path in fields(Settings)
+        if isinstance(defaults[path[0]], dict) and isinstance(defaults[path[0]][path[-1]], tuple)
+    ]
+    assert len(lists) > 5
+    for path in lists:
+        settings = load(environ={"MEMSCOPE_" + "__".join(path).upper(): "1, 2"})
+        assert [str(item) for item in settings.model_dump()[path[0]][path[1]]] == ["1", "2"], path
+
+
 def test_no_plugins():
     assert load(environ={"MEMSCOPE_NO_PLUGINS": "1"}).plugins.allow == ()
     assert load(environ={"MEMSCOPE_NO_PLUGINS": "0"}).plugins.allow is None

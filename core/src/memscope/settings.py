@@ -51,6 +51,7 @@ def _mapping(value: object) -> object:
 
 
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
 Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_mapping)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
@@ -80,7 +81,7 @@ class PipelineSettings(Section):
 class ConsolidationSettings(Section):
     """What becomes an observation: ``levels`` of the 0-3 scale, said by ``roles``. A batch is ``batch_turns`` long."""
 
-    levels: tuple[int, ...] = (2, 3)
+    levels: Levels = (2, 3)
     roles: Names = ("user", "person")
     context_turns: Annotated[int, Field(ge=0)] = 4
 
