@@ -1,0 +1,77 @@
+"""What a query asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from memscope.records import Interval
+from memscope.retrieval import Question, understand
+from memscope.text import name_key, term
+
+KIT: Any = SimpleNamespace()
+Ask = Callable[..., Question]
+
+
+def day(year: int, month: int, date: int) -> datetime:
+    return datetime(year, month, date, tzinfo=UTC)
+
+
+async def test_terms_are_distinct_and_fillers_count_half(question: Ask) -> None:
+    asked = await understand(question("Did Ben mention dogs, a dog, or pottery?"), KIT)
+    assert asked.terms == tuple(map(term, ["ben", "mention", "dog", "potteri"]))
+    assert asked.weights == (1, 0.5, 1, 1)
+
+
+async def test_pairs_are_neighbours_once_stop_words_are_out(question: Ask) -> None:
+    asked = await understand(question("the border of a collie and the border collie"), KIT)
+    assert asked.pairs == ((0, 1), (1, 0))
+
+
+async def test_chinese_characters_without_meaning_are_left_out(question: Ask) -> None:
+    asked = await understand(question("她是在哪里看的日落？"), KIT)
+    assert term("日落") in asked.terms
+    assert term("的") not in asked.terms
+    assert asked.pairs == ()
+    assert (await understand(question("你的是什么"), KIT)).terms
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!…", "🙂🙂", "。，"])
+async def test_a_query_without_words_has_no_terms(question: Ask, query: str) -> None:
+    assert (await understand(question(query), KIT)).terms == ()
+
+
+async def test_periods_without_a_year_are_those_of_every_year(question: Ask) -> None:
+    periods = (await understand(question("What happened in March?"), KIT)).periods
+    assert Interval(day(2024, 3, 1), day(2024, 4, 1)) in periods
+    assert Interval(day(2011, 3, 1), day(2011, 4, 1)) in periods
+
+
+async def test_periods_are_seen_from_the_time_asked_about(question: Ask) -> None:
+    (now,) = (await understand(question("What did I do yesterday?"), KIT)).periods
+    (then,) = (await understand(question("What did I do yesterday?", as_of=day(2024, 3, 5)), KIT)).periods
+    assert (now.start, then.start) == (day(2024, 5, 31), day(2024, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("query", "number", "assistant"),
+    [
+        ("How many dogs does Ada have?", True, False),
+        ("她有几个孩子？", True, False),
+        ("What did you recommend for dinner?", False, True),
+        ("你之前推荐过什么书？", False, True),
+        ("Where does Ada live?", False, False),
+    ],
+)
+async def test_wording(question: Ask, query: str, number: bool, assistant: bool) -> None:
+    asked = await understand(question(query), KIT)
+    assert (asked.asks_number, asked.asks_assistant) == (number, assistant)
+
+
+async def test_names_that_a_query_may_mention(question: Ask) -> None:
+    assert name_key("Ben") in (await understand(question("What does Ben make?"), KIT)).names
+    assert name_key("小明") in (await understand(question("小明去了哪里"), KIT)).names
