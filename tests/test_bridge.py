@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import CLOSE, OPEN, QUERY_CHARACTERS, Bridge, block, choose_query, is_injected, said, spoken
+from memscope.bridge import (
+    CLOSE,
+    OPEN,
+    QUERY_CHARACTERS,
+    Bridge,
+    Bridges,
+    block,
+    choose_query,
+    is_injected,
+    said,
+    spoken,
+)
 from memscope.errors import ConfigError, NotFound
 from memscope.testing.scripted import FickleStore
 
@@ -162,3 +173,42 @@ async def test_copied_it_is_the_same_and_pickled_another(tmp_path):
     assert len(await again.search("tea")) == 1
     await again.close()
     await bridge.close()
+
+
+# ---- many scopes
+
+
+async def test_bridges_of_one_memory(tmp_path):
+    bridges = Bridges(tmp_path / "memory.db", agent="helper")
+    alice, bob = bridges.to("alice", "one"), bridges.to("bob")
+    await alice.record([said("user", "My boat is called Aurora.")])
+    assert (await bob.recall("boat")).text == ""
+    assert "Aurora" in (await bridges.to("alice", "two").recall("boat")).text
+    assert await alice.door.core() is await bob.door.core()
+    await bridges.close()
+
+
+async def test_bridges_warn_once_together(caplog):
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}) as memory:
+        bridges, store.broken = Bridges(memory), True
+        for user in ("alice", "bob"):
+            await bridges.to(user).record([said("user", "Hello")])
+    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
+
+
+def test_bridges_are_checked_when_they_are_made():
+    with pytest.raises(ConfigError):
+        Bridges(recall_from="everywhere")
+
+
+async def test_what_was_said_last_in_a_session(memory):
+    bridges = Bridges(memory)
+    here = bridges.to("alice", "here")
+    keys = await here.record([said("user", f"Remark {number}.") for number in range(5)])
+    await here.remember("A statement is not something said.")
+    await bridges.to("alice", "elsewhere").record([said("user", "Something else.")])
+    assert [turn.text for turn in await here.recent(tokens=1000, exclude=keys[-1:])] == [
+        "Remark 0.", "Remark 1.", "Remark 2.", "Remark 3.",
+    ]  # fmt: skip
+    assert [turn.text for turn in await here.recent(tokens=6)] == ["Remark 4."]

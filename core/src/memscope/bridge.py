@@ -14,14 +14,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import intake
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
-from memscope.records import ROLES, Json, Role
+from memscope.records import ROLES, Json, Role, Turn
 from memscope.shared import Core, Memory, Operation, hold, portable, release
-from memscope.text import language
+from memscope.text import estimate_tokens, language
 
 if TYPE_CHECKING:
     from memscope.records import ForgetReport, Hit, Observation, Retrieval
@@ -124,6 +124,34 @@ class Recalled:
 
 
 @dataclass(eq=False)
+class Door:
+    """The memory behind bridges: opened on first use, off the event loop. ``failing``: what did not work lately."""
+
+    memory: Memory = None
+    failing: set[str] = field(default_factory=set)
+    _core: Core | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings only; ``ConfigError`` where the memory was given as an object."""
+        return {"memory": portable(self.memory), "failing": set(), "_core": None}
+
+    async def core(self) -> Core:
+        if self._core is None:
+            core = await asyncio.to_thread(hold, self.memory)  # reads settings, imports plugins
+            if self._core is not None:  # somebody was quicker meanwhile
+                await release(core)  # type: ignore[unreachable]
+            else:
+                self._core = core
+        return self._core
+
+    async def close(self) -> None:
+        """Let go of the memory. One that was given as an object stays open; the next use opens this one again."""
+        core, self._core = self._core, None
+        if core is not None:
+            await release(core)
+
+
+@dataclass(eq=False)
 class Bridge:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
@@ -141,10 +169,11 @@ class Bridge:
     record_who: Record = "both"
     strict: bool = False
     deadline_s: float = DEADLINE_S
-    _core: Core | None = field(default=None, init=False)
-    _failing: set[str] = field(default_factory=set, init=False)
+    shared: InitVar[Door | None] = None  # one of its own by default
+    door: Door = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, shared: Door | None) -> None:
+        self.door = shared or Door(self.memory)
         intake.scope(self.user, self.agent, self.session)
         intake.count("k", self.k, intake.Limits().k)
         intake.count("tokens", self.tokens, 1_000_000)
@@ -158,7 +187,7 @@ class Bridge:
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings only; ``ConfigError`` where the memory was given as an object."""
-        return {**self.__dict__, "memory": portable(self.memory), "_core": None, "_failing": set()}
+        return {**self.__dict__, "memory": portable(self.memory)}
 
     # ---- the agent's path: fails open
 
@@ -179,20 +208,34 @@ class Bridge:
         side = "assistant" if turn["role"] == "assistant" else "user"
         return self.record_who in ("both", side) and bool(turn["content"].strip())
 
-    async def recall(self, query: str, *, exclude: Collection[str] = (), shown: Collection[str] = ()) -> Recalled:
+    async def recall(
+        self, query: str, *, exclude: Collection[str] = (), shown: Collection[str] = (), tokens: int | None = None
+    ) -> Recalled:
         """What to show for ``query``. ``exclude``: keys of turns, ``shown``: texts, that the model sees anyway."""
         if not query.strip():
             return Recalled()
-        return await self._open("retrieve", self._recall(query, exclude, frozenset(shown)), Recalled())
+        work = self._recall(query, exclude, frozenset(shown), tokens or self.tokens)
+        return await self._open("retrieve", work, Recalled())
 
-    async def _recall(self, query: str, exclude: Collection[str], shown: frozenset[str]) -> Recalled:
+    async def _recall(self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int) -> Recalled:
         from memscope.retrieval.fit import context, line
 
         found = await self.search(query, exclude=exclude)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
-        lines = context(hits, tokens=self.tokens)
+        lines = context(hits, tokens=tokens)
         fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
         return Recalled(block(lines), fitted) if lines else Recalled()
+
+    async def recent(self, *, tokens: int, exclude: Collection[str] = ()) -> tuple[Turn, ...]:
+        """What was said last in this session and fits into ``tokens``, oldest first."""
+        turns = await self._open("list", self.said(), ())
+        latest: list[Turn] = []
+        for turn in reversed([turn for turn in turns if turn.key not in exclude]):
+            tokens -= estimate_tokens(f"{turn.speaker}: {turn.text}\n")
+            if tokens < 0:
+                break
+            latest.append(turn)
+        return tuple(reversed(latest))
 
     async def _open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
         try:
@@ -203,15 +246,15 @@ class Bridge:
                 raise
             self._warn(what, error)
             return otherwise
-        self._failing.discard(what)
+        self.door.failing.discard(what)
         return result
 
     def _warn(self, what: str, error: Exception) -> None:
         """Once until it works again: an agent without memory must be noticed, a log must not be flooded."""
-        if not self._failing:
+        if not self.door.failing:
             reason = f"{error.code}: {error}" if isinstance(error, MemscopeError) else type(error).__name__
             log.warning("%s failed, and the agent goes on without memory (%s)", what, reason)
-        self._failing.add(what)
+        self.door.failing.add(what)
 
     # ---- what was asked for: raises
 
@@ -222,6 +265,12 @@ class Bridge:
         scope = {"user": self.user, "agent": self.agent, "session": session}
         asked = {"k": k or self.k, "exclude": tuple(exclude), **more}
         return await self.do(lambda memory: memory.retrieve(query, **scope, **asked))  # type: ignore[arg-type]
+
+    async def said(self) -> tuple[Turn, ...]:
+        """The turns of this session as they were said, without statements."""
+        scope = {"user": self.user, "agent": self.agent, "session": self.session}
+        listed = await self.do(lambda memory: memory.list(**scope, kinds=["turn"]))  # type: ignore[arg-type]
+        return tuple(turn for turn in listed if isinstance(turn, Turn) and not turn.statement)
 
     async def remember(self, text: str, **more: Any) -> Observation:
         """``more``: name, data, time and the like of ``add_memory``."""
@@ -267,22 +316,27 @@ class Bridge:
 
     async def do(self, operation: Operation[R]) -> R:
         """Any other operation of the memory; opens it on first use, off the event loop."""
-        return await (await self.core()).do(operation)
-
-    async def core(self) -> Core:
-        if self._core is None:
-            core = await asyncio.to_thread(hold, self.memory)  # reads settings, imports plugins
-            if self._core is not None:  # somebody was quicker meanwhile
-                await release(core)  # type: ignore[unreachable]
-            else:
-                self._core = core
-        return self._core
+        return await (await self.door.core()).do(operation)
 
     async def close(self) -> None:
-        """Let go of the memory. One that was given as an object stays open; the next use opens this one again."""
-        core, self._core = self._core, None
-        if core is not None:
-            await release(core)
+        await self.door.close()
+
+
+class Bridges:
+    """One memory for many scopes: ``to(user, session)`` is the bridge of one. ``settings`` are those of ``Bridge``."""
+
+    def __init__(self, memory: Memory = None, **settings: Any) -> None:
+        self._settings, self._door = settings, Door(memory)
+        self.to("anybody", "any")  # a wrong setting is told now
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Bridges:
+        return self
+
+    def to(self, user: str, session: str | None = None) -> Bridge:
+        return Bridge(user=user, session=session, memory=self._door.memory, shared=self._door, **self._settings)
+
+    async def close(self) -> None:
+        await self._door.close()
 
 
 def _one_of(what: str, value: object, allowed: tuple[str, ...]) -> None:
