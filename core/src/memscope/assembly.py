@@ -117,7 +117,7 @@ class Assembly:
         from memscope.work import Background
 
         if self.background is None:
-            self.background = Background(self.kit, *self.duties())
+            self.background = Background(self.kit, *self.duties(), after=self.wake)
         self.background.start()
 
     async def stop(self, drain_s: float) -> None:

@@ -321,11 +321,15 @@ class Waiting:
 class Background:
     """``memory.start()``: consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
 
-    Every ``poll_s`` it looks for what failed before or came from elsewhere. Belongs to one event loop.
+    Every ``poll_s`` it looks for what failed before or came from elsewhere. ``after`` is called when there are new
+    memories. Belongs to one event loop.
     """
 
-    def __init__(self, kit: Kit, consolidate: Duty, reflect: Duty) -> None:
+    def __init__(
+        self, kit: Kit, consolidate: Duty, reflect: Duty, *, after: Callable[[], object] = lambda: None
+    ) -> None:
         self._kit = kit
+        self._after = after
         self._consolidate, self._reflect = consolidate, reflect
         self._waiting: dict[str, Waiting] = {}
         self._news = asyncio.Event()
@@ -399,6 +403,8 @@ class Background:
         try:
             outcomes = await _outcomes(self._kit, duty, user, False, set() if user else set(self._waiting))
             tell(self._said, [outcome.code for outcome in outcomes if outcome.code])
+            if any(outcome.moved for outcome in outcomes):
+                self._after()
         except MemscopeError as error:
             tell(self._said, [error.code])
 
