@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from memscope.background import Background, serve
 from memscope.consolidation import STEPS, consolidate, duty
 from memscope.errors import (
     LeaseLost,
@@ -24,7 +25,7 @@ from memscope.pipeline import worker
 from memscope.records import Plan, Select
 from memscope.stores import PARK_AFTER
 from memscope.testing.models import ScriptedChat, data
-from memscope.work import Background, NoHooks, attempt, drive, serve
+from memscope.work import NoHooks, attempt, drive
 
 from workbench import clock, fact, noted, world
 

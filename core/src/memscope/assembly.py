@@ -18,12 +18,13 @@ from memscope.pipeline import assemble as steps
 from memscope.records import Json, Retrieval, Scope, WorkReport
 
 if TYPE_CHECKING:
+    from memscope.background import Background
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.plugins import Plugins
     from memscope.retrieval import Question
     from memscope.settings import Settings
     from memscope.stores import Store
-    from memscope.work import Background, Duty
+    from memscope.work import Duty
 
 
 def utc_now() -> datetime:
@@ -114,7 +115,7 @@ class Assembly:
         return self._duties
 
     def start(self) -> None:
-        from memscope.work import Background
+        from memscope.background import Background
 
         if self.background is None:
             self.background = Background(self.kit, *self.duties(), after=self.wake)
