@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import multiprocessing
 import os
 import random
-import re
 import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,37 +22,15 @@ from memscope.errors import (
     ConfigError,
     InputError,
     MemscopeError,
-    StoreBusy,
     StoreCorrupt,
     StoreFull,
     StoreGone,
     StoreTooNew,
 )
-from memscope.records import Draft, Plan, Select
-from memscope.stores.sqlite import SQLiteStore, engine, files, schema, units, wiping
+from memscope.records import Draft, Select
+from memscope.stores.sqlite import SQLiteStore, files, schema, units
 from memscope.testing.records import drafts, get, ids, observation, remember, turn
-
-needs_posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
-
-
-@asynccontextmanager
-async def opened(path: Path, **options: object) -> AsyncIterator[SQLiteStore]:
-    store = SQLiteStore(path, **options)  # type: ignore[arg-type]
-    try:
-        await store.open()
-        yield store
-    finally:
-        await store.close()
-
-
-async def made(path: Path, *keys: str) -> Path:
-    async with opened(path) as store:
-        await store.append("alice", drafts(*keys or ("a", "b")))
-    return path
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+from stores.sqlite_file import digest, made, needs_posix, opened
 
 
 @pytest.fixture
@@ -324,128 +299,6 @@ async def test_a_replaced_file_is_opened_anew(path: Path, tmp_path: Path) -> Non
         assert await ids(store) == ["x", "y"]
 
 
-# ---- other processes and threads
-
-
-async def test_another_program_that_holds_the_file_makes_it_busy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(await made(path), connect=impatient) as store:
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreBusy) as raised:
-                await store.append("alice", drafts("c"))
-            assert raised.value.retryable
-            assert raised.value.retry_after
-            assert await ids(store) == ["a", "b"]
-            other.execute("ROLLBACK")
-        await store.append("alice", drafts("c"))
-
-
-def impatient(path: Path, mode: files.Mode) -> sqlite3.Connection:
-    db = files.connect(path, mode)
-    db.execute("PRAGMA busy_timeout = 20")
-    return db
-
-
-async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MAX_WAITING", 20)
-    async with opened(path) as store:
-        results = await asyncio.gather(
-            *(store.append("alice", drafts(f"k{n}")) for n in range(200)), return_exceptions=True
-        )
-        refused = [result for result in results if isinstance(result, StoreBusy)]
-        assert refused
-        assert refused[0].retry_after
-        assert len(await ids(store)) == 200 - len(refused)
-
-
-async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:
-    async with opened(path) as store:
-        good = [store.append("alice", drafts(f"k{n}")) for n in range(50)]
-        bad = [store.append("alice", drafts(f"bad-{n}", text="\ud83d")) for n in range(50)]
-        results = await asyncio.gather(
-            *(task for pair in zip(good, bad, strict=True) for task in pair), return_exceptions=True
-        )
-        assert sum(isinstance(result, InputError) for result in results) == 50
-        assert await ids(store) == [f"k{n}" for n in range(50)]
-
-
-def _add_all(path: Path, start: object) -> None:
-    async def main() -> None:
-        async with opened(path) as store:
-            start.wait()  # type: ignore[attr-defined]
-            for n in range(0, 100, 5):
-                await store.append("alice", [Draft(turn(f"k{m}", f"turn {m}")) for m in range(n, n + 5)])
-
-    asyncio.run(main())
-
-
-async def test_eight_processes_adding_the_same_turns_store_them_once(path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start = spawn.Barrier(8)
-    workers = [spawn.Process(target=_add_all, args=(path, start)) for _ in range(8)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        await asyncio.to_thread(worker.join)
-    assert [worker.exitcode for worker in workers] == [0] * 8
-    async with opened(path) as store:
-        assert sorted(await ids(store)) == sorted(f"k{n}" for n in range(100))
-        assert (await store.stats("alice")).units == 100
-        assert await ids(store, pending="consolidate") == await ids(store)
-
-
-@needs_posix
-async def test_stores_survive_a_fork(path: Path) -> None:
-    """Like a server that opens its store and then forks its workers."""
-    code = f"""
-import asyncio, os, warnings
-warnings.simplefilter("ignore")
-from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids
-store = SQLiteStore({str(path)!r})
-asyncio.run(store.append("alice", drafts("parent")))
-async def work(name):
-    for n in range(25):
-        await store.append("alice", drafts(f"{{name}}-{{n}}"))
-    assert "parent" in await ids(store)
-    await store.close()
-children = []
-for name in "abcd":
-    child = os.fork()
-    if not child:
-        try:
-            asyncio.run(work(name))
-        except BaseException as error:
-            print(repr(error), flush=True)
-            os._exit(1)
-        os._exit(0)
-    children.append(child)
-codes = [os.waitpid(child, 0)[1] for child in children]
-asyncio.run(store.append("alice", drafts("after")))
-print(codes, len(asyncio.run(ids(store))))
-asyncio.run(store.close())
-"""
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.strip() == "[0, 0, 0, 0] 102", done.stdout + done.stderr
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
-    async with opened(path) as store:
-
-        def other(name: str) -> None:
-            async def main() -> None:
-                await asyncio.gather(*(store.append("alice", drafts(f"{name}-{n}")) for n in range(20)))
-
-            asyncio.run(main())
-
-        await asyncio.gather(*(asyncio.to_thread(other, name) for name in "abcd"))
-        assert len(await ids(store)) == 80
-
-
 # ---- upgrades
 
 
@@ -535,112 +388,3 @@ async def test_a_backup_under_load_is_whole(path: Path, tmp_path: Path) -> None:
     async with opened(tmp_path / "copy.db") as copy:
         found = await ids(copy)
         assert found == ["first", *(f"k{n}" for n in range(len(found) - 1))]
-
-
-# ---- what is left of what was forgotten
-
-
-async def test_the_bytes_are_gone(path: Path) -> None:
-    """The words, the vectors and the saved replies, wherever SQLite moved them meanwhile."""
-    canary = "cnry-{:05d}-{}".format
-    async with opened(path) as store:
-        for start in range(0, 400, 40):
-            given = [Draft(turn(f"k{n}", canary(n, "turn") + " words" * (n % 40))) for n in range(start, start + 40)]
-            await store.append("alice", given)
-        facts = [
-            observation(f"o{n}", f"k{n}", text=canary(n, "fact"), data={"c": canary(n, "data")})
-            for n in range(0, 400, 3)
-        ]
-        await remember(store, *facts)
-        (claim,) = await store.claim("consolidate", 50, 60, user="alice")
-        await store.save_reply(claim, Plan(new=(observation("p", "k1", text=canary(1, "plan")),), done=claim.items))
-        chosen = [*random.Random(3).sample(range(400), 150), 1]
-        for start in range(0, len(chosen), 20):
-            report = await store.forget(Select("alice", ids=frozenset(f"k{n}" for n in chosen[start : start + 20])))
-            assert (report.physical, report.remaining) == ("wiped", 0)
-        left = b"".join(file.read_bytes() for file in path.parent.iterdir())
-        found = {int(number) for number in re.findall(rb"cnry-(\d{5})", left)}
-        assert not found.intersection(chosen)
-        assert found == set(range(400)) - set(chosen)
-
-
-async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite leaves some when it spreads the cells of a page over its neighbours; here one is put there by hand."""
-    words = b"the canary in the coal mine sang"
-    async with opened(path) as store:
-        await store.append("alice", drafts("a", "b"))
-        await store.append("alice", [Draft(turn("canary", words.decode()))])
-    marks, clean = wiping._hashes(words, wiping.PIECE), path.read_bytes()
-    assert not wiping.traces(path, marks)  # its own cell is no gap
-    gap = next(
-        at + 2048 for at in range(8192, len(clean), 8192) if clean[at] == 0x0D and not any(clean[at + 2048 : at + 4096])
-    )
-    path.write_bytes(clean[:gap] + words[5:] + clean[gap + len(words) - 5 :])
-    assert wiping.traces(path, marks)
-    async with opened(path) as store:
-        report = await store.forget(Select("alice", ids=frozenset({"canary"})))
-        assert report.physical == "wiped"
-        assert words[5:] not in path.read_bytes()
-        assert await ids(store) == ["a", "b"]
-
-
-async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiping, "AT_ONCE", 1)
-    monkeypatch.setattr(wiping, "traces", lambda path, marks: True)
-    async with opened(path) as store:
-        await store.append("alice", drafts("a", "b"))
-        report = await store.forget(Select("alice", ids=frozenset({"a"})))
-        assert (report.physical, "compact" in report.reason) == ("pending", True)
-        assert (await store.compact()).physical == "wiped"
-        assert await ids(store) == ["b"]
-
-
-async def test_a_reader_of_an_older_state_makes_the_wipe_pending(path: Path) -> None:
-    async with opened(path, connect=impatient) as store:
-        await store.append("alice", drafts("a", "b"))
-        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-            reader.execute("BEGIN")
-            reader.execute("SELECT count(*) FROM record").fetchone()
-            report = await store.forget(Select("alice", ids=frozenset({"a"})))
-            assert report.physical == "pending"
-            assert report.reason
-            assert await ids(store) == ["b"]
-        assert (await store.compact()).physical == "wiped"
-
-
-# ---- nobody's statement reaches another's rows
-
-TENANT = ("record", "source", "history", "tombstone", "unit", "gone", "vector", "item", "batch")
-
-
-async def test_every_statement_names_the_user(path: Path) -> None:
-    """What the operations of a user send to SQLite: each statement on a table of users' data has a user in it."""
-    seen: list[str] = []
-
-    def traced(path: Path, mode: files.Mode) -> sqlite3.Connection:
-        db = files.connect(path, mode)
-        db.set_trace_callback(seen.append)
-        return db
-
-    async with opened(path, connect=traced) as store:
-        seen.clear()
-        await store.append("alice", [*drafts("a", "b"), Draft(turn("-"), b"base")])
-        await remember(store, observation("o", "a", name="n"), observation("p", "a", "b"))
-        for stage in ("consolidate", "reflect", "embed"):
-            for claim in await store.claim(stage, 2, 60):  # type: ignore[arg-type]
-                await store.save_reply(claim, Plan())
-                await store.extend(claim, 60)
-                await store.complete(claim, Plan(done=claim.items))
-        await store.fetch("alice", ["a", 1])
-        await store.history("alice", "o")
-        assert await ids(store, session="s", agent="x", text="t", filter={"a": 1}, pending="reflect") == []
-        await store.changes("alice", 0)
-        await store.stats("alice")
-        await store.forget(Select("alice", ids=frozenset({"a"})))
-        await store.bury("alice", ["x"])
-        await store.unpark("reflect", "alice")
-    statements = {re.sub(r"\s+", " ", text) for text in seen}
-    touching = [text for text in statements if re.search(rf"\b(FROM|INTO|UPDATE|JOIN) ({'|'.join(TENANT)})\b", text)]
-    assert len(touching) > 40
-    for text in touching:
-        assert re.search(r"\buser\"? = \d|VALUES \(\d|\(\"?user\"?,", text), text
