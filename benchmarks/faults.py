@@ -68,7 +68,8 @@ class Subject:
 
 
 def at(url: str, deadline: float) -> Endpoint:
-    return Endpoint(model="m", base_url=url, deadline_s=deadline, first_pause_s=0.01, breaker_failures=10**6)
+    quick = {"deadline_s": deadline, "query_deadline_s": deadline, "first_pause_s": 0.01}
+    return Endpoint(model="m", base_url=url, breaker_failures=10**6, **quick)
 
 
 @asynccontextmanager

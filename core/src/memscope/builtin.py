@@ -65,7 +65,7 @@ def memscope_register_models(register: Register) -> None:
 
 
 def memscope_register_workers(register: Register) -> None:
-    for name in ("understand", "search", "rank", "gather"):
+    for name in ("understand", "search", "rank", "rerank", "gather"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
     register("consolidate.extract", "memscope.consolidation.extract:extract")
     register("consolidate.filter", "memscope.consolidation.filter:by_level")

@@ -45,6 +45,16 @@ class Kit:
             self.notes.append(f"without vectors: {error.code}")
             return None
 
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float] | None:
+        """A score for each text; None, and a note, without a rerank model that answers: our own order will do."""
+        if self.reranker is None:
+            return None
+        try:
+            return await self.reranker.rerank(query, texts)
+        except ModelError as error:
+            self.notes.append(f"not reranked: {error.code}")
+            return None
+
 
 @dataclass(frozen=True)
 class Worker(Generic[B]):

@@ -45,7 +45,8 @@ class Usage:
     @contextmanager
     def counting(self) -> Iterator[Usage]:
         """Add everything that is asked of models within the block, in the tasks it starts as well. Blocks may nest."""
-        token = _counters.set((*_counters.get(), self))
+        outer = _counters.get()
+        token = _counters.set(outer if any(one is self for one in outer) else (*outer, self))
         try:
             yield self
         finally:

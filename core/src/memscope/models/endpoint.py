@@ -52,8 +52,8 @@ class Endpoint:
 
     ``parameters`` go into every request as they are (temperature, dimensions, ...); ``model`` is what the server sees.
     ``languages`` None: any. ``shape`` is how rerank is spoken, ``structured`` the best there is for JSON replies.
-    One call lasts at most ``deadline_s`` (``query_deadline_s`` for the vector of a query), its repeated requests
-    included; after ``breaker_failures`` failed calls in a row the endpoint is left alone for ``breaker_s``.
+    One call lasts at most ``deadline_s`` (``query_deadline_s`` while a query waits: its vector, rerank), its repeated
+    requests included; after ``breaker_failures`` failed calls in a row the endpoint is left alone for ``breaker_s``.
     ``concurrency`` is per event loop.
     """
 

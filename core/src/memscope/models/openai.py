@@ -241,7 +241,8 @@ class OpenAIReranker(_Client):
             raise LimitError("documents to rerank", limit=DOCUMENTS_LIMIT, got=len(documents))
         _check_texts([query, *documents])
         body = BODIES[self.endpoint.shape](query, documents, self.endpoint.parameters)
-        return await self._caller.call(lambda: self._scores(body, len(query), documents), deadline_s)
+        seconds = self.endpoint.query_deadline_s if deadline_s is None else deadline_s
+        return await self._caller.call(lambda: self._scores(body, len(query), documents), seconds)
 
     async def _scores(self, body: Mapping[str, Json], asked: int, documents: Sequence[str]) -> list[float]:
         payload, _ = await self._post(body, asked + sum(map(len, documents)))

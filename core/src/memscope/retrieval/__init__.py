@@ -1,8 +1,9 @@
 """query → hits → context. No chat model; at most one embedding and two calls to the store.
 
-understand ──▶ search ──▶ rank ──▶ gather          the steps, each from Question to Question
-terms, periods,  the store's  one table   records of the
-what is asked    candidates   of features best, hits       ──▶ context: dated lines within a budget
+understand ──▶ search ──▶ rank ──▶ (rerank) ──▶ gather          the steps, each from Question to Question
+terms, periods,  the store's  one table   a model,   records of the
+what is asked    candidates   of features if one     best, hits       ──▶ context: dated lines within a budget
+                                          is set
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from memscope.retrieval.fit import context
 from memscope.retrieval.gather import gather
 from memscope.retrieval.question import Question
 from memscope.retrieval.rank import rank
+from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 
-STEPS: tuple[Worker[Question], ...] = (understand, search, rank, gather)
+STEPS: tuple[Worker[Question], ...] = (understand, search, rank, rerank, gather)
 
-__all__ = ["STEPS", "Question", "context", "gather", "rank", "retrieve", "search", "understand"]
+__all__ = ["STEPS", "Question", "context", "gather", "rank", "rerank", "retrieve", "search", "understand"]
 
 
 async def retrieve(question: Question, kit: Kit, steps: Sequence[Worker[Question]] = STEPS) -> Retrieval:

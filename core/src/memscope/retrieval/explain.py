@@ -27,6 +27,8 @@ def _lines(question: Question) -> Iterator[str]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"
     if question.vector is None:
         yield "no vector for this query"
+    if question.reranked:
+        yield f"the first {question.reranked} in the order of the rerank model, by its scores; below is our own table"
     for place, hit in enumerate(question.hits, 1):
         yield from _hit(place, hit)
     yield from _cut(question)

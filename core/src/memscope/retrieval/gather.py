@@ -20,14 +20,14 @@ async def gather(question: Question, kit: Kit) -> Question:
     gone = 0
     while found is not None and waiting and len(hits) < question.k:
         rows, waiting = waiting[: question.k - len(hits)], waiting[question.k - len(hits) :]
-        fetched = await _fetch(question, found, rows, kit)
+        fetched = await fetch(question, found, rows, kit)
         made = [hit for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
         hits += made
         gone += len(rows) - len(made)
     return replace(question, hits=tuple(hits), gone=gone)
 
 
-async def _fetch(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> Fetched:
+async def fetch(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> Fetched:
     """The records of rows; the store is asked only for those that did not come along with the search."""
     brought = found.brought or Fetched({}, {})
     missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]

@@ -46,6 +46,8 @@ class Question:
     order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight
     values: NDArray[np.float32] | None = None  # [candidates, features]
     scores: NDArray[np.float32] | None = None  # [candidates]
+    # rerank
+    reranked: int = 0  # how many of order a rerank model has put in place; their scores are its
     # gather
     hits: tuple[Hit, ...] = ()
     gone: int = 0

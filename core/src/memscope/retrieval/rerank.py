@@ -1,0 +1,53 @@
+"""Let a rerank model order the best, where one is configured. It never fails a retrieve: our own order stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from memscope.pipeline import Kit, worker
+from memscope.records import Candidates, Hit
+from memscope.retrieval.fit import line
+from memscope.retrieval.gather import fetch, make_hit
+from memscope.retrieval.question import Question
+
+MOST = 50  # documents of one call, or k if that is more
+
+
+@worker(
+    reads=("query", "candidates", "order", "scores", "values", "k", "scope", "as_of", "now"),
+    writes=("candidates", "order", "scores", "reranked"),
+)
+async def rerank(question: Question, kit: Kit) -> Question:
+    """The model sees each hit as the line that ``context`` prints. Its scores are the hits' scores from here on."""
+    found = question.candidates
+    if kit.reranker is None or found is None or len(question.order) < 2:
+        return question
+    shown = await _shown(question, found, question.order[: max(MOST, question.k)], kit)
+    relevance = await kit.rerank(question.query, [line(hit) for _, hit in shown]) if shown else None
+    if relevance is None:
+        return question
+    return _ordered(question, found, [row for row, _ in shown], relevance)
+
+
+async def _shown(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> list[tuple[int, Hit]]:
+    fetched = await fetch(question, found, rows, kit)
+    return [(row, hit) for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
+
+
+def _ordered(question: Question, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Question:
+    """Those the model saw by its scores, of equals as they were; behind them the others."""
+    assert question.scores is not None
+    scores = question.scores.copy()
+    scores[rows] = np.asarray(relevance, np.float32)
+    best = sorted(rows, key=lambda row: -float(scores[row]))
+    rest = [row for row in question.order if row not in set(rows)]
+    return replace(
+        question,
+        candidates=replace(found, brought=None),  # what was forgotten while the model thought must not come along
+        order=(*best, *rest),
+        scores=scores,
+        reranked=len(rows),
+    )
