@@ -47,6 +47,7 @@ from memscope.stores.sqlite.users import Writing
 from memscope.text import microseconds, terms_version
 
 T = TypeVar("T")
+BRIEF = 32  # records that are read without going to a thread
 _abandoned: list[Engine] = []  # of a parent process: their connections must neither be used nor closed after a fork
 
 
@@ -124,7 +125,8 @@ class SQLiteStore(LocalSearch):
         return await self._write_user(user, task)
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
-        return await self._read_user(user, lambda db, id: reading.fetch(db, id, ids), Fetched({}, {}))
+        brief = len(ids) <= BRIEF
+        return await self._read_user(user, lambda db, id: reading.fetch(db, id, ids), Fetched({}, {}), brief=brief)
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
         return await self._read_user(user, lambda db, number: reading.history(db, number, id), [])
@@ -227,6 +229,8 @@ class SQLiteStore(LocalSearch):
     # ---- for the index
 
     async def changes(self, user: str, since: int) -> Changes:
+        if since and (same := await self._read(lambda db: units.unchanged(db, user, since), brief=True)) is not None:
+            return same
         found = await self._read(lambda db: None if units.outdated(db, user) else units.changes(db, user, since))
         if found is None:
             if not (await self._live()).read_only:
@@ -287,20 +291,22 @@ class SQLiteStore(LocalSearch):
             self._cache.clear()  # a revision of another file means nothing here
             threading.Thread(target=engine.close, daemon=True).start()
 
-    async def _read(self, task: Callable[[sqlite3.Connection], T]) -> T:
+    async def _read(self, task: Callable[[sqlite3.Connection], T], *, brief: bool = False) -> T:
         engine = await self._live()
         try:
-            return await engine.read(task)
+            return await engine.read(task, brief=brief)
         except StoreGone:
             self._leave(engine)
             raise
 
-    async def _read_user(self, user: str, task: Callable[[sqlite3.Connection, int], T], otherwise: T) -> T:
+    async def _read_user(
+        self, user: str, task: Callable[[sqlite3.Connection, int], T], otherwise: T, *, brief: bool = False
+    ) -> T:
         def reading_user(db: sqlite3.Connection) -> T:
             id = users.user_id(db, user)
             return otherwise if id is None else task(db, id)
 
-        return await self._read(reading_user)
+        return await self._read(reading_user, brief=brief)
 
     async def _write(self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
         engine = await self._live()

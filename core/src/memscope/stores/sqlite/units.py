@@ -113,13 +113,24 @@ def outdated(db: sqlite3.Connection, name: str) -> bool:
     return row is not None and row[0] != text.terms_version
 
 
+def unchanged(db: sqlite3.Connection, name: str, since: int) -> Changes | None:
+    """The changes when there are none; one row is read to know."""
+    row = db.execute("SELECT revision, terms FROM users WHERE name = ?", (name,)).fetchone()
+    return _none(db, since) if row == (since, text.terms_version) else None
+
+
+def _none(db: sqlite3.Connection, revision: int) -> Changes:
+    nothing = np.empty(0, np.int64)
+    return Changes(revision, b"", b"", nothing, nothing, np.empty((0, 0), np.float16), active_space(db))
+
+
 def changes(db: sqlite3.Connection, name: str, since: int) -> Changes:
-    """One row is read when nothing changed; else ranges of primary keys."""
+    """Ranges of primary keys."""
     row = db.execute("SELECT user, revision, floor FROM users WHERE name = ?", (name,)).fetchone()
     user, revision, floor = row or (0, 0, 0)
-    nothing = np.empty(0, np.int64)
     if revision == since:
-        return Changes(revision, b"", b"", nothing, nothing, np.empty((0, 0), np.float16), active_space(db))
+        return _none(db, revision)
+    nothing = np.empty(0, np.int64)
     whole = since == 0 or not floor <= since <= revision
     start = 0 if whole else since
     query = "SELECT columns, terms FROM unit WHERE user = ? AND seq > ? ORDER BY seq"
