@@ -177,4 +177,4 @@ class Candidates:
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector
     lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
     legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector
-    records: Mapping[Handle, Record] = field(default_factory=dict)  # those that came along, so that nobody asks again
+    brought: Fetched | None = None  # records that came along, with all that rests on them, so that nobody asks again

@@ -1,0 +1,285 @@
+"""Turns come in: whatever waits is written together, for however many users, in three requests.
+
+1. which of the keys are here already, and the users' counters
+2. the counters, each under the version it was read in
+3. the turns, created under ids that follow from user and key: what is here already is left as it is
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from memscope.codec import turn_key
+from memscope.errors import InputError, MemscopeError, StoreBusy
+from memscope.records import Appended, Draft
+from memscope.stores.elasticsearch import heads
+from memscope.stores.elasticsearch.client import Body, Operation
+from memscope.stores.elasticsearch.documents import GONE, documents, scope_hash, unit_id, waits_for
+from memscope.stores.elasticsearch.heads import Head
+from memscope.stores.elasticsearch.shop import Shop
+
+MOST = 1000  # turns written together
+ROUNDS = 100
+Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
+Id: TypeAlias = tuple[str, str]  # user, key
+
+
+class _Unknown(Exception):
+    """A key must be looked up first."""
+
+
+@dataclass(eq=False)
+class Request:
+    """An ``append`` on its way: a key and an outcome for each draft, once they are known."""
+
+    user: str
+    drafts: Sequence[Draft]
+    done: frozenset[str]
+    answer: asyncio.Future[Appended]
+    keys: list[str] = field(default_factory=list)
+    outcomes: list[Outcome | None] = field(default_factory=list)
+
+    def open(self) -> Iterator[tuple[int, Draft]]:
+        return ((i, draft) for i, draft in enumerate(self.drafts) if self.outcomes[i] is None)
+
+
+class Committer:
+    """Writes for all who wait in one event loop. While one group is on its way, the next one gathers."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+        self._waiting: deque[Request] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._heads: dict[str, Head] = {}
+
+    async def append(self, user: str, drafts: Sequence[Draft], done: Iterable[str]) -> Appended:
+        for draft in drafts:
+            if draft.turn.scope.user != user:
+                raise InputError(f"a turn of user {draft.turn.scope.user!r} among those of {user!r}")
+        if not drafts:
+            return Appended((), ())
+        answer: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
+        request = Request(user, drafts, frozenset(done), answer, [""] * len(drafts), [None] * len(drafts))
+        if not self._shop.cluster.options.group_commit:
+            await self._write([request])
+            return await answer
+        self._waiting.append(request)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run(), name="memscope-commit")
+        return await answer
+
+    async def drain(self) -> None:
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        await asyncio.sleep(0)  # whoever adds at this moment comes along
+        while self._waiting:
+            group = [self._waiting.popleft()]
+            count = len(group[0].drafts)
+            while self._waiting and count + len(self._waiting[0].drafts) <= MOST:
+                group.append(self._waiting.popleft())
+                count += len(group[-1].drafts)
+            await self._write(group)
+
+    async def _write(self, group: list[Request]) -> None:
+        try:
+            await _Group(self._shop, group, self._heads).write()
+        except BaseException as error:
+            for request in group:
+                if not request.answer.done():
+                    request.answer.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for request in group:
+            if not request.answer.done():
+                outcomes = tuple(outcome for outcome in request.outcomes if outcome is not None)
+                request.answer.set_result(Appended(tuple(request.keys), outcomes))
+
+
+@dataclass
+class _Entry:
+    """A turn about to be written; ``ids`` of its documents, the first of which decides."""
+
+    request: Request
+    index: int
+    key: str
+    number: int = 0
+    operations: list[Operation] = field(default_factory=list)
+
+
+class _Group:
+    """Requests that are written together. ``known``: what kind of document stands at a key, None for nothing."""
+
+    def __init__(self, shop: Shop, requests: list[Request], cache: dict[str, Head]) -> None:
+        self._shop, self._requests, self._cache = shop, requests, cache
+        self._known: dict[Id, str | None] = {}
+
+    async def write(self) -> None:
+        for _ in range(ROUNDS):
+            entries = await self._resolve()
+            if not entries:
+                return
+            await self._number(entries)
+            await self._create(entries)
+        raise StoreBusy("the same turns are written by too many at once", hint="try again")
+
+    # ---- which keys are free
+
+    async def _resolve(self) -> list[_Entry]:
+        """Entries for what is to be written; outcomes for what is here already."""
+        while True:
+            missing: set[Id] = set()
+            entries = self._attempt(missing)
+            if not missing:
+                return entries
+            await self._look_up(missing)
+
+    def _attempt(self, missing: set[Id]) -> list[_Entry]:
+        entries: list[_Entry] = []
+        ours: set[Id] = set()
+        settled: list[tuple[Request, int, str, Outcome]] = []
+        for request in self._requests:
+            for index, draft in request.open():
+                try:
+                    key, outcome = self._place(request.user, draft, ours, missing)
+                except _Unknown:
+                    continue
+                if outcome == "stored":
+                    ours.add((request.user, key))
+                    entries.append(_Entry(request, index, key))
+                else:
+                    settled.append((request, index, key, outcome))
+        for request, index, key, outcome in settled if not missing else ():
+            request.keys[index], request.outcomes[index] = key, outcome
+        return entries
+
+    def _place(self, user: str, draft: Draft, ours: set[Id], missing: set[Id]) -> tuple[str, Outcome]:
+        if draft.base is not None:
+            return free_key(draft.base, lambda key: self._taken((user, key), ours, missing) is not None), "stored"
+        taken = self._taken((user, draft.turn.key), ours, missing)
+        return draft.turn.key, "stored" if taken is None else "forgotten" if taken == GONE else "duplicate"
+
+    def _taken(self, id: Id, ours: set[Id], missing: set[Id]) -> str | None:
+        if id in ours:
+            return "turn"
+        if id not in self._known:
+            missing.add(id)
+            raise _Unknown
+        return self._known[id]
+
+    async def _look_up(self, missing: set[Id]) -> None:
+        users = list(dict.fromkeys(user for user, _ in missing if user not in self._cache))
+        ids = sorted(missing)
+        shop = self._shop
+        wanted = [{**shop.at(scope_hash(user), key), "_source": ["kind", "scope"]} for user, key in ids]
+        found = await shop.cluster.documents(wanted + [heads.wanted(shop.names, user) for user in users])
+        for id, document in zip(ids, found[: len(ids)], strict=True):
+            self._known[id] = document.get("_source", {}).get("kind")
+        for user, document in zip(users, found[len(ids) :], strict=True):
+            self._cache[user] = heads.read(document)
+
+    # ---- numbers
+
+    async def _number(self, entries: list[_Entry]) -> None:
+        """Give each entry a number and its documents. A counter that was moved by others is read again."""
+        by_user: dict[str, list[_Entry]] = {}
+        for entry in entries:
+            by_user.setdefault(entry.request.user, []).append(entry)
+        left = list(by_user)
+        for _ in range(heads.ATTEMPTS):
+            moved = {user: self._advance(user, by_user[user]) for user in left}
+            outcomes = await self._shop.cluster.bulk([heads.save(self._shop.names, *item) for item in moved.items()])
+            for (user, head), outcome in zip(moved.items(), outcomes, strict=True):
+                self._cache.pop(user, None)
+                if outcome.ok:
+                    head.fence = outcome.fence
+                    self._cache[user] = head
+            left = [user for user in left if user not in self._cache]
+            if not left:
+                return self._trim()
+            self._cache |= await heads.load(self._shop.cluster, self._shop.names, left)
+        raise StoreBusy("too many write for the same user at once", hint="try again")
+
+    def _trim(self) -> None:
+        while len(self._cache) > 10_000:
+            del self._cache[next(iter(self._cache))]
+
+    def _advance(self, user: str, entries: list[_Entry]) -> Head:
+        known = self._cache.get(user, Head())
+        head = replace(known, open=dict(known.open))
+        for entry in entries:
+            draft = entry.request.drafts[entry.index]
+            entry.number = head.take(1)
+            turn = replace(draft.turn, key=entry.key, seq=entry.number)
+            wait = None if entry.key in entry.request.done else waits_for(turn)
+            made = documents(turn, entry.number, place=head.place(turn), wait=wait)
+            entry.operations = self._shop.creates(scope_hash(user), made)
+        return head
+
+    # ---- writing
+
+    async def _create(self, entries: list[_Entry]) -> None:
+        shop = self._shop
+        outcomes = iter(await shop.cluster.attempt(operation for entry in entries for operation in entry.operations))
+        lost: list[_Entry] = []
+        for entry in entries:
+            own = [next(outcomes) for _ in entry.operations]
+            if refused := next((outcome.error for outcome in own if outcome.error), None):
+                self._refuse(entry.request, refused)
+            elif own[0].ok:
+                self._settle(entry)
+            else:
+                lost.append(entry)
+        shop.wrote(entry.request.user for entry in entries)
+        if lost:
+            await self._look_again(lost)
+
+    def _refuse(self, request: Request, error: MemscopeError) -> None:
+        """What the server does not take of one caller's is no trouble of the others."""
+        if not request.answer.done():
+            request.answer.set_exception(error)
+        request.outcomes = ["duplicate"] * len(request.drafts)  # nothing is left to do for it
+
+    def _settle(self, entry: _Entry) -> None:
+        entry.request.keys[entry.index], entry.request.outcomes[entry.index] = entry.key, "stored"
+        self._shop.recent.note(entry.request.user, (operation.id for operation in entry.operations))
+
+    async def _look_again(self, lost: list[_Entry]) -> None:
+        """Somebody was quicker; or it was this very write, whose first answer got lost: then the number is ours."""
+        shop = self._shop
+        wanted = [shop.at(scope_hash(entry.request.user), entry.key) for entry in lost]
+        found = await shop.cluster.documents(wanted, includes="kind,number")
+        strays: list[Operation] = []
+        for entry, document in zip(lost, found, strict=True):
+            source: Mapping[str, object] = document.get("_source", {})
+            self._known[entry.request.user, entry.key] = str(source["kind"]) if "kind" in source else None
+            if source.get("number") == entry.number:
+                self._settle(entry)
+            else:
+                strays += [replace(one, action="delete", body=None) for one in entry.operations[1:]]
+        await shop.cluster.bulk(strays)
+
+
+def free_key(base: bytes, taken: object) -> str:
+    """The key with the first free n: doubling, then halving."""
+    assert callable(taken)
+    free, step = 0, 1
+    while taken(turn_key(base, free)):
+        free, step = free + step, step * 2
+    low = free - step // 2 if free else 0
+    while low < free:
+        middle = (low + free) // 2
+        if taken(turn_key(base, middle)):
+            low = middle + 1
+        else:
+            free = middle
+    return turn_key(base, free)
+
+
+__all__ = ["Body", "Committer", "unit_id"]

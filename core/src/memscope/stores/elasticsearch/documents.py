@@ -1,0 +1,203 @@
+"""Records as documents and back. A document is a unit; the first unit of a record carries the record."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from memscope.codec import from_json, to_json
+from memscope.errors import InputError, StoreCorrupt
+from memscope.records import Insight, Observation, Record, Stage, Turn
+from memscope.stores.elasticsearch import facts
+from memscope.stores.elasticsearch.client import Body
+from memscope.text import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, microseconds, scope_key, terms_version, units
+
+KINDS = ("turn", "observation", "insight")
+GONE, BLANK = "gone", "blank"
+BULKY = "words,header,facts,unit"  # of no use to who reads a record
+PARTS = 16  # bits of a unit's number for its part
+_FIELDS = [name for name, _ in COLUMNS]
+
+
+def scope_hash(user: str) -> str:
+    """What stands for the user in filters, ids and routing."""
+    return sha256(b"user\x1f" + user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def document_id(scope: str, *parts: object) -> str:
+    """An id no two users share: the scope is part of what is hashed."""
+    whole = "\x1f".join(map(str, (scope, *parts)))
+    return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def record_id(record: Record) -> str:
+    return record.key if isinstance(record, Turn) else record.id
+
+
+def kind_of(record: Record) -> str:
+    return "turn" if isinstance(record, Turn) else "observation" if isinstance(record, Observation) else "insight"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record with its document (without what is only searched) and the version it was read in."""
+
+    record: Record
+    source: Mapping[str, Any]
+    id: str
+    fence: tuple[int, int]
+
+    @property
+    def number(self) -> int:
+        return int(self.source["number"])
+
+    @property
+    def parts(self) -> int:
+        return int(self.source["parts"])
+
+
+def stored(document: Mapping[str, Any], scope: str) -> Stored | None:
+    """What a get or a hit holds; None for what is missing, forgotten, or another user's."""
+    source = document.get("_source")
+    if not source or source.get("scope") != scope or source.get("kind") not in KINDS or source.get("part") != 0:
+        return None
+    fence = (document.get("_seq_no", -1), document.get("_primary_term", -1))
+    return Stored(decode(source["body"]), source, document["_id"], fence)
+
+
+def encode(record: Record) -> str:
+    return json.dumps(to_json(record), ensure_ascii=False, separators=(",", ":"))
+
+
+def decode(body: str) -> Record:
+    try:
+        return from_json(json.loads(body))
+    except (InputError, ValueError) as error:
+        raise StoreCorrupt("a stored record cannot be read", hint="'memscope doctor' checks the indices") from error
+
+
+def waits_for(record: Record) -> Stage | None:
+    """The stage that has to look at a record."""
+    if isinstance(record, Turn):
+        return None if record.statement else "consolidate"
+    return "reflect" if isinstance(record, Observation) and record.current and record.name is None else None
+
+
+# ---- a record's documents
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn's units stand among the neighbours they are read with: a sitting, and the ordinal of the first."""
+
+    sitting: int
+    ordinal: int
+
+
+def documents(
+    record: Record,
+    number: int,
+    roots: Sequence[tuple[int, Turn]] = (),
+    *,
+    place: Place | None = None,
+    wait: Stage | None = None,
+    supersedes: Sequence[str] = (),
+) -> dict[str, Body]:
+    """By id, the first one first."""
+    scope = scope_hash(record.scope.user)
+    names = {n: turn.key for n, turn in roots}
+    made: dict[str, Body] = {}
+    units_made = units(record, number=number, seq=number << PARTS, turns=roots)
+    for part, unit in enumerate(units_made):
+        body = _unit(record, unit, part, names, scope)
+        if place is not None:
+            body |= {"sitting": place.sitting, "place": (place.sitting << 20) + place.ordinal + part}
+        if part == 0:
+            body |= _record(record, roots, wait, supersedes) | {"parts": len(units_made)}
+        made[unit_id(scope, record_id(record), part, number)] = body
+    return made
+
+
+def unit_id(scope: str, rid: str, part: int, number: int) -> str:
+    """Of the first unit: by the record alone, so that there is one. Of others: by the writer's number as well."""
+    return document_id(scope, rid) if part == 0 else document_id(scope, rid, part, number)
+
+
+def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope: str) -> Body:
+    column = dict(zip(_FIELDS, PACKED.unpack(unit.columns), strict=True))
+    header = column["n_header"] * 4
+    body = {
+        "scope": scope, "kind": kind_of(record), "rid": record_id(record), "part": part,
+        "number": column["number"], "seq": column["seq"], "terms": terms_version,
+        "target": names.get(column["target"], record_id(record)),
+        "agent": str(column["agent"]), "session": str(column["session"]),
+        "role": str(column["role"]), "speaker": column["speaker"], "time": column["time"],
+        "closed": _known(column["closed"]), "expires": _known(column["expires"]),
+        "proposed": bool(column["flags"] & Flag.PROPOSED),
+        "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
+        "length": column["n_terms"], "unit": b64encode(unit.columns + unit.terms).decode(),
+        "words": hashed(unit.terms[header:]), "header": hashed(unit.terms[:header]),
+        "facts": facts.tokens(record.metadata if isinstance(record, Turn) else record.data),
+    }  # fmt: skip
+    return body
+
+
+def _known(time: int) -> int | None:
+    return None if time == NEVER else time
+
+
+def hashed(terms: bytes) -> str:
+    """Terms as words of six characters, as the index has them."""
+    return " ".join(word(terms[at : at + 4]) for at in range(0, len(terms), 4))
+
+
+def word(term: bytes) -> str:
+    return b64encode(term)[:6].decode()
+
+
+def _record(record: Record, roots: Iterable[tuple[int, Turn]], wait: Stage | None, supersedes: Sequence[str]) -> Body:
+    if isinstance(record, Turn):
+        own: Body = {"sessions": [_key(record.scope.session)], "current": True, "statement": record.statement}
+        return {**own, "body": encode(record), "wait": wait, "rev": 1}
+    happened = record.happened
+    return {
+        "body": encode(record),
+        "sessions": sorted({_key(turn.scope.session) for _, turn in roots}),
+        "current": record.current,
+        "statement": False,
+        "name": record.name,
+        "namespace": record.namespace,
+        "sources": list(dict.fromkeys(record.sources)),
+        "roots": [turn.key for _, turn in roots],
+        "superseded_by": record.superseded_by,
+        "supersedes": list(supersedes),
+        "start": microseconds(happened.start) if happened else None,
+        "end": microseconds(happened.end) if happened else None,
+        "wait": wait,
+        "rev": 1,
+    }
+
+
+def _key(name: str | None) -> str:
+    return str(scope_key(name))
+
+
+def tombstone(scope: str, rid: str) -> Body:
+    return {"scope": scope, "kind": GONE, "rid": rid, "part": 0}
+
+
+def blank(scope: str, at: int) -> Body:
+    return {"scope": scope, "kind": BLANK, "at": at}
+
+
+def is_memory(record: Record | None) -> bool:
+    return isinstance(record, Observation | Insight)
+
+
+def without_vectors(spaces: Iterable[int]) -> Body:
+    """What takes the vectors of a document away."""
+    return {"space": None, **{f"vec_{number}": None for number in spaces}}

@@ -1,0 +1,208 @@
+"""The two indices: what is remembered (``-mem``), and who does what (``-work``). Explicit mappings, read back and checked.
+
+An alias stands for each, so that a new index can take its place. Nothing is ever mapped from what users wrote.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
+from memscope.stores.elasticsearch.client import Body, Cluster, refusal
+from memscope.text import terms_version
+
+VERSION = 1
+META = "memscope"
+META_ID, META_ROUTING = "meta", "meta"
+
+_KEYWORD, _LONG, _FLAG, _KEPT = (
+    {"type": "keyword"},
+    {"type": "long"},
+    {"type": "boolean"},
+    {"type": "object", "enabled": False},
+)
+_TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+
+# Of a unit; the first unit of a record carries the record.
+MEMORY: Mapping[str, Body] = {
+    "scope": _KEYWORD,  # hashed user: first sort key, in every filter, and the routing
+    "kind": _KEYWORD,  # turn, observation, insight; gone (a tombstone), blank (its further units)
+    "rid": _KEYWORD,  # the record's key or id
+    "part": {"type": "integer"},
+    "number": _LONG,
+    "seq": _LONG,
+    "target": _KEYWORD,  # the record whose hit this unit is
+    "agent": _KEYWORD, "session": _KEYWORD, "role": _KEYWORD, "speaker": _LONG,
+    "time": _LONG, "closed": _LONG, "expires": _LONG,  # microseconds since 1970
+    "proposed": _FLAG, "spare": _FLAG,
+    "place": _LONG, "sitting": _LONG, "length": {"type": "integer"},
+    "words": _TERMS,
+    "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
+    "facts": _KEYWORD,  # of metadata or data, see facts.py
+    "space": {"type": "integer"},  # the vector space it was embedded for last
+    "terms": _KEYWORD,  # text.terms_version
+    "unit": _KEPT,  # base64 of the columns and terms of text.units
+    "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
+    "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
+    "superseded_by": _KEYWORD, "supersedes": _KEYWORD, "wait": _KEYWORD,
+    "body": _KEPT, "older": _KEPT, "at": _LONG,
+}  # fmt: skip
+WORK: Mapping[str, Body] = {
+    "scope": _KEYWORD, "kind": _KEYWORD, "user": _KEYWORD,
+    "due": _LONG,  # when an operation that was begun may be finished by others
+    "troubled": _FLAG,  # has batches that failed or are parked
+    "state": _KEPT,
+}  # fmt: skip
+
+
+class Names:
+    """Aliases and indices of one store."""
+
+    def __init__(self, prefix: str) -> None:
+        self.memory, self.work = f"{prefix}-mem", f"{prefix}-work"
+
+    def index(self, alias: str, version: int = VERSION) -> str:
+        return f"{alias}-{version:06d}"
+
+
+def _definition(alias: str, names: Names, *, shards: int, replicas: int | None) -> Body:
+    index: Body = {
+        "number_of_shards": shards, "translog.durability": "request",
+        "merge.policy.expunge_deletes_allowed": 0,  # for compact
+    }  # fmt: skip
+    if replicas is not None:
+        index["number_of_replicas"] = replicas
+    if alias == names.memory:
+        index |= {"refresh_interval": "1s", "sort.field": ["scope"], "sort.order": ["asc"]}
+    else:
+        index |= {"refresh_interval": "200ms"}
+    fields = MEMORY if alias == names.memory else WORK
+    about = {META: {"version": VERSION, "terms": terms_version}}
+    mappings = {"dynamic": False, "_routing": {"required": True}, "_meta": about, "properties": dict(fields)}
+    return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
+
+
+async def prepare(cluster: Cluster, names: Names) -> None:
+    """Create what is not there, check what is. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
+    for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
+        if not await _exists(cluster, alias):
+            await _create(cluster, alias, names)
+        check(alias, fields, await cluster.request("GET", f"/{alias}"))
+    about = {"scope": META, "kind": "meta", "state": {"secret": secrets.token_bytes(32).hex(), "spaces": []}}
+    try:
+        await cluster.request(
+            "PUT", f"/{names.work}/_create/{META_ID}", body=about, routing=META_ROUTING, require_alias="true"
+        )
+    except StoreError as error:
+        if "409" not in str(error):
+            raise
+
+
+async def _exists(cluster: Cluster, alias: str) -> bool:
+    try:
+        await cluster.request("GET", f"/{alias}/_settings/index.uuid")
+    except MemscopeError as error:
+        if error.code == "store_gone":
+            return False
+        raise
+    return True
+
+
+async def _create(cluster: Cluster, alias: str, names: Names) -> None:
+    chosen = cluster.options
+    try:
+        body = _definition(alias, names, shards=chosen.shards, replicas=chosen.replicas)
+        await cluster.request("PUT", f"/{names.index(alias)}", body=body, wait_for_active_shards="1")
+    except StoreError as error:
+        if "resource_already_exists" not in str(error):
+            raise
+
+
+def check(alias: str, fields: Mapping[str, Body], answer: Mapping[str, Any]) -> None:
+    """That the alias stands for one index of ours, as it was made."""
+    if len(answer) != 1:
+        raise StoreCorrupt(f"the alias {alias!r} stands for {len(answer)} indices", hint="it has to stand for one")
+    ((index, about),) = answer.items()
+    if index == alias:
+        raise StoreCorrupt(f"{alias!r} is an index and not an alias", hint="a bulk made it; choose another prefix")
+    ours = about["mappings"].get("_meta", {}).get(META)
+    if not isinstance(ours, Mapping) or not isinstance(ours.get("version"), int):
+        raise StoreCorrupt(f"the index {index!r} was not made by memscope", hint="choose another prefix")
+    if ours["version"] > VERSION:
+        raise StoreTooNew(f"the index {index!r} has format {ours['version']}", hint="upgrade memscope")
+    for trouble in differences(fields, about):
+        raise StoreCorrupt(
+            f"the index {index!r} was changed: {trouble}", hint="restore its mapping, or import an export"
+        )
+
+
+def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterator[str]:
+    """What an index has otherwise than it was made."""
+    mappings, settings = about["mappings"], about["settings"]["index"]
+    if str(mappings.get("dynamic", "true")).lower() != "false":
+        yield "it maps what it does not know (dynamic)"
+    if not mappings.get("_routing", {}).get("required"):
+        yield "it takes documents without routing"
+    for name, wanted in fields.items():
+        have = mappings.get("properties", {}).get(name)
+        if have is None or any(
+            str(have.get(key, _default(key))).lower() != str(value).lower() for key, value in wanted.items()
+        ):
+            yield f"the field {name!r}"
+    if settings.get("translog", {}).get("durability", "request").lower() != "request":
+        yield "its translog is not synced with every request (index.translog.durability)"
+
+
+def _default(key: str) -> str | None:
+    return "object" if key == "type" else None
+
+
+async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:
+    """What ``doctor`` looks at: version, mappings, refresh, durability, room on the disks."""
+    found: dict[str, Any] = {}
+    for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
+        ((index, about),) = (await cluster.request("GET", f"/{alias}")).items()
+        settings = about["settings"]["index"]
+        found[alias] = {
+            "index": index,
+            "format": about["mappings"].get("_meta", {}).get(META, {}).get("version"),
+            "differences": list(differences(fields, about)),
+            "refresh_interval": settings.get("refresh_interval", "1s"),
+            "translog_durability": settings.get("translog", {}).get("durability", "request"),
+            "blocks": sorted(name for name, on in settings.get("blocks", {}).items() if str(on) == "true"),
+        }
+    return {**found, **await _cluster(cluster)}
+
+
+async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
+    """Of the whole cluster; a user without the right to see it sees nothing here."""
+    try:
+        status = await cluster.request("GET", "/_cluster/health", filter_path="status")
+        nodes = await cluster.request("GET", "/_nodes/stats/fs", filter_path="nodes.*.fs.total")
+        versions = await cluster.request("GET", "/_nodes", filter_path="nodes.*.version")
+    except MemscopeError as error:
+        return {"cluster": error.code}
+    totals = [node["fs"]["total"] for node in nodes.get("nodes", {}).values()]
+    used = [100 - 100 * total["available_in_bytes"] / max(1, total["total_in_bytes"]) for total in totals]
+    return {
+        "status": status.get("status"),
+        "versions": sorted({node["version"] for node in versions.get("nodes", {}).values()}),
+        "fullest_disk_percent": round(max(used, default=0.0), 1),
+    }
+
+
+__all__ = [
+    "MEMORY",
+    "META_ID",
+    "META_ROUTING",
+    "VERSION",
+    "WORK",
+    "Names",
+    "check",
+    "differences",
+    "health",
+    "prepare",
+    "refusal",
+]

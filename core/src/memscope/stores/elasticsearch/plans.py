@@ -1,0 +1,328 @@
+"""Plans are written: new memories first, then those they close or change. Each document's step can be done twice.
+
+What is read, decided and written here happens under the user's lane (``lanes.py``); a plan that was begun by a worker that
+died is written again from its intent, with the same numbers and ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from memscope.errors import Conflict, InputError, StoreBusy
+from memscope.records import Closing, Insight, Observation, Plan, Record, Revision, Stage, Turn
+from memscope.stores.elasticsearch.client import Body, Operation
+from memscope.stores.elasticsearch.documents import (
+    Stored,
+    blank,
+    document_id,
+    documents,
+    encode,
+    scope_hash,
+    unit_id,
+    waits_for,
+    without_vectors,
+)
+from memscope.stores.elasticsearch.shop import Shop, without_nothing
+
+Memory: TypeAlias = Observation | Insight
+ATTEMPTS = 20
+
+
+@dataclass(slots=True)
+class Entry:
+    """A memory as it shall stand: ``stored`` as it stands now, if it does."""
+
+    record: Memory
+    stored: Stored | None = None
+    number: int = 0
+    wait: Stage | None = None
+    supersedes: list[str] = field(default_factory=list)
+    older: list[str] = field(default_factory=list)  # bodies of its earlier versions, oldest first
+    valid_to: str | None = None  # what closing replaced
+    revised: bool = False
+    touched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a plan changed; ``unsourced``: the sources of memories dropped because one of them is not here."""
+
+    new: int
+    other: int
+    unsourced: frozenset[str]
+
+
+class Board:
+    """What a plan touches, as it is and as it becomes."""
+
+    def __init__(self, shop: Shop, user: str) -> None:
+        self.shop, self.user, self.scope = shop, user, scope_hash(user)
+        self.entries: dict[str, Entry] = {}
+        self.turns: dict[str, Stored] = {}
+        self.taken: dict[str, str] = {}  # of new ids: the kind of document that has them
+        self.names: dict[tuple[str, str | None], str] = {}  # who holds a name
+        self.held: Mapping[tuple[str, str | None], str] = {}  # who held it before
+
+    # ---- reading
+
+    async def read(self, plan: Plan) -> None:
+        """All that the plan names, and the turns that units are made from."""
+        named = {(one.name, one.namespace) for one in _memories(plan) if one.name is not None}
+        holders = await self.holders(named)
+        ids = {one.id for one in _memories(plan)} | {id for c in plan.closed for id in (c.id, c.by) if id is not None}
+        ids |= {source for one in plan.new for source in one.sources} | set(holders.values())
+        ids |= {source for one in plan.revised for source in one.memory.sources}
+        self.held, self.names = holders, dict(holders)
+        self.taken = await self.shop.taken(self.user, [one.id for one in plan.new])
+        await self.load(ids)
+
+    async def load(self, rids: Iterable[str]) -> None:
+        found = await self.shop.load(self.user, set(rids) - self.entries.keys() - self.turns.keys())
+        self._keep(found)
+        roots = {root for one in found.values() if not isinstance(one.record, Turn) for root in one.source["roots"]}
+        self._keep(await self.shop.load(self.user, roots - self.turns.keys()))
+
+    def _keep(self, found: Mapping[str, Stored]) -> None:
+        for rid, one in found.items():
+            if isinstance(one.record, Turn):
+                self.turns[rid] = one
+            else:
+                older, valid_to = list(one.source.get("older") or ()), one.source.get("valid_to")
+                wait = one.source.get("wait")
+                self.entries[rid] = Entry(one.record, one, one.number, wait, older=older, valid_to=valid_to)
+
+    async def holders(self, named: Iterable[tuple[str | None, str | None]]) -> dict[tuple[str, str | None], str]:
+        wanted = [(name, space) for name, space in named if name is not None]
+        if not wanted:
+            return {}
+        found = await self.shop.cluster.documents([self._name_at(name, space) for name, space in wanted])
+        pairs = zip(wanted, found, strict=True)
+        return {key: one["_source"]["state"]["holder"] for key, one in pairs if "_source" in one}
+
+    def _name_at(self, name: str, namespace: str | None) -> Body:
+        id = document_id(self.scope, "name", repr(namespace), name)
+        return {"_index": self.shop.names.work, "_id": id, "routing": self.scope}
+
+    def roots(self, memory: Memory) -> list[tuple[int, Turn]]:
+        found: dict[int, Turn] = {}
+        for source in memory.sources:
+            turn, entry = self.turns.get(source), self.entries.get(source)
+            if turn is not None and isinstance(turn.record, Turn):
+                found[turn.number] = turn.record
+            elif entry is not None and entry.record.id != memory.id:
+                stored = entry.stored.source["roots"] if entry.stored and not entry.touched else None
+                found |= self._known_roots(stored) if stored is not None else dict(self.roots(entry.record))
+        return sorted(found.items())
+
+    def _known_roots(self, roots: Iterable[str]) -> dict[int, Turn]:
+        found = (self.turns[root] for root in roots if root in self.turns)
+        return {one.number: one.record for one in found if isinstance(one.record, Turn)}
+
+    def here(self, rid: str) -> bool:
+        return rid in self.entries or rid in self.turns
+
+    # ---- deciding, as stores/memory.py does
+
+    def check(self, plan: Plan, token: str) -> None:
+        for revision in plan.revised:
+            entry = self.entries.get(revision.memory.id)
+            ours = entry is not None and entry.stored is not None and entry.stored.source.get("stamp") == token
+            as_read = entry is not None and entry.record.version == revision.expected
+            if not ours and not (as_read and all(map(self.here, revision.memory.sources))):
+                raise Conflict(f"memory {revision.memory.id!r} changed meanwhile", hint="read it again, then update")
+
+    def decide(self, plan: Plan, first: int, token: str) -> Written:
+        new, other, unsourced = 0, 0, set[str]()
+        for ordinal, memory in enumerate(plan.new):
+            if memory.id in self.entries:
+                self._settle_in(self.entries[memory.id])  # its writer may have died before this
+            if memory.id in self.taken or memory.id in self.entries:
+                continue
+            if not memory.sources or not all(map(self.here, memory.sources)):
+                unsourced |= set(memory.sources)
+                continue
+            new += 1
+            self._create(memory, first + ordinal)
+        for closing in plan.closed:
+            other += self.close(closing)
+        for revision in plan.revised:
+            other += self._revise(revision, token)
+        for id in plan.done:
+            self.done(id)
+        return Written(new, other, frozenset(unsourced))
+
+    def _create(self, memory: Memory, number: int) -> None:
+        if memory.scope.user != self.user:
+            raise InputError(f"a memory of user {memory.scope.user!r} among those of {self.user!r}")
+        entry = self.entries[memory.id] = Entry(memory, number=number, wait=waits_for(memory), touched=True)
+        self._settle_in(entry)
+
+    def _settle_in(self, entry: Entry) -> None:
+        """A memory that is current takes its name from the one that had it."""
+        memory = entry.record
+        if memory.name is None or not memory.current:
+            return
+        holder = self.names.get((memory.name, memory.namespace))
+        if holder is not None and holder != memory.id:
+            self.close(Closing(holder, memory.id, memory.recorded, memory.said, memory.valid_from))
+        self.names[memory.name, memory.namespace] = memory.id
+
+    def close(self, closing: Closing) -> bool:
+        """Close a memory that is open, unless what shall supersede it is not here."""
+        entry = self.entries.get(closing.id)
+        if entry is None or entry.record.closed is not None or closing.by == closing.id:
+            return False
+        if closing.by is not None and not self.here(closing.by):
+            return False
+        old = entry.record
+        closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
+        entry.record, entry.touched, entry.wait = replace(closed, valid_to=closing.valid_to or old.valid_to), True, None
+        entry.valid_to = old.valid_to.isoformat() if old.valid_to else None
+        if closing.by is not None and closing.by in self.entries:
+            self.entries[closing.by].supersedes.append(closing.id)
+        return True
+
+    def _revise(self, revision: Revision, token: str) -> bool:
+        """The old version goes to history. A revision may close a memory; it never opens one that was closed."""
+        entry = self.entries[revision.memory.id]
+        if entry.stored is not None and entry.stored.source.get("stamp") == token:
+            return False  # done before
+        old = entry.record
+        new = replace(revision.memory, version=old.version + 1)
+        if old.closed is not None:
+            kept = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
+            new = replace(new, **kept)
+        entry.older.append(encode(old))
+        entry.record, entry.touched, entry.revised, entry.wait = new, True, True, waits_for(new)
+        self._settle_in(entry)
+        return True
+
+    def done(self, rid: str) -> None:
+        entry = self.entries.get(rid)
+        if entry is not None and entry.wait is not None:
+            entry.wait, entry.touched = None, True
+
+    # ---- writing
+
+    async def flush(self, token: str) -> None:
+        """New ones, changed ones, names: in this order in one request."""
+        touched = [entry for entry in self.entries.values() if entry.touched]
+        created = [op for entry in touched if entry.stored is None for op in self._new(entry)]
+        changed = [entry for entry in touched if entry.stored is not None]
+        operations = created + [op for entry in changed for op in self.changes(entry, token)] + self._naming()
+        if not operations:
+            return
+        outcomes = await self.shop.cluster.bulk(operations)
+        self.shop.wrote()
+        self.shop.recent.note(self.user, (op.id for op in operations if op.index == self.shop.names.memory))
+        behind = {op.id for op, outcome in zip(operations, outcomes, strict=True) if op.fence and not outcome.ok}
+        for entry in changed:
+            if entry.stored is not None and entry.stored.id in behind:
+                await self._again(entry, token)
+
+    def _new(self, entry: Entry) -> list[Operation]:
+        made = documents(
+            entry.record, entry.number, self.roots(entry.record), wait=entry.wait, supersedes=entry.supersedes
+        )
+        first = next(iter(made.values()))
+        first["valid_to"] = entry.valid_to
+        return self.shop.creates(self.scope, made)
+
+    def changes(self, entry: Entry, token: str) -> list[Operation]:
+        """The units anew; a vector stays where the text does."""
+        stored = entry.stored
+        assert stored is not None
+        made = documents(entry.record, entry.number, self.roots(entry.record), wait=entry.wait)
+        same = same_text(stored.record, entry.record)
+        older = list(stored.source.get("supersedes") or ())
+        operations = []
+        for part, (id, body) in enumerate(made.items()):
+            if part == 0:
+                body |= {"supersedes": older + entry.supersedes, "older": entry.older, "valid_to": entry.valid_to}
+                body |= {
+                    "rev": stored.source.get("rev", 1) + 1,
+                    "stamp": token if entry.revised else stored.source.get("stamp"),
+                }
+            if not same:
+                body |= without_vectors(self.shop.spaces.numbers())
+            fence = stored.fence if part == 0 else None
+            action = "update" if part < stored.parts else "index"
+            operations.append(Operation(action, self.shop.names.memory, id, self.scope, body, fence))
+        extra = range(len(made), stored.parts)
+        return operations + [self._blank(unit_id(self.scope, entry.record.id, p, entry.number)) for p in extra]
+
+    def _blank(self, id: str) -> Operation:
+        return Operation("index", self.shop.names.memory, id, self.scope, blank(self.scope, self.shop.now()))
+
+    def _naming(self) -> list[Operation]:
+        operations = []
+        for (name, namespace), holder in self.names.items():
+            if self.held.get((name, namespace)) != holder:
+                at = self._name_at(name, namespace)
+                body = {"scope": self.scope, "kind": "name", "state": {"holder": holder}}
+                operations.append(Operation("index", at["_index"], at["_id"], self.scope, body))
+        return operations
+
+    async def _again(self, entry: Entry, token: str) -> None:
+        """A vector came in meanwhile, which is no reason to stop; anything else means that the lane was lost."""
+        for _ in range(ATTEMPTS):
+            assert entry.stored is not None
+            now = (await self.shop.load(self.user, [entry.record.id])).get(entry.record.id)
+            if now is None or now.source.get("rev", 1) != entry.stored.source.get("rev", 1):
+                raise StoreBusy("another process wrote for this user meanwhile", hint="try again")
+            entry.stored = now
+            outcomes = await self.shop.cluster.bulk(self.changes(entry, token))
+            if outcomes[0].ok:
+                return
+        raise StoreBusy("a memory changes all the time", hint="try again")
+
+
+def _memories(plan: Plan) -> list[Memory]:
+    return [*plan.new, *(revision.memory for revision in plan.revised)]
+
+
+def same_text(old: Record, new: Record) -> bool:
+    """Whether an embedder would get the same: the text and what its units are made of."""
+    if isinstance(old, Turn) or isinstance(new, Turn):
+        return False
+    who = isinstance(old, Observation) or getattr(old, "subject", "") == getattr(new, "subject", "")
+    return (old.text, old.sources, old.said) == (new.text, new.sources, new.said) and who
+
+
+async def settle(shop: Shop, user: str, rids: Sequence[str], wait: Stage) -> None:
+    """These records wait for that stage no more."""
+    await set_waiting(shop, user, {rid: None for rid in rids}, only=wait)
+
+
+async def set_waiting(shop: Shop, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None) -> None:
+    """What each record waits for from now on; with ``only``, of those that wait for that."""
+    left = dict(waits)
+    for _ in range(ATTEMPTS):
+        found = await shop.load(user, left)
+        todo = [
+            one
+            for rid, one in found.items()
+            if one.source.get("wait") != left[rid] and only in (None, one.source.get("wait"))
+        ]
+        if not todo:
+            return
+        scope = scope_hash(user)
+        operations = [
+            Operation("update", shop.names.memory, one.id, scope, {"wait": left[str(one.source["rid"])]}, one.fence)
+            for one in todo
+        ]
+        outcomes = await shop.cluster.bulk(operations)
+        shop.wrote()
+        left = {
+            str(one.source["rid"]): left[str(one.source["rid"])]
+            for one, done in zip(todo, outcomes, strict=True)
+            if not done.ok
+        }
+        if not left:
+            return
+    raise StoreBusy("records change all the time", hint="try again")
+
+
+__all__ = ["Board", "Entry", "Written", "set_waiting", "settle", "without_nothing"]

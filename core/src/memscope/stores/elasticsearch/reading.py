@@ -1,0 +1,240 @@
+"""What is read: records by id and by condition, their history, counts. Every request but the counts is about one user."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from memscope.filters import matches
+from memscope.records import Fetched, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
+from memscope.stores.elasticsearch import facts, heads, lanes, work
+from memscope.stores.elasticsearch.client import Body
+from memscope.stores.elasticsearch.documents import (
+    BULKY,
+    GONE,
+    KINDS,
+    Stored,
+    decode,
+    record_id,
+    scope_hash,
+    stored,
+)
+from memscope.stores.elasticsearch.mapping import health
+from memscope.stores.elasticsearch.shop import Shop
+from memscope.text import microseconds, scope_key
+
+STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
+MOST_DERIVED = 10_000
+
+# ---- by id
+
+
+async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
+    """Records as they are now; what rests on them as a search finds it, and what this process has just written."""
+    rids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
+    if not rids:
+        shop.cluster.check_open()
+        return Fetched({}, {})
+    records, found, fresh = await asyncio.gather(
+        shop.load(user, rids), shop.find_any(user, "sources", rids), fresh_memories(shop, user)
+    )
+    found = [fresh[one.id] if one.id in fresh else one for one in found]
+    memories = {one.id: one for one in [*found, *fresh.values()] if one is not None}
+    return Fetched({rid: one.record for rid, one in records.items()}, derived(rids, records, memories.values()))
+
+
+async def fresh_memories(shop: Shop, user: str) -> dict[str, Stored | None]:
+    """Memories among what was written too lately to be found, None for those that went."""
+    scope, ids = scope_hash(user), shop.recent.of(user)
+    wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
+    if not wanted:
+        return {}
+    documents = await shop.cluster.documents(wanted, excludes=BULKY)
+    return {document["_id"]: stored(document, scope) for document in documents}
+
+
+def derived(
+    rids: Iterable[str], records: Mapping[str, Stored], memories: Iterable[Stored]
+) -> dict[Handle, tuple[Observation | Insight, ...]]:
+    """Per record what names it as a source, in the order it was stored."""
+    ordered = sorted(memories, key=lambda one: one.number)
+    made: dict[Handle, tuple[Observation | Insight, ...]] = {}
+    for rid in rids:
+        resting = tuple(one.record for one in ordered if not isinstance(one.record, Turn) and rid in one.record.sources)
+        if resting and rid in records:
+            made[rid] = resting
+    return made
+
+
+async def history(shop: Shop, user: str, id: str) -> list[Observation | Insight]:
+    """Earlier versions and those linked by supersession, in both directions."""
+    await shop.settle()
+    chain: dict[str, Stored] = {}
+    waiting = {id}
+    while waiting:
+        found = await shop.load(user, waiting)
+        chain |= {rid: one for rid, one in found.items() if not isinstance(one.record, Turn)}
+        before = await shop.find_any(user, "superseded_by", [rid for rid in found if rid in chain])
+        after = {one.record.superseded_by for rid, one in found.items() if not isinstance(one.record, Turn)}
+        waiting = {record_id(one.record) for one in before} | {rid for rid in after if rid is not None}
+        waiting -= chain.keys()
+    versions = [version for one in sorted(chain.values(), key=lambda one: one.number) for version in _versions(one)]
+    return sorted(versions, key=lambda memory: memory.recorded)
+
+
+def _versions(one: Stored) -> list[Observation | Insight]:
+    records = [*map(decode, one.source.get("older") or ()), one.record]
+    return [record for record in records if not isinstance(record, Turn)]
+
+
+# ---- by condition
+
+
+def clauses(select: Select) -> list[Body]:
+    """Filter clauses for a selection of records; ``fits`` judges what they cannot."""
+    found: list[Body] = []
+    if select.agent is not None:
+        found.append({"term": {"agent": str(scope_key(select.agent))}})
+    if select.session is not None:
+        found.append({"term": {"sessions": str(scope_key(select.session))}})
+    for name in ("name", "namespace"):
+        if getattr(select, name) is not None:
+            found.append({"term": {name: getattr(select, name)}})
+    if select.period is not None:
+        found.append(_period(microseconds(select.period.start), microseconds(select.period.end)))
+    if select.current:
+        found.append({"term": {"current": True}})
+    if select.pending is not None:
+        found.append({"term": {"wait": select.pending}})
+    if select.expired_by is not None:
+        found.append({"range": {"expires": {"lte": microseconds(select.expired_by)}}})
+    if select.live_at is not None:
+        found.append({"bool": {"must_not": [{"range": {"expires": {"lte": microseconds(select.live_at)}}}]}})
+    return found + (facts.query(select.filter) if select.filter else [])
+
+
+def _period(start: int, end: int) -> Body:
+    said = {"range": {"time": {"gte": start, "lt": end}}}
+    about = [{"range": {"start": {"lt": end}}}, {"range": {"end": {"gt": start}}}]
+    return {"bool": {"should": [said, {"bool": {"filter": about}}], "minimum_should_match": 1}}
+
+
+def fits(select: Select, record: Record) -> bool:
+    """The conditions that are judged on the record itself: words and metadata."""
+    mapping = record.metadata if isinstance(record, Turn) else record.data
+    return (select.text is None or select.text.casefold() in record.text.casefold()) and (
+        select.filter is None or matches(select.filter, mapping)
+    )
+
+
+async def selected(shop: Shop, select: Select) -> AsyncIterator[list[Stored]]:
+    """Pages of what is selected, by rising number."""
+    await shop.settle()
+    scope = scope_hash(select.user)
+    for ids in _portions(select.ids):
+        narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
+        async for hits in shop.pages(select.user, narrowed, kinds=select.kinds):
+            page = [one for hit in hits if (one := stored(hit, scope)) is not None and fits(select, one.record)]
+            page = await _living(shop, select, page)
+            if page:
+                yield page
+
+
+def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:
+    if ids is None:
+        return [None]
+    ordered = sorted(ids)
+    return [ordered[start : start + 10_000] for start in range(0, len(ordered), 10_000)]
+
+
+async def _living(shop: Shop, select: Select, page: list[Stored]) -> list[Stored]:
+    """Without statements whose memory has expired."""
+    statements = [record_id(one.record) for one in page if one.source.get("statement")]
+    if select.live_at is None or not statements:
+        return page
+    over = {
+        source for one in await shop.find_any(select.user, "sources", statements)
+        if not isinstance(one.record, Turn) and one.record.expires is not None and one.record.expires <= select.live_at
+        for source in one.record.sources
+    }  # fmt: skip
+    return [one for one in page if not one.source.get("statement") or record_id(one.record) not in over]
+
+
+async def tombstones(shop: Shop, user: str) -> list[str]:
+    await shop.settle()
+    scope, after, found = scope_hash(user), "", list[str]()
+    while True:
+        body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [after], "_source": ["rid"], "track_total_hits": False,
+                "query": {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}}  # fmt: skip
+        answer = await shop.cluster.search(
+            shop.names.memory, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
+        )
+        hits = answer.get("hits", {}).get("hits", [])
+        found += [hit["_source"]["rid"] for hit in hits]
+        if len(hits) < 5000:
+            return sorted(found)
+        after = hits[-1]["sort"][0]
+
+
+async def users(shop: Shop) -> list[str]:
+    await shop.settle()
+    found: list[str] = []
+    after: dict[str, Any] = {}
+    while True:
+        sources = {"size": 1000, "sources": [{"scope": {"terms": {"field": "scope"}}}], **after}
+        body = {"size": 0, "query": {"terms": {"kind": list(KINDS)}}, "aggs": {"scopes": {"composite": sources}}}
+        answer = await shop.cluster.search(shop.names.memory, body, paths="aggregations.scopes.buckets.key")
+        buckets = answer.get("aggregations", {}).get("scopes", {}).get("buckets", [])
+        found += (await heads.names_of(shop.cluster, shop.names, [one["key"]["scope"] for one in buckets])).values()
+        if len(buckets) < 1000:
+            return sorted(found)
+        after = {"after": buckets[-1]["key"]}
+
+
+# ---- counts
+
+
+async def stats(shop: Shop, user: str | None) -> Stats:
+    await shop.settle()
+    await shop.spaces.meta()
+    kinds: Body = {"terms": {"kind": list(KINDS)}}
+    scope = scope_hash(user) if user is not None else None
+    filters = [kinds] if scope is None else [kinds, {"term": {"scope": scope}}]
+    active = shop.spaces.active
+    counts: dict[str, Body] = {
+        "records": {"filter": {"term": {"part": 0}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}},
+        "waits": {"terms": {"field": "wait"}},
+        "embed": {"filter": {"bool": shop.spaces.waiting("embed")}},
+        "vectors": {"filter": {"exists": {"field": active.field}} if active else {"match_none": {}}},
+    }
+    body = {"size": 0, "track_total_hits": True, "query": {"bool": {"filter": filters}}, "aggs": counts}
+    answer = await shop.cluster.search(shop.names.memory, body, routing=scope)
+    found = answer["aggregations"]
+    records = {one["key"]: one["doc_count"] for one in found["records"]["kinds"]["buckets"]}
+    waits = {one["key"]: one["doc_count"] for one in found["waits"]["buckets"]} | {"embed": found["embed"]["doc_count"]}
+    failed, parked, errors = await _troubles(shop, user)
+    return Stats(
+        users=len(await users(shop)) if user is None else int(bool(records)),
+        turns=records.get("turn", 0),
+        observations=records.get("observation", 0),
+        insights=records.get("insight", 0),
+        units=answer["hits"]["total"]["value"],
+        vectors=found["vectors"]["doc_count"],
+        pending={stage: max(0, waits.get(stage, 0) - failed[stage] - parked[stage]) for stage in STAGES},
+        failed=failed,
+        parked=parked,
+        errors=errors,
+        space=active.space if active else None,
+        details=await health(shop.cluster, shop.names) if user is None else {},
+    )
+
+
+async def _troubles(shop: Shop, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Items that failed and that are parked, by stage, and the codes of their batches."""
+    failed, parked, errors = {str(s): 0 for s in STAGES}, {str(s): 0 for s in STAGES}, dict[str, int]()
+    found = [await lanes.load(shop, user)] if user is not None else [lane async for _, lane in work.troubled(shop)]
+    for batch in (batch for lane in found for batch in lane.batches if batch.code):
+        (parked if batch.parked else failed)[batch.stage] += len(batch.items)
+        errors[batch.code] = errors.get(batch.code, 0) + 1
+    return failed, parked, errors

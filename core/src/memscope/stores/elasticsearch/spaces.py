@@ -1,0 +1,275 @@
+"""Vector spaces: one that serves, and at most one that is being filled to take its place. Vectors never mix.
+
+Each space has a field of its own, ``vec_<number>``, added to the mapping when it is declared. A unit's field ``space`` says
+which one it was embedded for last: units with another wait for the stage embed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memscope import text
+from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError, StoreBusy
+from memscope.records import Space, Stage, Turn
+from memscope.stores.elasticsearch.client import Body, Operation
+from memscope.stores.elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
+from memscope.stores.elasticsearch.lanes import Batch
+from memscope.stores.elasticsearch.mapping import META_ID, META_ROUTING
+from memscope.stores.elasticsearch.shop import Shop
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+MOST_QUEUED = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A declared space and its field."""
+
+    number: int
+    space: Space
+    active: bool
+
+    @property
+    def field(self) -> str:
+        return f"vec_{self.number}"
+
+
+class Spaces:
+    """The spaces as this process knows them. ``queue``: units it wrote itself, which a search may not find yet."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+        self.known: list[Known] = []
+        self.declared: Space | None = None
+
+    def numbers(self) -> list[int]:
+        return [known.number for known in self.known]
+
+    @property
+    def active(self) -> Known | None:
+        return next((known for known in self.known if known.active), None)
+
+    @property
+    def target(self) -> Known | None:
+        """Where new vectors belong: the space that is being filled, else the one that serves."""
+        return next((known for known in self.known if not known.active), self.active)
+
+    # ---- the document that all share
+
+    async def meta(self) -> tuple[dict[str, Any], tuple[int, int]]:
+        names = self._shop.names
+        (found,) = await self._shop.cluster.documents([{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}])
+        state = found["_source"]["state"]
+        self.known = [Known(one["number"], Space(one["model"], one["dims"]), one["active"]) for one in state["spaces"]]
+        return state, (found["_seq_no"], found["_primary_term"])
+
+    async def change(self, step: Callable[[dict[str, Any]], T]) -> T:
+        for _ in range(20):
+            state, fence = await self.meta()
+            result = step(state)
+            body = {"scope": "memscope", "kind": "meta", "state": state}
+            operation = Operation("index", self._shop.names.work, META_ID, META_ROUTING, body, fence)
+            if (await self._shop.cluster.bulk([operation]))[0].ok:
+                await self.meta()
+                return result
+        raise StoreBusy("the description of the store changes all the time", hint="try again")
+
+    # ---- declaring
+
+    async def use(self, space: Space, *, replace: bool) -> None:
+        if space.dims < 1:
+            raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
+        await self.meta()
+        serving = self.active
+        if space not in [known.space for known in self.known] or (
+            replace and len(self.known) > 1 and serving and serving.space == space
+        ):
+            await self._declare(space, replace)
+        self.declared = space
+        await self.switch_when_full()
+
+    async def _declare(self, space: Space, replace: bool) -> None:
+        await self._shop.refresh()
+        serving = self.active
+        used = serving is not None and await self._count({"exists": {"field": serving.field}})
+        if serving is not None and used and serving.space != space and not replace:
+            raise EmbeddingMismatch(
+                f"the store holds vectors of {_name(serving.space)}, the embedder makes {_name(space)}",
+                hint="configure the old model, or run 'memscope reembed'",
+            )
+
+        def step(state: dict[str, Any]) -> int:
+            kept = [one for one in state["spaces"] if used and one["active"]]
+            if any(one["model"] == space.model and one["dims"] == space.dims for one in kept):
+                state["spaces"] = kept
+                return 0
+            number = state.get("last_space", 0) + 1
+            state["last_space"] = number
+            state["spaces"] = [*kept, {"number": number, "model": space.model, "dims": space.dims, "active": not kept}]
+            return number
+
+        number = await self.change(step)
+        if number:
+            await self._shop.cluster.request(
+                "PUT",
+                f"/{self._shop.names.memory}/_mapping",
+                body={"properties": {f"vec_{number}": self._field(space)}},
+            )
+
+    def _field(self, space: Space) -> Body:
+        """Small or odd lengths are kept as plain floats."""
+        kind = self._shop.cluster.options.vectors
+        if kind.startswith("bbq") and space.dims < 64:
+            kind = "flat"
+        return {
+            "type": "dense_vector",
+            "dims": space.dims,
+            "similarity": "dot_product",
+            "index": True,
+            "index_options": {"type": kind},
+        }
+
+    async def switch_when_full(self) -> None:
+        """Let the filled space serve once no unit of anybody waits for it."""
+        target = self.target
+        if target is None or target.active:
+            return
+        await self._shop.refresh()
+        if await self._count({"bool": self.waiting("embed")}):
+            return
+
+        def step(state: dict[str, Any]) -> None:
+            last = state["spaces"][-1]
+            if last["number"] == target.number:
+                state["spaces"] = [{**last, "active": True}]
+
+        await self.change(step)
+
+    async def _count(self, query: Body) -> int:
+        answer = await self._shop.cluster.request("POST", f"/{self._shop.names.memory}/_count", body={"query": query})
+        return int(answer["count"])
+
+    # ---- what waits
+
+    def waiting(self, stage: Stage) -> Body:
+        """The parts of a bool query for what waits for a stage."""
+        if stage != "embed":
+            return {"filter": [{"term": {"wait": stage}}]}
+        target = self.target
+        if target is None:
+            return {"filter": [{"match_none": {}}]}
+        return {"filter": [{"terms": {"kind": list(KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
+
+    async def form(self, user: str, limit: int, taken: Iterable[str]) -> Batch | None:
+        """Units without a vector: those a search finds, and those this process has just written."""
+        await self.meta()
+        target, scope, taken = self.target, scope_hash(user), set(taken)
+        if target is None or target.space != self.declared:
+            return None
+        waiting = self.waiting("embed")
+        waiting["filter"] = [{"term": {"scope": scope}}, *waiting["filter"]]
+        body = {"size": min(limit + len(taken), 10_000), "sort": [{"seq": "asc"}], "query": {"bool": waiting},
+                "_source": False, "track_total_hits": False}  # fmt: skip
+        names = self._shop.names
+        answer = await self._shop.cluster.search(names.memory, body, routing=scope, paths="hits.hits._id")
+        ids = [hit["_id"] for hit in answer.get("hits", {}).get("hits", [])]
+        ids = list(dict.fromkeys([*ids, *self._shop.recent.of(user)]))
+        rows = await self._rows(scope, ids)
+        fresh = sorted(
+            (row["seq"], id, row.get("rev", 1)) for id, row in rows.items()
+            if row.get("space") != target.number and str(row["seq"]) not in taken
+        )  # fmt: skip
+        chosen = fresh[:limit]
+        if not chosen:
+            return None
+        items, units = [str(seq) for seq, _, _ in chosen], [[id, rev] for _, id, rev in chosen]
+        return Batch(secrets.token_hex(16), "embed", items, units)
+
+    async def _rows(self, scope: str, ids: Sequence[str], more: str = "") -> dict[str, dict[str, Any]]:
+        """Units as they are now: those that are units, of this user."""
+        wanted = [{"_index": self._shop.names.memory, "_id": id, "routing": scope} for id in ids]
+        if not wanted:
+            return {}
+        found = await self._shop.cluster.documents(wanted, includes="scope,kind,seq,space,unit,rid,part,number" + more)
+        rows = {}
+        for document in found:
+            source = document.get("_source", {})
+            if source.get("scope") == scope and source.get("kind") in KINDS:
+                fence = (document["_seq_no"], document["_primary_term"])
+                rows[document["_id"]] = {**source, "fence": fence, "rev": _revision(source)}
+        return rows
+
+    async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
+        """What an embedder gets for each item, made from the records again; "" for what has gone meanwhile."""
+        scope = scope_hash(user)
+        rows = await self._rows(scope, [id for id, _ in batch.units])
+        records = await self._shop.load(user, {row["rid"] for row in rows.values()})
+        roots = {root for one in records.values() for root in one.source.get("roots") or ()}
+        turns = {rid: one for rid, one in (await self._shop.load(user, roots)).items() if isinstance(one.record, Turn)}
+        made: dict[str, str] = {}
+        for rid, one in records.items():
+            on = [(turns[root].number, turns[root].record) for root in one.source.get("roots") or () if root in turns]
+            for part, unit in enumerate(
+                text.units(one.record, number=one.number, seq=one.number << PARTS, turns=sorted(on))  # type: ignore[arg-type]
+            ):
+                made[unit_id(scope, rid, part, one.number)] = unit.text
+        return tuple(made.get(id, "") for id, _ in batch.units)
+
+    # ---- vectors
+
+    async def put(self, user: str, batch: Batch, vectors: Mapping[str, Sequence[float] | NDArray[np.float32]]) -> None:
+        await self.meta()
+        target = self.target
+        if target is None or target.space != self.declared:
+            raise EmbeddingMismatch(f"the store takes vectors of {_name(target.space if target else None)}")
+        units = dict(zip(batch.items, batch.units, strict=True))
+        encoded = {
+            item: encoded_vector(item, vector, target.space) for item, vector in vectors.items() if item in units
+        }
+        scope, left = scope_hash(user), dict(encoded)
+        for _ in range(20):
+            rows = await self._rows(scope, [units[item][0] for item in left])
+            operations, sent = [], []
+            for item, vector in left.items():
+                id, revision = units[item]
+                row = rows.get(id)
+                if row is not None and row["rev"] == revision:
+                    body = {"space": target.number, **({target.field: vector} if vector else {})}
+                    operations.append(Operation("update", self._shop.names.memory, id, scope, body, row["fence"]))
+                    sent.append(item)
+            outcomes = await self._shop.cluster.bulk(operations)
+            self._shop.wrote()
+            left = {item: left[item] for item, outcome in zip(sent, outcomes, strict=True) if not outcome.ok}
+            if not left:
+                return
+        raise StoreBusy("records change all the time", hint="try again")
+
+
+def _revision(source: Mapping[str, Any]) -> str:
+    """Of what a unit's vector is made from."""
+    return text.term(str(source.get("unit", ""))).to_bytes(4, "big").hex()
+
+
+def encoded_vector(item: str, vector: Sequence[float] | NDArray[np.float32], space: Space) -> str:
+    """Of length one, as base64 of big-endian floats; "" for one that has no direction."""
+    import numpy as np
+
+    values = np.asarray(vector, np.float32)
+    if values.shape != (space.dims,):
+        raise EmbeddingMismatch(f"a vector of shape {values.shape} for {_name(space)}")
+    if not np.isfinite(values).all():
+        raise EmbeddingError(f"the vector of unit {item!r} is not finite")
+    norm = float(np.linalg.norm(values.astype(np.float64)))
+    return b64encode((values / norm).astype(">f4").tobytes()).decode() if norm > 1e-30 else ""
+
+
+def _name(space: Space | None) -> str:
+    return f"{space.model!r} with {space.dims} numbers" if space else "no model"
