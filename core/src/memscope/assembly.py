@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from memscope import intake, telemetry
 from memscope.embedding import Filler, declare, embed_batch
 from memscope.errors import ConfigError
+from memscope.keys import drafts
 from memscope.models import Usage
 from memscope.pipeline import Kit, Worker
 from memscope.pipeline import assemble as steps
-from memscope.records import Json, Retrieval, Scope, WorkReport
+from memscope.records import AddReport, Json, Retrieval, Scope, Turn, WorkReport
 
 if TYPE_CHECKING:
     from memscope.background import Background
@@ -45,12 +46,26 @@ class Assembly:
     location: str
     filler: Filler = field(default_factory=Filler)
     background: Background | None = None
+    spent: dict[str, Usage] = field(default_factory=dict)  # of models, by operation
     _secret: bytes | None = None
     _retrieving: list[Worker[Any]] | None = None
     _duties: tuple[Duty, Duty] | None = None
 
-    def span(self, operation: str) -> AbstractContextManager[None]:
-        return telemetry.span(operation)
+    def now(self) -> datetime:
+        """In the time zone of the settings."""
+        return self.clock().astimezone(self.zone) if self.zone else self.clock()
+
+    @contextmanager
+    def span(self, operation: str) -> Iterator[None]:
+        """Around one operation: a span for those who trace, and what it costs."""
+        with telemetry.span(operation), self.counting(operation):
+            yield
+
+    @contextmanager
+    def counting(self, operation: str) -> Iterator[None]:
+        """Count what is asked of models, in all and for the operation; what it sets off in the background as well."""
+        with self.kit.usage.counting(), self.spent.setdefault(operation, Usage()).counting():
+            yield
 
     async def secret(self) -> bytes:
         if self._secret is None:
@@ -63,13 +78,21 @@ class Assembly:
         if self.background is not None and turns:
             self.background.told(user, turns)
 
+    async def keep(self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False) -> AddReport:
+        """Turns checked, shown to the plugins, and durable."""
+        taken = intake.turns(turns, where, self.clock(), self.zone, self.limits)
+        kept = tuple(await self.plugins.before("add_turns", taken.turns, scope=where))
+        drafted = drafts(await self.secret(), kept, taken.timed, replay=replay)
+        report = taken.report(await self.store.append(where.user, drafted))
+        await self.plugins.after("add_turns", report, scope=where)
+        return report
+
     # ---- reading
 
     def question(self, query: str, where: Scope, **asked: Any) -> Question:
         from memscope.retrieval import Question
 
-        now = self.clock()
-        return Question(query=query, scope=where, now=now.astimezone(self.zone) if self.zone else now, **asked)
+        return Question(query=query, scope=where, now=self.now(), **asked)
 
     async def retrieve(self, question: Question) -> Retrieval:
         from memscope import retrieval
@@ -160,6 +183,7 @@ class Assembly:
             "models": {kind: name or "none" for kind, name in models.items()},
             "plugins": [plugin.name for plugin in self.plugins.listed() if plugin.state == "loaded"],
             "usage": asdict(kit.usage),
+            "usage_by_operation": {name: asdict(usage) for name, usage in self.spent.items() if usage.calls},
             "embedding_error": self.filler.error.code if self.filler.error else None,
             **stats,
         }

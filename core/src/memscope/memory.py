@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from memscope import intake
 from memscope.assembly import assemble
 from memscope.errors import InputError, NotFound
-from memscope.keys import drafts, statement
+from memscope.keys import statement
 from memscope.records import (
     AddReport,
     ForgetReport,
@@ -40,6 +40,7 @@ from memscope.records import (
 from memscope.upkeep import Upkeep
 
 if TYPE_CHECKING:
+    from memscope.chat import Answer
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.settings import Settings
     from memscope.stores import Store
@@ -86,14 +87,10 @@ class AsyncMemoryScope(Upkeep):
         """
         where = intake.scope(user, agent, session)
         async with self._operation("add_turns") as parts:
-            taken = intake.turns(turns, where, parts.clock(), parts.zone, parts.limits)
-            kept = tuple(await parts.plugins.before("add_turns", taken.turns, scope=where))
-            appended = await parts.store.append(user, drafts(await parts.secret(), kept, taken.timed, replay=replay))
+            report = await parts.keep(turns, where, replay=replay)
+            parts.wake(user, report.stored)
             if wait == "searchable":
                 await parts.store.searchable(user)
-            report = taken.report(appended)
-            parts.wake(user, report.stored)
-            await parts.plugins.after("add_turns", report, scope=where)
             return report
 
     async def add_memory(
@@ -268,6 +265,31 @@ class AsyncMemoryScope(Upkeep):
         async with self._operation("history") as parts:
             versions = await parts.store.history(user, id)
             return [memory for memory in versions if agent in (None, memory.scope.agent)]
+
+    # ---- an assistant
+
+    def chat(
+        self,
+        text: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        persona: str | None = None,
+        k: int = 10,
+        tokens: int = 1000,
+        window: int = 3000,
+    ) -> Answer:
+        """Answer the user with the chat model and what is remembered; both sides are recorded.
+
+        Iterate over the answer for its pieces, or await it; where memory fails it still comes, and ``notes`` say so. The
+        model is shown the ``persona``, the session's recent
+        turns within ``window`` tokens, and up to ``k`` hits that these do not hold, within ``tokens``.
+        ``ConfigError`` without a chat model.
+        """
+        from memscope.chat import Asked, start
+
+        return start(self, Asked(text, Scope(user, agent, session), persona, k, tokens, window))
 
     # ---- forgetting
 

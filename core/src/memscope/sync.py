@@ -11,10 +11,14 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from memscope.errors import ClosedError
 from memscope.memory import AsyncMemoryScope
+
+if TYPE_CHECKING:
+    from memscope.chat import Answer
+    from memscope.records import Hit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +74,53 @@ def _sync(
     return cast("Callable[Concatenate[MemoryScope, P], R]", call)
 
 
+class SyncAnswer:
+    """``chat.Answer`` without ``await``: iterate over it for its pieces."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> SyncAnswer:
+        return self
+
+    def __next__(self) -> str:
+        async def step() -> str | None:  # StopAsyncIteration cannot leave a future
+            return await anext(self._answer, None)
+
+        piece = _thread.run(step())
+        if piece is None:
+            raise StopIteration
+        return piece
+
+    @property
+    def text(self) -> str:
+        return self._answer.text
+
+    @property
+    def memories(self) -> tuple[Hit, ...]:
+        return self._answer.memories
+
+    @property
+    def notes(self) -> list[str]:
+        return self._answer.notes
+
+    def close(self) -> None:
+        """Stop here: nothing more is asked of the model."""
+        _thread.run(self._answer.aclose())
+
+
+def _streamed(
+    method: Callable[Concatenate[AsyncMemoryScope, P], Answer],
+) -> Callable[Concatenate[MemoryScope, P], SyncAnswer]:
+    """The method with its signature and docstring; its answer is read without ``await``."""
+
+    @functools.wraps(method)
+    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> SyncAnswer:
+        return SyncAnswer(method(self.memory, *args, **kwargs))
+
+    return cast("Callable[Concatenate[MemoryScope, P], SyncAnswer]", call)
+
+
 class MemoryScope:
     """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
 
@@ -92,6 +143,7 @@ class MemoryScope:
     get = _sync(AsyncMemoryScope.get)
     list = _sync(AsyncMemoryScope.list)
     history = _sync(AsyncMemoryScope.history)
+    chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)
     start = _sync(AsyncMemoryScope.start)

@@ -34,7 +34,8 @@ class Upkeep:
 
     async def start(self) -> None:
         """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
-        (await self._ready()).start()
+        async with self._operation("background") as parts:
+            parts.start()
 
     async def stop(self, *, drain_s: float = 5.0) -> None:
         """End the background; what is under way gets ``drain_s`` seconds, then it is given back and stays pending."""

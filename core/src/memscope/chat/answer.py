@@ -1,0 +1,70 @@
+"""An answer on its way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeVar
+
+from memscope.errors import MemscopeError
+
+if TYPE_CHECKING:
+    from memscope.records import Hit
+
+T = TypeVar("T")
+DEADLINE_S = 20.0  # of one step of memory
+
+
+class Answer:
+    """Iterate over it for its pieces as they come, or await it for the whole text.
+
+    ``memories`` are the hits that the model was shown; they are known when the first piece is. ``notes`` say what went
+    without memory, and the error's code: "memories: store_unavailable". Raises a ``ModelError`` where the model fails;
+    an answer that was not finished is not recorded, the user's turn is.
+    """
+
+    def __init__(
+        self, begin: Callable[[Answer], AsyncGenerator[str]], counting: Callable[[], AbstractContextManager[object]]
+    ) -> None:
+        self.memories: tuple[Hit, ...] = ()
+        self.notes: list[str] = []
+        self._said: list[str] = []
+        self._pieces = begin(self)
+        self._counting = counting
+
+    @property
+    def text(self) -> str:
+        """What has been said so far."""
+        return "".join(self._said)
+
+    def __aiter__(self) -> Answer:
+        return self
+
+    async def __anext__(self) -> str:
+        with self._counting():
+            piece = await anext(self._pieces)
+        self._said.append(piece)
+        return piece
+
+    def __await__(self) -> Generator[object, None, str]:
+        return self._whole().__await__()
+
+    async def _whole(self) -> str:
+        async for _ in self:
+            pass
+        return self.text
+
+    async def aclose(self) -> None:
+        """Stop here: nothing more is asked of the model."""
+        with self._counting():
+            await self._pieces.aclose()
+
+    async def spared(self, what: str, work: Awaitable[T], otherwise: T) -> T:
+        """``otherwise``, and a note, where memory fails: an assistant without memory still answers."""
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                return await work
+        except Exception as error:
+            self.notes.append(f"{what}: {error.code if isinstance(error, MemscopeError) else type(error).__name__}")
+            return otherwise

@@ -1,0 +1,59 @@
+"""What the model is shown: who it is, the turns of the window, and the new one with the memories before it.
+
+The memories come last, so that all before them is the same from answer to answer and a server may keep it; and they are
+part of the user's message, since what somebody once said is nobody's instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from memscope import dates
+from memscope.bridge import block
+from memscope.models import Message
+from memscope.prompts import Prompts
+from memscope.retrieval.fit import context, line
+from memscope.text import language
+
+if TYPE_CHECKING:
+    from memscope.records import Hit, Retrieval, Turn
+
+PERSONA = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人的助手。"}
+
+
+def fitting(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
+    """The hits that fit into ``tokens``, and their dated lines."""
+    lines = context(found, tokens=tokens)
+    shown = tuple(hit for hit in found if line(hit) in lines)
+    return shown or tuple(found[:1] if lines else ()), lines  # of one too long its beginning
+
+
+def prompt(
+    text: str, prompts: Prompts | None, persona: str | None, lines: str, window: Sequence[Turn], now: datetime
+) -> list[Message]:
+    lang = "zh" if language(text) == "zh" else "en"
+    today = f"{now:%Y-%m-%d}, {dates.weekday(now, lang)}"
+    system = (prompts or Prompts()).text("chat", lang, persona=persona or PERSONA[lang], today=today)
+    said = [(_side(turn), _words(turn)) for turn in window]
+    return [Message(role="system", content=system), *_alternating([*said, ("user", _with(lines, text))])]
+
+
+def _side(turn: Turn) -> str:
+    return "assistant" if turn.role == "assistant" else "user"
+
+
+def _words(turn: Turn) -> str:
+    return f"{turn.speaker}: {turn.text}" if turn.role == "person" else turn.text
+
+
+def _with(lines: str, text: str) -> str:
+    return f"{block(lines)}\n\n{text}" if lines else text
+
+
+def _alternating(said: Iterable[tuple[str, str]]) -> list[Message]:
+    """Turns of one side in a row, as after an answer that broke off, are one message: some models take no other."""
+    sides = groupby(said, key=lambda pair: pair[0])
+    return [Message(role=side, content="\n\n".join(text for _, text in pairs)) for side, pairs in sides]
