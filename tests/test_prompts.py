@@ -50,7 +50,7 @@ def test_the_languages_use_the_same_variables(name):
 
 def test_the_table_names_every_prompt():
     table = (FOLDER / "README.md").read_text("utf-8")
-    assert re.findall(r"^\| `(\w+)\.md`", table, re.MULTILINE) == list(WORKERS)
+    assert re.findall(r"^\| `(\w+)\.md`", table, re.MULTILINE) == [*WORKERS, "chat"]
     for name in WORKERS:
         (row,) = re.findall(rf"^\| `{name}\.md` .*$", table, re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", row.split("|")[3])) == set(Template(source(name)).get_identifiers())

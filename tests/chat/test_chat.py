@@ -169,7 +169,7 @@ async def test_what_was_forgotten_is_out_of_the_window_at_once():
     assert "4471" not in str(chat.prompts[-1])
 
 
-# -------------------------------------------------------------------------------------------------------- what goes wrong
+# ------------------------------------------------------------------------------------------------------ what goes wrong
 
 
 async def test_an_answer_that_is_left_keeps_the_users_turn():

@@ -282,9 +282,9 @@ class AsyncMemoryScope(Upkeep):
     ) -> Answer:
         """Answer the user with the chat model and what is remembered; both sides are recorded.
 
-        Iterate over the answer for its pieces, or await it; where memory fails it still comes, and ``notes`` say so. The
-        model is shown the ``persona``, the session's recent
-        turns within ``window`` tokens, and up to ``k`` hits that these do not hold, within ``tokens``.
+        Iterate over the answer for its pieces, or await it; where memory fails it comes all the same, and ``notes`` say
+        so. The model is shown the ``persona``, the session's recent turns within ``window`` tokens, and up to ``k`` hits
+        that these do not hold, within ``tokens``.
         ``ConfigError`` without a chat model.
         """
         from memscope.chat import Asked, start
