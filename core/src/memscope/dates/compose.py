@@ -350,56 +350,6 @@ def at_moment(now: Now, item: Any, period: Period) -> Period | None:
     return moment_at(now, period, item)
 
 
-# ----------------------------------------------------------------------------------------------------------- stretches
-
-
-def between(now: Now, first: Any, last: Any) -> Period | None:
-    """From May to July: to the end of July. A year that only one end names is the other's, too."""
-    a, b = (day_from_today(now, 0) if item == "now" else item for item in (first, last))
-    if a.cycle and a.cycle == b.cycle:
-        return Period(lambda n: _stretch(a.find(n), _next(b, n, a.find(n))), b.grain, a.cycle)
-    if a.cycle and not b.cycle:
-        end = look(b, 0) or (b.find(0) if b.grain else None)
-        start = _latest(a, end) if end else None
-    else:
-        start = look(a, 0)
-        end = _next(b, number_of(b.cycle, start.start), start) if b.cycle and start else b.find(0)
-    found = _stretch(start, end)
-    return fixed(found) if found else None
-
-
-def _latest(period: Period, end: Span) -> Span | None:
-    n = number_of(period.cycle, end.start)
-    return next((span for step in range(3) if (span := look(period, n - step)) and span.start < end.end), None)
-
-
-def _next(period: Period, n: int, start: Span | None) -> Span | None:
-    """The first of ``period`` from its n-th on that does not lie before ``start``."""
-    if not start:
-        return None
-    return next((span for step in range(3) if (span := period.find(n + step)) and span.end > start.start), None)
-
-
-def _stretch(start: Span | None, end: Span | None) -> Span | None:
-    """From the beginning of the first to the end of the last; a time of day ends it where it begins."""
-    if not start or not end:
-        return None
-    timed = end.grain in SECONDS
-    last = end.start if timed else end.end
-    grain = "hour" if timed or end.start == end.end else end.grain  # an instant ends it, not a unit
-    return Span(start.start, last, grain, "range") if start.start < last else None
-
-
-def to_now(now: Now, period: Period) -> Period | None:
-    return between(now, period, "now")
-
-
-def unit_to_now(now: Now, unit: str) -> Period | None:
-    """Year to date."""
-    here = unit_at(now.today, unit)
-    return between(now, fixed(here), "now") if here else None
-
-
 def open_to(shape: Shape) -> Callable[..., Period | None]:
     """Since, after, before or until (that is, not after) a period."""
 

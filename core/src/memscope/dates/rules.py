@@ -6,7 +6,7 @@ weekdays, for printed lines); kinds are shared, so that most rows are.
 
 from __future__ import annotations
 
-from memscope.dates import clocks, compose, days, en, numbers, relative, zh
+from memscope.dates import clocks, compose, days, en, numbers, relative, stretches, zh
 from memscope.dates.cascade import Row
 
 LANGUAGES = (en, zh)
@@ -149,13 +149,13 @@ SHARED: dict[str, tuple[Row, ...]] = {
         ),
         Row("([time moment] [comma on at]*)? daily ([at on in comma]* [time part])*", "gone", numbers.nothing),
         Row("[date ordinal time] of gone", "gone", numbers.nothing),
-        Row(f"[from between]? {_ANY} {_TO} [date period moment limit now instant] amid?", "period", compose.between),
-        Row(f"[from between] [now instant] [to till and] {_ANY}", "period", compose.between),
-        Row(f"between {_ANY} and [date period moment limit now instant]", "period", compose.between),
-        Row(f"{_ANY} and {_ANY} amid", "period", compose.between),
-        Row(f"[from since]? {_ANY} todate", "period", compose.to_now),
+        Row(f"[from between]? {_ANY} {_TO} [date period moment limit now instant] amid?", "period", stretches.between),
+        Row(f"[from between] [now instant] [to till and] {_ANY}", "period", stretches.between),
+        Row(f"between {_ANY} and [date period moment limit now instant]", "period", stretches.between),
+        Row(f"{_ANY} and {_ANY} amid", "period", stretches.between),
+        Row(f"[from since]? {_ANY} todate", "period", stretches.to_now),
         Row("instant", "moment", relative.this_instant),
-        Row("the? unit todate", "period", compose.unit_to_now),
+        Row("the? unit todate", "period", stretches.unit_to_now),
         Row("[since from]* [date period] onward | since the? [date period]", "open", compose.open_to("since")),
         Row("[since from]* [date period] [and or] after (?! [time number])", "open", compose.open_to("since")),
         Row("from [date period] on (?! [date period time])", "open", compose.open_to("since")),
