@@ -154,6 +154,30 @@ class ModelSettings(Section):
         return given
 
 
+class ElasticsearchSettings(Section):
+    """What a store ``elasticsearch://…`` needs besides its address; the address goes before it. See ``Options``."""
+
+    hosts: Names | None = None
+    cloud_id: str | None = None
+    user: str | None = None
+    password: SecretStr | None = None
+    api_key: SecretStr | None = None
+    ca_certs: str | None = None
+    ssl_assert_fingerprint: str | None = None
+    verify_certs: bool | None = None
+    prefix: str | None = None
+    shards: Count | None = None
+    replicas: Annotated[int, Field(ge=0)] | None = None
+    vectors: str | None = None
+    request_s: Seconds | None = None
+    deadline_s: Seconds | None = None
+    lease_s: Seconds | None = None
+
+    def options(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
+
+
 class Settings(Section):
     """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model."""
 
@@ -176,6 +200,7 @@ class Settings(Section):
     chat: ModelSettings | None = None
     embedding: ModelSettings | None = None
     rerank: ModelSettings | None = None
+    elasticsearch: ElasticsearchSettings = ElasticsearchSettings()
 
     @field_validator("store")
     @classmethod
