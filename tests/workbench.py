@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -109,3 +110,42 @@ def answering(*replies, relations=None):
         return reply(messages) if callable(reply) else reply
 
     return ScriptedChat(answer)
+
+
+def heard(messages):
+    """Every turn is a fact."""
+    lines = [line for line in data(messages) if not line.get("context")]
+    facts = [fact(f"The user said {line['text']}.", (line["n"], line["text"])) for line in lines]
+    return noted(*facts, levels={line["n"]: 3 for line in lines})
+
+
+def listening():
+    """A model that takes every turn for a fact, and every pair for unrelated."""
+
+    def answer(messages):
+        shown = data(messages)
+        if "pair" in shown[0]:
+            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
+        return heard(messages)
+
+    return ScriptedChat(answer)
+
+
+class Gate:
+    """A model that answers when it is let."""
+
+    def __init__(self):
+        self.asked, self.open = asyncio.Event(), asyncio.Event()
+
+    def chat(self):
+        async def answer(messages):
+            self.asked.set()
+            await self.open.wait()
+            return heard(messages)
+
+        return ScriptedChat(answer)
+
+
+async def pending(world, stage="consolidate"):
+    stats = await world.store.stats("alice")
+    return stats.pending[stage], stats.failed[stage], stats.parked[stage]

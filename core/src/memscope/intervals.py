@@ -12,7 +12,7 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?
 
 def written(interval: Interval) -> str:
     """Its first and its last day."""
-    first, last = f"{interval.start:%Y-%m-%d}", f"{interval.end - timedelta(microseconds=1):%Y-%m-%d}"
+    first, last = interval.start.date().isoformat(), (interval.end - timedelta(microseconds=1)).date().isoformat()
     return first if first == last else f"{first}/{last}"
 
 
