@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from memscope import intake
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
 from memscope.records import Interval, Scope, Turn
 
-NOW = datetime(2026, 11, 5, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 ALICE = Scope("alice", "helper", "s1")
 
 
@@ -131,7 +131,7 @@ def test_a_naive_time_takes_the_zone_of_the_settings():
     (turn,) = take(
         {"role": "user", "content": "a", "time": "2026-03-01T10:00:00"}, default_zone=intake.zone("Asia/Shanghai")
     ).turns
-    assert turn.time == datetime(2026, 3, 1, 2, tzinfo=timezone.utc)
+    assert turn.time == datetime(2026, 3, 1, 2, tzinfo=UTC)
     assert turn.time.utcoffset() == timedelta(hours=8)
 
 
@@ -148,7 +148,7 @@ def test_turns_from_the_future_or_out_of_order_are_suspect():
 
 def test_periods():
     day = intake.period(("2026-03-01", "2026-03-01"), None)
-    assert day == Interval(datetime(2026, 3, 1, tzinfo=timezone.utc), datetime(2026, 3, 2, tzinfo=timezone.utc))
+    assert day == Interval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
     for wrong in ("2026", ("2026-03-02", "2026-03-01"), ("x", "y"), (1, 2)):
         with pytest.raises(InputError):
             intake.period(wrong, None)

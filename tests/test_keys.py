@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ from memscope.keys import base, digest, drafts
 from memscope.records import Scope, Turn
 
 SECRET = b"s" * 32
-NOW = datetime(2026, 11, 5, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
 
 def turn(text="ok", *, user="a", agent=None, session=None, speaker="user", time=NOW, key=""):

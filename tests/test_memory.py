@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import ClosedError, Conflict, InputError, LimitError, NotFound, ScopeError
+from memscope.errors import ClosedError, Conflict, InputError, LimitError, NotFound, PluginError, ScopeError
 from memscope.records import Observation, Turn
 
-NOW = datetime(2026, 11, 5, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
 
 
@@ -381,7 +381,8 @@ async def test_a_backup_taken_in_use_is_restored_in_place(tmp_path):
 async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
     path = tmp_path / "memory.db"
     async with AsyncMemoryScope(path, settings={}) as memory:
-        await memory.add_turns([{"role": "user", "content": f"fact {n} " + "x" * 500} for n in range(200)], user="alice")
+        turns = [{"role": "user", "content": f"fact {n} " + "x" * 500} for n in range(200)]
+        await memory.add_turns(turns, user="alice")
     damaged = bytearray(path.read_bytes())
     damaged[8192 * 20 : 8192 * 21] = b"\xff" * 8192
     path.write_bytes(damaged)
@@ -392,3 +393,23 @@ async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
     async with AsyncMemoryScope(tmp_path / "saved.db", settings={}) as saved:
         assert 100 < (await saved.status())["turns"] <= 200
     assert report["lost"]
+
+
+class LeavesOut:
+    """A plugin that keeps nothing with a number in it."""
+
+    def memscope_before_add_turns(self, turns):
+        return [turn for turn in turns if not any(char.isdigit() for char in turn.text)]
+
+
+async def test_a_plugin_may_leave_turns_out_but_not_half_of_a_statement():
+    async with AsyncMemoryScope(":memory:", settings={}, plugins=[LeavesOut()]) as memory:
+        turns = [{"role": "user", "content": text} for text in ("one", "2", "three")]
+        report = await memory.add_turns(turns, user="alice")
+        assert (report.stored, len(report.keys)) == (2, 2)
+        timed = [turn | {"time": "2026-01-01T10:00:00+00:00"} for turn in turns]
+        assert (await memory.add_turns(timed, user="alice")).stored == 2
+        assert (await memory.add_turns(timed, user="alice")).duplicates == 2
+        with pytest.raises(PluginError):
+            await memory.add_memory("The code is 1234.", user="alice")
+        assert [record.text for record in await memory.list(user="alice")] == ["one", "three", "one", "three"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memscope import intake, telemetry
 from memscope.embedding import Filler, declare, embed_batch
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, PluginError
 from memscope.keys import drafts
 from memscope.models import Usage
 from memscope.pipeline import Kit, Worker
@@ -82,10 +82,20 @@ class Assembly:
         """Turns checked, shown to the plugins, and durable."""
         taken = intake.turns(turns, where, self.clock(), self.zone, self.limits)
         kept = tuple(await self.plugins.before("add_turns", taken.turns, scope=where))
-        drafted = drafts(await self.secret(), kept, taken.timed, replay=replay)
+        same = len(kept) == len(taken.turns)  # else a plugin left some out, and places say nothing
+        timed = taken.timed if same else [turn.time != turn.recorded for turn in kept]
+        drafted = drafts(await self.secret(), kept, timed, replay=replay)
         report = taken.report(await self.store.append(where.user, drafted))
         await self.plugins.after("add_turns", report, scope=where)
         return report
+
+    async def stated(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]:
+        """One statement, checked and shown to the plugins; and whether its time was given."""
+        taken = intake.turns([given], where, self.clock(), self.zone, self.limits)
+        kept = await self.plugins.before("add_turns", taken.turns, scope=where)
+        if len(kept) != 1:
+            raise PluginError("a plugin left the statement out", hint="nothing was stored")
+        return kept[0], taken.timed[0]
 
     # ---- reading
 

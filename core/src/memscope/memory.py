@@ -111,12 +111,11 @@ class AsyncMemoryScope(Upkeep):
         where = intake.scope(user, agent, session)
         async with self._operation("add_memory") as parts:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
-            taken = intake.turns([given], where, parts.clock(), parts.zone, parts.limits)
-            (turn,) = await parts.plugins.before("add_turns", taken.turns, scope=where)
+            turn, timed = await parts.stated(given, where)
             draft, memory = statement(
                 await parts.secret(),
                 turn,
-                timed=taken.timed[0],
+                timed=timed,
                 name=None if name is None else intake.identifier("name", name),
                 namespace=None if namespace is None else intake.identifier("namespace", namespace),
                 data=intake.json_object("data", data, parts.limits),
@@ -141,9 +140,7 @@ class AsyncMemoryScope(Upkeep):
         where = intake.scope(user, agent)
         async with self._operation("update") as parts:
             old = await self._memory(id, where)
-            given = {"role": "user", "content": old.text if text is None else text}
-            taken = intake.turns([given], where, parts.clock(), parts.zone, parts.limits)
-            (turn,) = await parts.plugins.before("add_turns", taken.turns, scope=where)
+            turn, _ = await parts.stated({"role": "user", "content": old.text if text is None else text}, where)
             changed = replace(
                 old,
                 text=turn.text,
@@ -283,7 +280,7 @@ class AsyncMemoryScope(Upkeep):
         """Answer the user with the chat model and what is remembered; both sides are recorded.
 
         Iterate over the answer for its pieces, or await it; where memory fails it comes all the same, and ``notes`` say
-        so. The model is shown the ``persona``, the session's recent turns within ``window`` tokens, and up to ``k`` hits
+        so. The model is shown the ``persona``, the session's recent turns within ``window`` tokens, and ``k`` hits
         that these do not hold, within ``tokens``.
         ``ConfigError`` without a chat model.
         """
