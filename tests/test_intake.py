@@ -68,7 +68,7 @@ def test_a_single_turn_is_not_a_list_of_turns(turns):
         {"role": "user", "content": None},
         {"role": "user", "content": 5},
         {"role": "user", "content": b"x"},
-        {"role": "user", "content": "a", "time": datetime(2026, 1, 1)},
+        {"role": "user", "content": "a", "time": datetime(2026, 1, 1)},  # noqa: DTZ001
         {"role": "user", "content": "a", "time": "2024-02-30"},
         {"role": "user", "content": "a", "time": 5},
         {"role": "user", "content": "a", "metadata": {"x": float("nan")}},

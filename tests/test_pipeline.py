@@ -40,7 +40,7 @@ async def test_workers_run_in_the_order_of_their_names():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ConfigError, match="no worker 'triple'.*double"):
+    with pytest.raises(ConfigError, match=r"no worker 'triple'.*double"):
         assemble("count", ["triple"], KNOWN, Numbers)
 
 

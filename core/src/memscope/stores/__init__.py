@@ -97,7 +97,7 @@ class Store(Protocol):
         """
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
-        """Records by id, or by the handle that ``search`` gave; and what was derived from them directly (superseded too)."""
+        """Records by id, or by the handle that ``search`` gave; and what was derived from them (superseded too)."""
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
         """Every version of a memory and of those that it superseded or that superseded it, oldest first."""
@@ -108,8 +108,8 @@ class Store(Protocol):
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         """Remove what is selected and all that was derived from it: records, units, vectors, saved replies.
 
-        Leaves tombstones of keys and ids, reopens what a removed memory had superseded, gives the remaining sources back
-        to the stage that derived the removed memory, and takes running work's lease where it touches any of it.
+        Leaves tombstones of keys and ids, reopens what a removed memory had superseded, gives the remaining sources
+        back to the stage that derived the removed memory, and takes running work's lease where it touches any of it.
         """
 
     async def tombstones(self, user: str) -> list[str]:
@@ -127,7 +127,6 @@ class Store(Protocol):
         """Returns once every process's search sees what was acknowledged; at once where that is always so."""
 
     async def stats(self, user: str | None = None) -> Stats: ...
-
 
     # ---- work
 
@@ -181,8 +180,8 @@ class Store(Protocol):
 class LocalStore(Store, Protocol):
     """A store that has its units at hand: ``index.LocalSearch`` makes ``search`` of these two.
 
-    Each record of a user has a number that no other ever has; units carry it (``text.units``), and it is the handle that
-    ``search`` gives to ``fetch``.
+    Each record of a user has a number that no other ever has; units carry it (``text.units``), and it is the handle
+    that ``search`` gives to ``fetch``.
     """
 
     async def changes(self, user: str, since: int) -> Changes:
