@@ -80,5 +80,5 @@ def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
     """The periods a query names; without a year, every one of the last decades."""
     first, last = reference - timedelta(days=366 * YEARS_BACK), reference + timedelta(days=366)
     named = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
-    every = [interval for mention in named for interval in reversed(dates.recurrences(mention, first, last))]
-    return tuple(every[:MOST_PERIODS])
+    most = MOST_PERIODS // max(1, len(named))
+    return tuple(interval for mention in named for interval in dates.recurrences(mention, first, last)[-most:] if most)
