@@ -45,6 +45,23 @@ async def test_a_worker_that_is_stopped_in_the_middle_gives_its_batch_back(world
     assert (await world.consolidate(chat=listening())).new == 1
 
 
+async def test_an_embedder_that_is_down_keeps_no_fact_away(world):
+    await world.say("tea")
+    kit, stop = replace(world.kit(chat=listening()), embedder=Down()), asyncio.Event()
+    serving = asyncio.create_task(serve(kit, [duty(kit)], stop))
+    await until(lambda: _count(world, 1))
+    stop.set()
+    await serving
+
+
+class Down:
+    async def measure(self):
+        raise ModelUnavailable("down")
+
+    async def embed(self, texts):
+        raise ModelUnavailable("down")
+
+
 async def test_a_worker_says_once_what_is_wrong(world, caplog):
     world.settings |= {"poll_s": 0.001, "retry_s": 0.001}
     await world.say("tea")
@@ -89,6 +106,8 @@ async def until(condition):
 async def test_a_full_batch_is_consolidated_and_a_beginning_one_waits(world):
     running = await background(world, listening())
     running.start()
+    await asyncio.sleep(0)
+    await until(lambda: _swept(running))
     await world.say("one", "two")
     running.told("alice", 2)
     await asyncio.sleep(0)
@@ -131,6 +150,10 @@ async def test_stop_gives_back_what_hangs(world):
 
 async def _count(world, number):
     return len(await world.texts()) == number
+
+
+async def _swept(running):
+    return not running._tasks
 
 
 async def _seen(world):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from memscope.embedding import declare, embed_batch
@@ -32,19 +33,29 @@ async def serve(
 
 
 async def _round(kit: Kit, duties: Sequence[Duty], embed: bool, said: set[str]) -> None:
-    try:
-        if embed:
-            await declare(kit)
-            while await embed_batch(kit):
-                pass
-        for duty in duties:
-            report = await drive(kit, duty)
-            tell(said, report.errors)
-    except MemscopeError as error:
-        tell(said, [error.code])
+    """Each part by itself: an embedder that is down keeps no fact from being consolidated."""
+    codes: list[str] = []
+    works = [partial(_embed, kit)] if embed else []
+    for work in (*works, *(partial(_drive, kit, duty) for duty in duties)):
+        try:
+            codes += await work()
+        except MemscopeError as error:
+            codes.append(error.code)
+    tell(said, codes)
 
 
-def tell(said: set[str], codes: Sequence[str] | Any) -> None:
+async def _embed(kit: Kit) -> list[str]:
+    await declare(kit)
+    while await embed_batch(kit):
+        pass
+    return []
+
+
+async def _drive(kit: Kit, duty: Duty) -> list[str]:
+    return list((await drive(kit, duty)).errors)
+
+
+def tell(said: set[str], codes: Sequence[str]) -> None:
     """Each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
     for code in set(codes) - said:
         log.warning("work is waiting: %s (memscope status shows what is pending)", code)

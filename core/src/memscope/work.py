@@ -87,7 +87,7 @@ async def drive(kit: Kit, duty: Duty, user: str | None = None, *, preview: bool 
     ``preview`` makes the plans of one batch a user and writes nothing.
     """
     if kit.chat is None:
-        return WorkReport(duty.stage, model="none", pending=(await kit.store.stats(user)).pending[duty.stage])
+        return await _with_pending(kit, duty.stage, user, WorkReport(duty.stage, model="none", preview=preview))
     began, usage = time.perf_counter(), Usage()
     with usage.counting():
         outcomes = await outcomes_of(kit, duty, user, preview, set())
