@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from pydantic import SecretStr
 
 from memscope import AsyncMemoryScope, MemoryScope, shared
 from memscope.errors import ClosedError, ConfigError
@@ -58,6 +59,17 @@ def test_from_many_loops_and_threads(tmp_path):
     wait_for(release(core))
 
 
+async def test_it_runs_on_the_loop_of_memscope_and_a_given_object_on_its_owners():
+    async def where(memory):
+        return threading.current_thread().name
+
+    core = hold({"store": ":memory:"})
+    assert await core.do(where) == "memscope"
+    await release(core)
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        assert await hold(memory).do(where) == threading.current_thread().name
+
+
 def test_a_process_that_just_ends_keeps_what_was_acknowledged(tmp_path):
     place = tmp_path / "memory.db"
     code = f"""
@@ -74,7 +86,13 @@ wait_for(core.do(lambda memory: memory.add_turns({TEA!r}, user="alice")))
 def test_portable_leaves_out_what_is_secret():
     given = {
         "store": "elasticsearch://writer:hush@search.example/team",
-        "chat": {"model": "m", "key": "hush", "headers": {"X": "hush"}, "key_header": "X-Key"},
+        "chat": {
+            "model": "m",
+            "key": "hush",
+            "headers": {"X": "hush"},
+            "key_header": "X-Key",
+            "path": SecretStr("hush"),
+        },
         "index_cache_mb": 64,
     }
     wanted = {

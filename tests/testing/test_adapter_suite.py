@@ -127,7 +127,7 @@ class NeverRaises(ToyMemory):
 
 class WarnsEachTime(ToyMemory):
     async def before(self, messages):
-        self.bridge._failing.clear()
+        self.bridge.door.failing.clear()
         return await super().before(messages)
 
 

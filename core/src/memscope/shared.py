@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memscope.settings import Settings
 
 R = TypeVar("R")
+SECRETS = ("key", "headers", "password", "secret", "token")  # how the names of settings end that are not written down
 Memory: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
 Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
@@ -111,7 +112,7 @@ def portable(given: Memory) -> dict[str, Any] | None:
     if isinstance(given, str | Path):
         return {"store": _without_password(str(given))}
     told = given if isinstance(given, Mapping) else given.model_dump(exclude_unset=True)
-    return {name: value for name, value in _public(told).items() if value is not None}
+    return _public(told)
 
 
 def place(given: Memory) -> str:
@@ -122,22 +123,19 @@ def place(given: Memory) -> str:
 
 
 def _public(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in told.items() if not _secret(name, value)}
+    plain = {name: _plain(value) for name, value in told.items() if not name.lower().endswith(SECRETS)}
+    return {name: value for name, value in plain.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
+    """JSON; None for what is none, a ``SecretStr`` among them."""
     if isinstance(value, Mapping):
         return _public(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | frozenset):
         return [_plain(item) for item in value]
     if isinstance(value, str | Path):
         return _without_password(str(value))
     return value if isinstance(value, bool | int | float) else None
-
-
-def _secret(name: str, value: Any) -> bool:
-    named = name.lower().endswith(("key", "headers", "password", "secret", "token"))
-    return named or hasattr(value, "get_secret_value")
 
 
 def _without_password(text: str) -> str:

@@ -237,7 +237,7 @@ async def test_a_call_under_way_is_cancelled(core):
         memory, token = MemoryScopeMemory(user="alice", memory=held), CancellationToken()
         gate = store.hold()
         asking = asyncio.create_task(memory.query("car", token))
-        await asyncio.to_thread(store.reached.wait)
+        assert await asyncio.to_thread(store.reached.wait, 20)
         token.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking

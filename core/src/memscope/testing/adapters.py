@@ -335,8 +335,7 @@ class AdapterSuite:
         rescuer = threading.Timer(RESCUE_S, gate.set)
         rescuer.start()
         saying = asyncio.create_task(talk.say(FACT))
-        await asyncio.to_thread(store.reached.wait)
-        rescued = gate.is_set()
+        rescued = not await asyncio.to_thread(store.reached.wait, RESCUE_S) or gate.is_set()
         gate.set()
         await saying
         rescuer.cancel()
