@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memscope import AsyncMemoryScope
 from memscope.consolidation import STEPS
 from memscope.likeness import CLOSE, closeness, same
 from memscope.records import Search
@@ -218,3 +219,15 @@ def test_closeness_is_by_content_not_by_who_it_is_about():
     assert closeness("Caroline paints.", "Caroline runs.", without="Caroline") == 0
     assert closeness("用户住在北京。", "用户从北京搬到上海。") >= CLOSE
     assert closeness("用户住在北京。", "用户喜欢下棋。") < CLOSE
+
+
+async def test_a_turn_is_marked_where_it_was_contradicted_and_not_where_it_was_refined(world):
+    await learn(world, "I have a dog", "The user has a dog.", at=JANUARY)
+    text = "The user has a dog named Max."
+    await learn(world, "My dog is named Max", text, at=MARCH, relations={text: "refines"})
+    await learn(world, *BERLIN, at=JANUARY, **HOME)
+    await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "contradicts"}, **HOME)
+    memory = AsyncMemoryScope(world.store, settings={}, clock=world.clock)
+    changed = {hit.turn.text: hit.changed for hit in await memory.retrieve("dog Berlin Munich live", user="alice")}
+    assert changed["I have a dog"] is None
+    assert changed["I live in Berlin"] == JUNE

@@ -90,4 +90,7 @@ def _expired(memory: Memory, question: Question) -> bool:
 
 
 def _changed(observations: Sequence[Observation], question: Question) -> datetime | None:
-    return max((when for memory in observations if (when := _closed_by(memory, question))), default=None)
+    """When what the turn says was last superseded, by something that does not rest on the same turn."""
+    own = {memory.id for memory in observations}
+    over = (memory for memory in observations if memory.superseded_by not in own)
+    return max((when for memory in over if (when := _closed_by(memory, question))), default=None)
