@@ -175,7 +175,7 @@ class ElasticsearchSettings(Section):
 
     def options(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in given.items()}
+        return {name: v.get_secret_value() if isinstance(v, SecretStr) else v for name, v in given.items()}
 
 
 class Settings(Section):

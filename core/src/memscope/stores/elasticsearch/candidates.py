@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.records import Candidates, Fetched, Search
+from memscope.records import Candidates, Fetched, Handle, Search
 from memscope.stores import Changes, matching, pool
-from memscope.stores.snapshot import Floats, Ints, ScopeIndex, Snapshot, Statistics
-from memscope.stores.elasticsearch.documents import PARTS
+from memscope.stores.elasticsearch.documents import ORDINALS, PARTS
+from memscope.stores.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.text import PACKED, TURN, Flag, rarity
 
-ORDINALS = 20  # bits of a place for the ordinal in its sitting
 NO_SITTING = -1
 _FLAGS_AT = PACKED.size - 6  # flags, part, kind, role close the columns
 
@@ -34,6 +33,7 @@ class Found:
     target: str
     rid: str
     place: int
+    size: int  # of the record
     supersedes: tuple[str, ...] = ()
 
     @property
@@ -46,7 +46,7 @@ def found(source: Mapping[str, Any]) -> Found:
     seq = int.from_bytes(raw[:8], "little", signed=True)
     supersedes = source.get("supersedes") or ()
     names = (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-    return Found(seq, raw, source["target"], source["rid"], source.get("place", -1), names)
+    return Found(seq, raw, source["target"], source["rid"], source.get("place", -1), source["size"], names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Counts:
 
 
 class Pieces(ScopeIndex):
-    """Makes a snapshot of units that are not all of a user's: neighbours are those whose places are next to each other."""
+    """Makes a snapshot of some of a user's units: neighbours are those whose places are next to each other."""
 
     def __init__(self, places: NDArray[np.int64], lengths: Mapping[int, int]) -> None:
         super().__init__()
@@ -205,6 +205,8 @@ def best(measured: Measured, most: int) -> list[Found]:
     """The units that are likely to be in front, from each leg in turn."""
     keys, found = measured.sight.keys, measured.found
     values = [measured.score]
+    if measured.sight.statistics.has_roles:
+        values.append(measured.score * (measured.index.column["role"] == USER))
     if found.cosine is not None:
         values.append(np.nan_to_num(found.cosine, nan=-1))
     if found.period is not None:
@@ -214,11 +216,18 @@ def best(measured: Measured, most: int) -> list[Found]:
     return [measured.ordered[row] for row in list(chosen)[:most]]
 
 
+def _brought(pile: Pile, measured: Measured) -> Bools:
+    """A unit whose record did not come along is there for its neighbours only: nobody has to ask again."""
+    known = pile.brought.records if pile.brought is not None else {}
+    return np.array([unit.target in known for unit in measured.ordered], np.bool_)
+
+
 def candidates(pile: Pile) -> Candidates:
     measured = measure(pile)
-    rows, legs = pool.pool(
-        measured.index, measured.sight, measured.score, measured.found.period, measured.found.cosine
-    )
+    sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
+    rows, legs = pool.pool(measured.index, sight, measured.score, measured.found.period, measured.found.cosine)
     made = pool.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
-    homes = {unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid}
+    homes: dict[Handle, Handle] = {
+        unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid
+    }
     return replace(made, handle=[homes[number] for number in made.handle], brought=pile.brought)

@@ -1,7 +1,7 @@
 """The cluster as this process speaks to it: one client an event loop, typed errors, retries within one deadline.
 
-The client's own retries are off. What is sent twice does no harm: documents are created under fixed ids, and changed under
-the number (``_seq_no``) they were read with.
+The client's own retries are off. What is sent twice does no harm: documents are created under fixed ids, and changed
+under the number (``_seq_no``) they were read with.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an operation: 200, 201, 404 (nothing to change), 409 (exists, or changed meanwhile), or an error."""
+    """What became of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
 
     status: int
     fence: tuple[int, int] = (-1, -1)
@@ -129,9 +129,7 @@ class Cluster:
 
     # ---- requests
 
-    async def request(
-        self, method: str, path: str, *, body: Any = None, timeout_s: float | None = None, **params: Any
-    ) -> Any:
+    async def request(self, method: str, path: str, *, body: Any = None, timeout_s: Any = None, **params: Any) -> Any:
         """The body of the answer. Retried while the cluster is busy or away, up to the deadline."""
         client = self.local().client
         client = client if timeout_s is None else client.options(request_timeout=timeout_s)
@@ -161,10 +159,8 @@ class Cluster:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     async def search(self, index: str, body: Body, *, routing: str | None = None, paths: str = "") -> Any:
-        params = {"routing": routing} if routing is not None else {}
-        if paths:
-            params["filter_path"] = paths
-        return await self.request("POST", f"/{index}/_search", body=body, **params)
+        params = {"routing": routing, "filter_path": paths}
+        return await self.request("POST", f"/{index}/_search", body=body, **{k: v for k, v in params.items() if v})
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
         """The answers to several searches in one request; an error in one is an error of all."""
@@ -270,8 +266,8 @@ def connect(options: Options) -> AsyncElasticsearch:
 
 def trouble(error: Exception) -> Exception:
     """What an exception of the client means; one that is none of the client's stays itself."""
-    from elasticsearch import ApiError, TransportError, UnsupportedProductError
     from elastic_transport import ConnectionTimeout, TlsError
+    from elasticsearch import ApiError, TransportError, UnsupportedProductError
 
     if isinstance(error, MemscopeError):
         return error

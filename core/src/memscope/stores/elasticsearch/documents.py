@@ -20,6 +20,7 @@ KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
 BULKY = "words,header,facts,unit"  # of no use to who reads a record
 PARTS = 16  # bits of a unit's number for its part
+ORDINALS = 20  # bits of a place for the ordinal in its sitting
 _FIELDS = [name for name, _ in COLUMNS]
 
 
@@ -97,6 +98,9 @@ class Place:
     sitting: int
     ordinal: int
 
+    def of(self, part: int) -> int:
+        return (self.sitting << ORDINALS) + self.ordinal + part
+
 
 def documents(
     record: Record,
@@ -104,20 +108,25 @@ def documents(
     roots: Sequence[tuple[int, Turn]] = (),
     *,
     place: Place | None = None,
+    places: Sequence[int] = (),
     wait: Stage | None = None,
     supersedes: Sequence[str] = (),
 ) -> dict[str, Body]:
-    """By id, the first one first."""
+    """By id, the first one first. ``place`` is for turns, ``places`` for memories: those of the turns they rest on."""
     scope = scope_hash(record.scope.user)
     names = {n: turn.key for n, turn in roots}
     made: dict[str, Body] = {}
     units_made = units(record, number=number, seq=number << PARTS, turns=roots)
+    encoded = encode(record)
+    if place is not None:
+        places = [place.of(part) for part in range(len(units_made))]
     for part, unit in enumerate(units_made):
-        body = _unit(record, unit, part, names, scope)
+        body = _unit(record, unit, part, names, scope) | {"size": len(encoded)}
         if place is not None:
-            body |= {"sitting": place.sitting, "place": (place.sitting << 20) + place.ordinal + part}
+            body |= {"sitting": place.sitting, "place": places[part]}
         if part == 0:
-            body |= _record(record, roots, wait, supersedes) | {"parts": len(units_made)}
+            body |= _record(record, roots, wait, supersedes)
+            body |= {"body": encoded, "parts": len(units_made), "places": list(places)}
         made[unit_id(scope, record_id(record), part, number)] = body
     return made
 
@@ -162,10 +171,9 @@ def word(term: bytes) -> str:
 def _record(record: Record, roots: Iterable[tuple[int, Turn]], wait: Stage | None, supersedes: Sequence[str]) -> Body:
     if isinstance(record, Turn):
         own: Body = {"sessions": [_key(record.scope.session)], "current": True, "statement": record.statement}
-        return {**own, "body": encode(record), "wait": wait, "rev": 1}
+        return {**own, "wait": wait, "rev": 1}
     happened = record.happened
     return {
-        "body": encode(record),
         "sessions": sorted({_key(turn.scope.session) for _, turn in roots}),
         "current": record.current,
         "statement": False,

@@ -1,8 +1,8 @@
 """A user's lane: one document that says who works on what, changed only under the version it was read in.
 
-It holds the batches of work with their leases and saved replies, and the **intent** of whoever writes at the moment: what it
-is about to do, whole. A writer that dies leaves its intent; the next one does it again before its own. Doing it twice is
-doing it once, so that of many steps the end is always the same.
+It holds the batches of work with their leases and saved replies, and the **intent** of whoever writes at the moment:
+what it is about to do, whole. A writer that dies leaves its intent; the next one does it again before its own. Doing it
+twice is doing it once, so that of many steps the end is always the same.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ LANES: dict[Stage, tuple[Stage, ...]] = {
 }
 KEEP_DONE = 32  # batches that are remembered as done, so that their worker can ask twice
 PAUSE_S = 0.02
+PAGE = 64
 
 
 @dataclass(slots=True)
@@ -198,3 +199,19 @@ async def clear(shop: Shop, user: str, intent: Intent, step: Callable[[Lane], T]
         return step(lane)
 
     return await change(shop, user, end)
+
+
+async def troubled(shop: Shop) -> AsyncIterator[tuple[str, Lane]]:
+    """Users and lanes with batches that failed."""
+    await shop.cluster.refresh(shop.names.work)
+    after = ""
+    while True:
+        body = {"size": PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
+                "search_after": [after], "_source": ["user"]}  # fmt: skip
+        answer = await shop.cluster.search(shop.names.work, body, paths="hits.hits._source,hits.hits.sort")
+        hits = answer.get("hits", {}).get("hits", [])
+        for hit in hits:
+            yield hit["_source"]["user"], await load(shop, hit["_source"]["user"])
+        if len(hits) < PAGE:
+            return
+        after = hits[-1]["sort"][0]

@@ -1,4 +1,4 @@
-"""The two indices: what is remembered (``-mem``), and who does what (``-work``). Explicit mappings, read back and checked.
+"""The two indices: what is remembered (``-mem``), and who does what (``-work``). Explicit mappings, checked.
 
 An alias stands for each, so that a new index can take its place. Nothing is ever mapped from what users wrote.
 """
@@ -38,6 +38,7 @@ MEMORY: Mapping[str, Body] = {
     "time": _LONG, "closed": _LONG, "expires": _LONG,  # microseconds since 1970
     "proposed": _FLAG, "spare": _FLAG,
     "place": _LONG, "sitting": _LONG, "length": {"type": "integer"},
+    "size": _KEPT,  # characters of the record, for whoever wants to bring it along
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
     "facts": _KEYWORD,  # of metadata or data, see facts.py
@@ -47,6 +48,7 @@ MEMORY: Mapping[str, Body] = {
     "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
     "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
     "superseded_by": _KEYWORD, "supersedes": _KEYWORD, "wait": _KEYWORD,
+    "places": _LONG,  # of the units of a turn, or of the turns a memory rests on
     "body": _KEPT, "older": _KEPT, "at": _LONG,
 }  # fmt: skip
 WORK: Mapping[str, Body] = {

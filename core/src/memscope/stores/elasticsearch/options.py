@@ -10,12 +10,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from memscope.errors import ConfigError, nearest
 
-PORT = 9200
+PORT, PREFIX = 9200, "memscope"
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,80}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """``client`` goes to ``AsyncElasticsearch`` as it is: hosts or cloud_id, api_key or basic_auth, ca_certs, ...
 
@@ -25,7 +25,7 @@ class Options:
     """
 
     client: Mapping[str, Any] = field(repr=False, default_factory=dict)
-    prefix: str = "memscope"
+    prefix: str = PREFIX
     shards: int = 1
     replicas: int | None = None
     vectors: str = "bbq_flat"
@@ -44,8 +44,8 @@ _TO_CLIENT = ("ca_certs", "ssl_assert_fingerprint", "verify_certs")
 def options(location: str, configured: Mapping[str, Any] | None = None) -> Options:
     """Options of ``elasticsearch[+https]://[user:password@]host[:port][,host...][/prefix][?name=value]``.
 
-    ``configured`` is the settings' section ``elasticsearch``; what the address says goes before it. ``ConfigError`` names
-    what is wrong, never a password.
+    ``configured`` is the settings' section ``elasticsearch``; what the address says goes before it. ``ConfigError``
+    names what is wrong, never a password.
     """
     parts = urlsplit(location)
     given: dict[str, Any] = {name: value for name, value in (configured or {}).items() if value is not None}
@@ -54,7 +54,7 @@ def options(location: str, configured: Mapping[str, Any] | None = None) -> Optio
     if prefix := parts.path.strip("/"):
         given["prefix"] = prefix
     client = _client(parts.scheme, parts.netloc, given)
-    made = Options(client=client, prefix=_prefix(given.pop("prefix", Options.prefix)))
+    made = Options(client=client, prefix=_prefix(given.pop("prefix", PREFIX)))
     unknown = given.keys() - _KINDS.keys()
     if unknown:
         known = [*_KINDS, *_TO_CLIENT, "api_key", "cloud_id", "hosts", "password", "prefix", "user"]

@@ -1,7 +1,7 @@
 """Plans are written: new memories first, then those they close or change. Each document's step can be done twice.
 
-What is read, decided and written here happens under the user's lane (``lanes.py``); a plan that was begun by a worker that
-died is written again from its intent, with the same numbers and ids.
+What is read, decided and written here happens under the user's lane (``lanes.py``); a plan that was begun by a worker
+that died is written again from its intent, with the same numbers and ids.
 """
 
 from __future__ import annotations
@@ -120,6 +120,17 @@ class Board:
         found = (self.turns[root] for root in roots if root in self.turns)
         return {one.number: one.record for one in found if isinstance(one.record, Turn)}
 
+    def places(self, roots: Iterable[tuple[int, Turn]]) -> list[int]:
+        """Of the turns that a memory rests on."""
+        turns = (self.turns[turn.key] for _, turn in roots)
+        return [place for one in turns for place in one.source.get("places") or ()]
+
+    def made(self, entry: Entry) -> dict[str, Body]:
+        roots = self.roots(entry.record)
+        return documents(
+            entry.record, entry.number, roots, wait=entry.wait, places=self.places(roots), supersedes=entry.supersedes
+        )
+
     def here(self, rid: str) -> bool:
         return rid in self.entries or rid in self.turns
 
@@ -223,9 +234,7 @@ class Board:
                 await self._again(entry, token)
 
     def _new(self, entry: Entry) -> list[Operation]:
-        made = documents(
-            entry.record, entry.number, self.roots(entry.record), wait=entry.wait, supersedes=entry.supersedes
-        )
+        made = self.made(entry)
         first = next(iter(made.values()))
         first["valid_to"] = entry.valid_to
         return self.shop.creates(self.scope, made)
@@ -234,7 +243,7 @@ class Board:
         """The units anew; a vector stays where the text does."""
         stored = entry.stored
         assert stored is not None
-        made = documents(entry.record, entry.number, self.roots(entry.record), wait=entry.wait)
+        made = self.made(entry)
         same = same_text(stored.record, entry.record)
         older = list(stored.source.get("supersedes") or ())
         operations = []
@@ -293,7 +302,7 @@ def same_text(old: Record, new: Record) -> bool:
 
 async def settle(shop: Shop, user: str, rids: Sequence[str], wait: Stage) -> None:
     """These records wait for that stage no more."""
-    await set_waiting(shop, user, {rid: None for rid in rids}, only=wait)
+    await set_waiting(shop, user, dict.fromkeys(rids), only=wait)
 
 
 async def set_waiting(shop: Shop, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None) -> None:

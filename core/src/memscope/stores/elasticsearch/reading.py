@@ -1,4 +1,4 @@
-"""What is read: records by id and by condition, their history, counts. Every request but the counts is about one user."""
+"""What is read: records by id and by condition, their history, counts. A request is about one user, but for counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from memscope.filters import matches
 from memscope.records import Fetched, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
-from memscope.stores.elasticsearch import facts, heads, lanes, work
+from memscope.stores.elasticsearch import facts, heads, lanes
 from memscope.stores.elasticsearch.client import Body
 from memscope.stores.elasticsearch.documents import (
     BULKY,
@@ -39,8 +39,8 @@ async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
     records, found, fresh = await asyncio.gather(
         shop.load(user, rids), shop.find_any(user, "sources", rids), fresh_memories(shop, user)
     )
-    found = [fresh[one.id] if one.id in fresh else one for one in found]
-    memories = {one.id: one for one in [*found, *fresh.values()] if one is not None}
+    known = {one.id: one for one in found} | fresh
+    memories = {id: one for id, one in known.items() if one is not None}
     return Fetched({rid: one.record for rid, one in records.items()}, derived(rids, records, memories.values()))
 
 
@@ -58,13 +58,12 @@ def derived(
     rids: Iterable[str], records: Mapping[str, Stored], memories: Iterable[Stored]
 ) -> dict[Handle, tuple[Observation | Insight, ...]]:
     """Per record what names it as a source, in the order it was stored."""
-    ordered = sorted(memories, key=lambda one: one.number)
-    made: dict[Handle, tuple[Observation | Insight, ...]] = {}
-    for rid in rids:
-        resting = tuple(one.record for one in ordered if not isinstance(one.record, Turn) and rid in one.record.sources)
-        if resting and rid in records:
-            made[rid] = resting
-    return made
+    made: dict[Handle, list[Observation | Insight]] = {rid: [] for rid in rids if rid in records}
+    for one in sorted(memories, key=lambda one: one.number):
+        if not isinstance(one.record, Turn):
+            for source in dict.fromkeys(one.record.sources):
+                made.get(source, []).append(one.record)
+    return {rid: tuple(resting) for rid, resting in made.items() if resting}
 
 
 async def history(shop: Shop, user: str, id: str) -> list[Observation | Insight]:
@@ -165,8 +164,8 @@ async def tombstones(shop: Shop, user: str) -> list[str]:
     await shop.settle()
     scope, after, found = scope_hash(user), "", list[str]()
     while True:
-        body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [after], "_source": ["rid"], "track_total_hits": False,
-                "query": {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}}  # fmt: skip
+        query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}
+        body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [after], "_source": ["rid"], "query": query}
         answer = await shop.cluster.search(
             shop.names.memory, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
         )
@@ -233,7 +232,7 @@ async def stats(shop: Shop, user: str | None) -> Stats:
 async def _troubles(shop: Shop, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     """Items that failed and that are parked, by stage, and the codes of their batches."""
     failed, parked, errors = {str(s): 0 for s in STAGES}, {str(s): 0 for s in STAGES}, dict[str, int]()
-    found = [await lanes.load(shop, user)] if user is not None else [lane async for _, lane in work.troubled(shop)]
+    found = [await lanes.load(shop, user)] if user is not None else [lane async for _, lane in lanes.troubled(shop)]
     for batch in (batch for lane in found for batch in lane.batches if batch.code):
         (parked if batch.parked else failed)[batch.stage] += len(batch.items)
         errors[batch.code] = errors.get(batch.code, 0) + 1

@@ -1,8 +1,8 @@
 """A question in two requests. Scope, as a filter in every part and as routing, keeps everybody else out.
 
 1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
-2. neighbours of the best and the turns that observations lend to; lengths of their sittings; the cosines that are missing;
-   the records themselves
+2. neighbours of the best and the turns that observations lend to; lengths of their sittings; the cosines that are
+   missing; the records themselves
 
 What this process wrote too lately to be found is read directly, beside the first.
 """
@@ -12,26 +12,29 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memscope.filters import matches
 from memscope.records import ROLES, Candidates, Fetched, Handle, Search, Turn
 from memscope.stores.elasticsearch import facts, reading
 from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import BULKY, KINDS, Stored, decode, scope_hash, stored, word
+from memscope.stores.elasticsearch.documents import KINDS, Stored, decode, scope_hash, stored, word
 from memscope.stores.elasticsearch.shop import Shop
 from memscope.text import microseconds, scope_key
 
 if TYPE_CHECKING:
     from memscope.stores.elasticsearch.candidates import Counts, Found, Pile
 
-TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 75, 100  # hits; as stores/pool.py
+TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF = 60
-BROUGHT = 40  # records that come along
+ROOM = 380_000  # characters of both answers
+ENVELOPE = 200  # of them around each hit
 MOST_FRESH = 500
 HEADER_BOOST = 0.3
 DAY = 86_400_000_000
-_UNIT = ["unit", "target", "rid", "place", "supersedes"]
+_UNIT = ["unit", "target", "rid", "place", "size", "supersedes"]
+_RECORD = ["scope", "kind", "part", "rid", "number", "body"]
 _PATHS = "responses.hits.hits._source,responses.hits.hits._score,responses.aggregations"
 
 
@@ -50,7 +53,7 @@ async def search(shop: Shop, asked: Search) -> Candidates:
     _take(pile, answers, fresh, vector is not None)
     if not pile.units:
         return candidates(pile)
-    front = best(measure(pile), NEIGHBOURS_OF)
+    front = best(measure(pile), len(pile.units))
     await _complete(shop, pile, front, vector, fresh)
     return candidates(pile)
 
@@ -106,7 +109,8 @@ def _legs(asked: Search, vector: Body | None) -> list[Body]:
         query = {"filter": [*filters, *more], "should": terms, "minimum_should_match": 1}
         return {**shared, "size": size, "query": {"bool": query}}
 
-    legs = [text(TEXT), text(OF_USER, [{"term": {"role": str(ROLES.index("user"))}}])]
+    of_user = {"term": {"role": str(ROLES.index("user"))}}
+    legs = [text(TEXT, [{"bool": {"must_not": [of_user]}}]), text(OF_USER, [of_user])]
     if asked.periods:
         legs.append({**shared, "size": PERIOD, "query": _in_periods(asked, filters, terms)})
     if vector is not None:
@@ -258,7 +262,8 @@ async def _complete(
     from memscope.stores.elasticsearch.candidates import found
 
     scope = scope_hash(pile.search.scope.user)
-    bodies = [_neighbours(pile, front), _sittings(pile), _records(scope, front)]
+    wanted = _affordable(pile, front)
+    bodies = [_neighbours(pile, front[:NEIGHBOURS_OF]), _sittings(pile), _records(scope, wanted)]
     bodies += [_missing_cosines(pile, vector)] if vector is not None else []
     answers = await shop.cluster.searches(
         shop.names.memory, bodies, routing=scope, paths=_PATHS + ",responses.hits.hits._id"
@@ -271,7 +276,7 @@ async def _complete(
     if vector is not None:
         pile.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits[3]}
     _replace(pile, fresh)
-    _bring(pile, front, hits[2], fresh, scope)
+    _bring(pile, hits[2], fresh, scope)
 
 
 def _neighbours(pile: Pile, front: Sequence[Found]) -> Body:
@@ -303,13 +308,43 @@ def _sittings(pile: Pile) -> Body:
     return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": filters}}, "aggs": {"sittings": sums}}
 
 
-def _records(scope: str, front: Sequence[Found]) -> Body:
-    """The records of the best, and what rests on them."""
-    rids = list(dict.fromkeys(unit.target for unit in front))[:BROUGHT]
-    wanted = {"should": [{"terms": {"rid": rids}}, {"terms": {"sources": rids}}], "minimum_should_match": 1}
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Records to bring along: by id, and those that have a place."""
+
+    rids: list[str]
+    places: list[int]
+
+
+def _affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
+    """The best and those beside them, in order, as far as there is room in the answer."""
+    room = ROOM - sum(int(1.4 * len(unit.raw)) + ENVELOPE for unit in pile.units.values())
+    average = sum(unit.size for unit in front) / max(1, len(front)) + ENVELOPE
+    rids: dict[str, None] = {}
+    places: set[int] = set()
+    for rank, unit in enumerate(front):
+        if unit.target not in rids:
+            rids[unit.target] = None
+            room -= unit.size + ENVELOPE
+        if unit.place >= 0 and rank < NEIGHBOURS_OF:
+            beside = {unit.place + step for step in (-2, -1, 1, 2)} - places
+            places |= beside
+            room -= int(average * len(beside) / 2)  # some are among the best, some are parts of one turn
+        if room < 0:
+            break
+    return Wanted(list(rids), sorted(places))
+
+
+def _records(scope: str, wanted: Wanted) -> Body:
+    """The records, and what rests on them."""
+    should = [
+        {"terms": {"rid": wanted.rids}},
+        {"terms": {"sources": wanted.rids}},
+        {"terms": {"places": wanted.places}},
+    ]
     filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]
-    fields = {"excludes": [*BULKY.split(","), "older"]}
-    return {"size": 500, "_source": fields, "track_total_hits": False, "query": {"bool": {"filter": filters, **wanted}}}
+    query = {"bool": {"filter": filters, "should": should, "minimum_should_match": 1}}
+    return {"size": 1000, "_source": _RECORD, "track_total_hits": False, "query": query}
 
 
 def _missing_cosines(pile: Pile, vector: Body) -> Body:
@@ -320,18 +355,11 @@ def _missing_cosines(pile: Pile, vector: Body) -> Body:
     return {"size": count, "_source": ["seq"], "track_total_hits": False, "knn": knn}
 
 
-def _bring(
-    pile: Pile,
-    front: Sequence[Found],
-    hits: Sequence[Mapping[str, Any]],
-    fresh: Mapping[str, Mapping[str, Any]],
-    scope: str,
-) -> None:
+def _bring(pile: Pile, hits: Sequence[Mapping[str, Any]], fresh: Mapping[str, Mapping[str, Any]], scope: str) -> None:
     """The records that came along, as ``fetch`` would give them."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
     rows = [one for hit in made.values() if (one := stored(hit, scope)) is not None]
-    rids = list(dict.fromkeys(unit.target for unit in front))[:BROUGHT]
     by_rid: dict[str, Stored] = {str(one.source["rid"]): one for one in rows}
-    records: dict[Handle, Any] = {rid: by_rid[rid].record for rid in rids if rid in by_rid}
+    records: dict[Handle, Any] = {rid: one.record for rid, one in by_rid.items()}
     memories = [one for one in rows if not isinstance(one.record, Turn)]
-    pile.brought = Fetched(records, reading.derived(rids, by_rid, memories))
+    pile.brought = Fetched(records, reading.derived(by_rid, by_rid, memories))

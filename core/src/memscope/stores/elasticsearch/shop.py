@@ -1,7 +1,7 @@
-"""What every part of the store works with: the cluster, the names of the indices, the clock, and what is too new to be found.
+"""What every part of the store works with: the cluster, the indices' names, the clock, and what is too new to be found.
 
-A search finds a document up to a second after it was written. ``Recent`` remembers the ids this process wrote so lately:
-they are read directly and take the place of what a search says.
+A search finds a document up to a second after it was written. ``Recent`` remembers the ids this process wrote so
+lately: they are read directly and take the place of what a search says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Vector spaces: one that serves, and at most one that is being filled to take its place. Vectors never mix.
 
-Each space has a field of its own, ``vec_<number>``, added to the mapping when it is declared. A unit's field ``space`` says
-which one it was embedded for last: units with another wait for the stage embed.
+Each space has a field of its own, ``vec_<number>``, added to the mapping when it is declared. A unit's field ``space``
+says which one it was embedded for last: units with another wait for the stage embed.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Spaces:
             if any(one["model"] == space.model and one["dims"] == space.dims for one in kept):
                 state["spaces"] = kept
                 return 0
-            number = state.get("last_space", 0) + 1
+            number = int(state.get("last_space", 0)) + 1
             state["last_space"] = number
             state["spaces"] = [*kept, {"number": number, "model": space.model, "dims": space.dims, "active": not kept}]
             return number

@@ -8,20 +8,19 @@ A record waits for a stage by its own field ``wait``; a batch only gathers what 
 
 from __future__ import annotations
 
-import random
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from memscope.codec import plan_from_json, plan_to_json, to_json
+from memscope.codec import plan_from_json, plan_to_json
 from memscope.errors import Conflict, LeaseLost
 from memscope.records import Appended, Claim, Draft, Plan, Stage
 from memscope.stores import PARK_AFTER
 from memscope.stores.elasticsearch import forget, heads, lanes
 from memscope.stores.elasticsearch.append import Committer
-from memscope.stores.elasticsearch.documents import KINDS, scope_hash
+from memscope.stores.elasticsearch.documents import scope_hash
 from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, Written, settle
 from memscope.stores.elasticsearch.shop import Shop
@@ -211,7 +210,8 @@ async def _form(shop: Shop, user: str, stage: Stage, limit: int, lane: Lane) -> 
     """A new batch of what waits, in order; what a search says is checked against the documents themselves."""
     taken = {item for batch in lane.batches if batch.stage == stage for item in batch.items}
     if stage == "embed":
-        return await shop.spaces.form(user, limit, taken)
+        formed: Batch | None = await shop.spaces.form(user, limit, taken)
+        return formed
     await shop.settle()
     scope, size = scope_hash(user), min(limit + len(taken), MOST_ITEMS)
     waiting = {"filter": [{"term": {"scope": scope}}, *shop.spaces.waiting(stage)["filter"]]}
@@ -301,7 +301,7 @@ async def give_back(shop: Shop, claim: Claim) -> None:
 
 
 async def unpark(shop: Shop, stage: Stage | None, user: str | None) -> int:
-    names = [user] if user is not None else [name async for name, _ in troubled(shop)]
+    names = [user] if user is not None else [name async for name, _ in lanes.troubled(shop)]
     return sum([await lanes.change(shop, name, lambda lane: _unpark(lane, stage)) for name in names])
 
 
@@ -310,19 +310,3 @@ def _unpark(lane: Lane, stage: Stage | None) -> int:
     for batch in parked:
         batch.parked, batch.attempt, batch.not_before = False, 0, 0
     return len(parked)
-
-
-async def troubled(shop: Shop) -> Any:
-    """Async pairs of users and lanes with batches that failed."""
-    await shop.cluster.refresh(shop.names.work)
-    after = ""
-    while True:
-        body = {"size": LOOKED_AT, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
-                "search_after": [after], "_source": ["user"]}  # fmt: skip
-        answer = await shop.cluster.search(shop.names.work, body, paths="hits.hits._source,hits.hits.sort")
-        hits = answer.get("hits", {}).get("hits", [])
-        for hit in hits:
-            yield hit["_source"]["user"], await lanes.load(shop, hit["_source"]["user"])
-        if len(hits) < LOOKED_AT:
-            return
-        after = hits[-1]["sort"][0]
