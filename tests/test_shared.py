@@ -104,6 +104,7 @@ def test_portable_leaves_out_what_is_secret():
     assert "hush" not in str(portable(load(given, environ={})))
     assert load(portable(load(given, environ={})), environ={}).chat.model == "m"
     assert portable(None) is None
+    assert portable({"chat": {"anything": SecretStr("hush")}}) == {"chat": {}}
 
 
 @pytest.mark.parametrize("made", [AsyncMemoryScope, MemoryScope])
