@@ -1,8 +1,9 @@
-"""What a store is. ``memory.py`` is the reference to read first; ``memscope.testing.StoreSuite`` states the whole contract.
+"""What a store is. ``memory.py`` is the reference to read first; ``memscope.testing.StoreSuite`` states the whole
+contract.
 
-A store keeps the records of many users and never looks at another user's to answer for one. A local store gets ``search``
-from ``index.py``; everything else is below. Every method may be called at once from many tasks; a call is done wholly or
-not at all.
+A store keeps the records of many users and never looks at another user's to answer for one. A local store gets
+``search`` from ``index.py``; everything else is below. Every method may be called at once from many tasks; a call is
+done wholly or not at all.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ PARK_AFTER = 5  # attempts
 class Changes:
     """What a user's index must learn to go from one revision to the next.
 
-    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made them, by
-    rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units among them).
-    ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
+    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made
+    them, by rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units
+    among them). ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active
+    ``space``.
     """
 
     revision: int
@@ -62,7 +64,7 @@ class Changes:
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps records. Ids, keys and names mean something only together with their user: a foreign one is a missing one."""
+    """Keeps records. Ids, keys and names mean something only with their user: a foreign one is a missing one."""
 
     @property
     def capabilities(self) -> frozenset[str]: ...
@@ -84,16 +86,17 @@ class Store(Protocol):
     async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
         """Store turns, each at most once, with the units and the work that follow from them; durable on return.
 
-        A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With ``plan``,
-        its memories are written in the same step; turns in ``plan.done`` wait for no consolidation.
+        A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With
+        ``plan``, its memories are written in the same step; turns in ``plan.done`` wait for no consolidation.
         """
 
     async def apply(self, user: str, plan: Plan) -> int:
         """Write new memories, close and revise old ones; the number that changed.
 
-        Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or whose id
-        was forgotten, is dropped. A ``name`` taken in its namespace is superseded by the new memory. ``Conflict`` when
-        a revision expects another version: then nothing is written. Observations in ``plan.done`` wait for no reflection.
+        Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or
+        whose id was forgotten, is dropped. A ``name`` taken in its namespace is superseded by the new memory.
+        ``Conflict`` when a revision expects another version: then nothing is written. Observations in ``plan.done``
+        wait for no reflection.
         """
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
