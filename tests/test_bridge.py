@@ -212,3 +212,5 @@ async def test_what_was_said_last_in_a_session(memory):
         "Remark 0.", "Remark 1.", "Remark 2.", "Remark 3.",
     ]  # fmt: skip
     assert [turn.text for turn in await here.recent(tokens=6)] == ["Remark 4."]
+    assert [turn.text for turn in await here.recent(limit=2)] == ["Remark 3.", "Remark 4."]
+    assert await here.recent(limit=0) == await here.recent(tokens=1) == ()

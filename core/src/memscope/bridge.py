@@ -15,6 +15,7 @@ import logging
 import re
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
+from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import intake
@@ -226,16 +227,15 @@ class Bridge:
         fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
         return Recalled(block(lines), fitted) if lines else Recalled()
 
-    async def recent(self, *, tokens: int, exclude: Collection[str] = ()) -> tuple[Turn, ...]:
-        """What was said last in this session and fits into ``tokens``, oldest first."""
-        turns = await self._open("list", self.said(), ())
-        latest: list[Turn] = []
-        for turn in reversed([turn for turn in turns if turn.key not in exclude]):
-            tokens -= estimate_tokens(f"{turn.speaker}: {turn.text}\n")
-            if tokens < 0:
-                break
-            latest.append(turn)
-        return tuple(reversed(latest))
+    async def recent(
+        self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()
+    ) -> tuple[Turn, ...]:
+        """What was said last in this session, oldest first: as many as fit into ``tokens``, at most ``limit``."""
+        turns = [turn for turn in await self._open("list", self.said(), ()) if turn.key not in exclude]
+        costs = (estimate_tokens(f"{turn.speaker}: {turn.text}\n") for turn in reversed(turns))
+        spent = accumulate(costs) if tokens is not None else repeat(0, len(turns))
+        fitting = sum(1 for _ in takewhile(lambda cost: cost <= (tokens or 0), spent))
+        return tuple(turns[len(turns) - min(fitting, limit if limit is not None else fitting) :])
 
     async def _open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
         try:

@@ -1,0 +1,64 @@
+"""Long-term memory for LangChain and LangGraph. Nothing of either is imported before a name is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memscope_langchain.classic import MemoryScopeMemory
+    from memscope_langchain.history import MemoryScopeChatMessageHistory
+    from memscope_langchain.middleware import MemoryScopeMiddleware
+    from memscope_langchain.retriever import MemoryScopeRetriever
+    from memscope_langchain.run import user_of_run
+    from memscope_langchain.store import MemoryScopeStore
+    from memscope_langchain.tools import ForgetTool, RememberTool, SearchMemoryTool
+
+__version__ = "0.2.0"
+
+_HOMES = {
+    "MemoryScopeMemory": "classic",
+    "MemoryScopeChatMessageHistory": "history",
+    "MemoryScopeMiddleware": "middleware",
+    "MemoryScopeRetriever": "retriever",
+    "MemoryScopeStore": "store",
+    "SearchMemoryTool": "tools",
+    "RememberTool": "tools",
+    "ForgetTool": "tools",
+    "user_of_run": "run",
+}
+_EXTRAS = {"classic": "classic", "middleware": "agent", "store": "store"}  # by module; others need langchain-core only
+
+__all__ = [
+    "ForgetTool",
+    "MemoryScopeChatMessageHistory",
+    "MemoryScopeMemory",
+    "MemoryScopeMiddleware",
+    "MemoryScopeRetriever",
+    "MemoryScopeStore",
+    "RememberTool",
+    "SearchMemoryTool",
+    "__version__",
+    "user_of_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_module(name, _HOMES[name]), name)
+    return found
+
+
+def _module(name: str, home: str) -> Any:
+    try:
+        return import_module(f"{__name__}.{home}")
+    except ModuleNotFoundError as missing:
+        if home not in _EXTRAS or not (missing.name or "").startswith("lang"):
+            raise
+        advice = f"{name} needs {missing.name}; install memscope-langchain[{_EXTRAS[home]}]"
+        raise ModuleNotFoundError(advice, name=missing.name) from missing
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

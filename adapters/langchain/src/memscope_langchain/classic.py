@@ -1,0 +1,187 @@
+"""``MemoryScopeMemory`` takes the place of ``ConversationBufferMemory`` in a classic chain."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.messages import BaseMessage, HumanMessage
+from pydantic import Field, PrivateAttr
+
+from memscope.bridge import Bridge, Bridges, Recall, Recalled, Record, said
+from memscope.errors import ConfigError, InputError, ScopeError
+from memscope.records import Turn
+from memscope.shared import wait_for
+from memscope.text import estimate_tokens
+from memscope_langchain.messages import message_of, words
+
+STOP = "stop"  # an input of chains that is no part of what was said
+MOST_UNANSWERED = 1000
+
+
+class Unanswered:
+    """Ids of what users asked and no chain has answered yet: loading and saving mean the same turn."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[tuple[str | None, ...], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Unanswered], tuple[()]]:
+        return Unanswered, ()
+
+    def asked(self, *what: str | None) -> str:
+        """The id of this question, the same until it is answered."""
+        with self._lock:
+            id = self._ids.setdefault(what, secrets.token_hex(16))
+            if len(self._ids) > MOST_UNANSWERED:
+                self._ids.popitem(last=False)
+            return id
+
+    def answered(self, *what: str | None) -> str:
+        with self._lock:
+            return self._ids.pop(what, None) or secrets.token_hex(16)
+
+
+class MemoryScopeMemory(BaseMemory):
+    """Long-term memory for classic chains and ``AgentExecutor``: a ``BaseMemory``.
+
+    Whose memory: ``user``, or with ``user_key`` the input of that name; there is no default. The session is one of its
+    own for every object, unless ``session`` names one or ``session_key`` an input. What the chain gets under
+    ``memory_key`` is what is remembered, then what was said last in this session (as far as half of ``tokens`` goes),
+    nothing twice: text, or with ``return_messages=True`` messages. The user's turn is recorded when the memory is
+    loaded, the reply when it is saved.
+
+    ``agent``, ``memory``, ``recall``, ``k``, ``record`` and ``strict`` as for ``MemoryScopeMiddleware``; ``input_key``,
+    ``output_key`` and the prefixes as for ``ConversationBufferMemory``. ``record="none"`` for a chain that is a tool of
+    another one.
+    """
+
+    user: str | None = None
+    user_key: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    session_key: str | None = None
+    memory: Any = Field(default=None, exclude=True, repr=False)
+    memory_key: str = "history"
+    input_key: str | None = None
+    output_key: str | None = None
+    return_messages: bool = False
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+    recall: Recall = "user"
+    k: int = 10
+    tokens: int = 2000
+    record: Record = "both"
+    strict: bool = False
+    _bridges: Bridges = PrivateAttr()
+    _own_session: str = PrivateAttr(default_factory=lambda: secrets.token_hex(8))
+    _unanswered: Unanswered = PrivateAttr(default_factory=Unanswered)
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        if (self.user is None) == (self.user_key is None):
+            raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
+        self._bridges = Bridges(
+            self.memory, agent=self.agent, recall_from=self.recall, k=self.k, tokens=self.tokens,
+            record_who=self.record, strict=self.strict,
+        )  # fmt: skip
+        if self.user is not None:
+            self._bridges.to(self.user, self.session)  # checked now
+
+    # ---- what a chain calls
+
+    @property
+    def memory_variables(self) -> list[str]:
+        return [self.memory_key]
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return wait_for(self.aload_memory_variables(inputs))
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What is remembered about the input, and what was said last. Without inputs only the latter."""
+        bridge, text = self._bridge(inputs), self._input(inputs)
+        keys = await self._ask(bridge, text)
+        recent = await bridge.recent(tokens=self.tokens // 2, exclude=keys)
+        left = self.tokens - sum(estimate_tokens(line) for line in self._lines(recent))
+        seen = [*keys, *(turn.key for turn in recent)]
+        recalled = await bridge.recall(text, exclude=seen, shown={turn.text for turn in recent}, tokens=left)
+        return {
+            self.memory_key: self._messages(recalled, recent) if self.return_messages else self._text(recalled, recent)
+        }
+
+    def save_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
+        wait_for(self.asave_context(inputs, outputs))
+
+    async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
+        bridge, text = self._bridge(inputs), self._input(inputs)
+        id = self._unanswered.answered(bridge.user, bridge.session, text)
+        await bridge.record([said("user", text, id=id), said("assistant", self._output(outputs))])
+
+    def clear(self) -> None:
+        wait_for(self.aclear())
+
+    async def aclear(self) -> None:
+        """Forget this session for good, and nothing else."""
+        if self.user is None or self.session_key is not None:
+            raise ConfigError("whose session to clear is said by inputs", hint="use forget of the memory itself")
+        await self._bridge({}).clear()
+
+    # ---- closing
+
+    async def aclose(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridges.close()
+
+    def close(self) -> None:
+        wait_for(self.aclose())
+
+    # ---- whose, and what
+
+    def _bridge(self, inputs: Mapping[str, Any]) -> Bridge:
+        user = self.user if self.user_key is None else _named(inputs, self.user_key, "user")
+        session = self.session if self.session_key is None else _named(inputs, self.session_key, "session")
+        return self._bridges.to(user, session or self._own_session)  # type: ignore[arg-type]  # checked there
+
+    async def _ask(self, bridge: Bridge, text: str) -> tuple[str, ...]:
+        if not text.strip():
+            return ()
+        id = self._unanswered.asked(bridge.user, bridge.session, text)
+        return await bridge.record([said("user", text, id=id)])
+
+    def _input(self, inputs: Mapping[str, Any]) -> str:
+        apart = {self.memory_key, self.user_key, self.session_key, STOP}
+        names = [self.input_key] if self.input_key else [name for name in inputs if name not in apart]
+        if len(names) > 1:
+            raise InputError(f"which of the inputs {names} did the user say?", hint="set input_key")
+        return words(inputs.get(names[0])) if names else ""
+
+    def _output(self, outputs: Mapping[str, Any]) -> str:
+        names = [self.output_key] if self.output_key else list(outputs)
+        name = names[0] if len(names) == 1 else "output"
+        if name not in outputs:
+            raise InputError(f"which of the outputs {list(outputs)} is the reply?", hint="set output_key")
+        return words(outputs[name])
+
+    # ---- how it is shown
+
+    def _lines(self, turns: Iterable[Turn]) -> list[str]:
+        prefixes = {"user": self.human_prefix, "assistant": self.ai_prefix}
+        return [f"{prefixes.get(turn.role, turn.speaker)}: {turn.text}" for turn in turns]
+
+    def _text(self, recalled: Recalled, recent: Sequence[Turn]) -> str:
+        return "\n".join(filter(None, (recalled.text, *self._lines(recent))))
+
+    def _messages(self, recalled: Recalled, recent: Sequence[Turn]) -> list[BaseMessage]:
+        remembered = [HumanMessage(recalled.text, name="memory")] if recalled.text else []
+        return [*remembered, *map(message_of, recent)]
+
+
+def _named(inputs: Mapping[str, Any], name: str, what: str) -> str:
+    if name not in inputs:
+        raise ScopeError(f"the input {name!r}, which names the {what}, is missing")
+    value: str = inputs[name]
+    return value

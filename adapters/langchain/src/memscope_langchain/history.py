@@ -1,0 +1,59 @@
+"""``MemoryScopeChatMessageHistory``: a session as messages, for those still on ``RunnableWithMessageHistory``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from memscope.bridge import Bridge
+from memscope.shared import Memory, wait_for
+from memscope_langchain.messages import message_of, turns_of
+
+
+class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
+    """What user and assistant said in one session, the latest ``limit`` messages of it.
+
+    ``user`` and ``session`` are required. Text is kept; tool calls, their results and instructions are not, so that
+    what comes back is always a conversation that a model takes. A memory that fails gives no messages, with one warning
+    in the log; ``strict=True`` raises. ``clear`` forgets the session for good.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str,
+        session: str,
+        agent: str | None = None,
+        memory: Memory = None,
+        limit: int | None = None,
+        strict: bool = False,
+    ) -> None:
+        if session is None:
+            raise TypeError("a chat history needs a session")
+        self._bridge = Bridge(user=user, session=session, agent=agent, memory=memory, strict=strict)
+        self._limit = limit
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # an attribute upstream, to be read as this is
+        return wait_for(self.aget_messages())
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        turns = await self._bridge.recent(tokens=None, limit=self._limit)
+        return [message_of(turn) for turn in turns]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        wait_for(self.aadd_messages(messages))
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        await self._bridge.record(turns_of(messages))
+
+    def clear(self) -> None:
+        wait_for(self.aclear())
+
+    async def aclear(self) -> None:
+        await self._bridge.clear()
+
+    async def aclose(self) -> None:
+        await self._bridge.close()

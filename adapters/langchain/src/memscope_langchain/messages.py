@@ -1,0 +1,45 @@
+"""LangChain's messages as turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from memscope.bridge import Said, said
+from memscope.records import Turn
+
+
+def turn_of(message: BaseMessage) -> Said | None:
+    """What a person or the model said; of instructions, tool calls, their results and summaries nothing."""
+    if message.additional_kwargs.get("lc_source") == "summarization":
+        return None
+    if isinstance(message, HumanMessage):
+        return said("user", text_of(message), speaker=message.name)
+    if isinstance(message, AIMessage):
+        return said("assistant", text_of(message))  # by no name: callers who show it again leave it out
+    return None
+
+
+def turns_of(messages: Iterable[BaseMessage]) -> list[Said]:
+    return [turn for message in messages if (turn := turn_of(message)) is not None]
+
+
+def text_of(message: BaseMessage) -> str:
+    return str(message.text)
+
+
+def message_of(turn: Turn) -> BaseMessage:
+    if turn.role == "assistant":
+        return AIMessage(turn.text)
+    return HumanMessage(turn.text, name=None if turn.speaker == turn.role else turn.speaker)
+
+
+def words(value: Any) -> str:
+    """The text of what a chain takes or gives: text, a message, or messages (the last one)."""
+    if isinstance(value, BaseMessage):
+        return text_of(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return words(value[-1]) if value else ""
+    return "" if value is None else str(value)

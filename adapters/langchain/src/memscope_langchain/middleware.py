@@ -1,0 +1,200 @@
+"""``create_agent(..., middleware=[MemoryScopeMiddleware()])``: recall once a run, both sides recorded as they are said.
+
+    before_agent     history shown again, then the user's turn ──▶ record; recall ──▶ private state
+    wrap_model_call  the one system message + what was recalled ──▶ model
+    after_model      the reply ──▶ record
+
+The messages are never written to, and what was recalled is in no checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.runtime import Runtime
+
+from memscope.bridge import Bridge, Bridges, Recall, Record, choose_query
+from memscope.shared import Memory, wait_for
+from memscope_langchain.messages import turns_of
+from memscope_langchain.run import thread_of, user_of
+from memscope_langchain.tools import tools_over
+
+HISTORY = 500  # the latest messages of a thread that are compared with what is kept
+Update = dict[str, Any]
+
+
+class Shown(TypedDict):
+    """What a run's model is shown of memory, and the keys of the turns that it sees anyway."""
+
+    text: str
+    keys: list[str]
+
+
+class MemoryState(AgentState[Any]):
+    """``memscope_heard``: id of the latest message that was dealt with."""
+
+    memscope_heard: NotRequired[Annotated[str | None, PrivateStateAttr]]
+    memscope_shown: NotRequired[Annotated[Shown, UntrackedValue, PrivateStateAttr]]
+
+
+class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
+    """Long-term memory for an agent that serves any number of users.
+
+    Each run says whose memory it is: ``user_id`` of its context, else of its config, else the server's identity;
+    without any it raises ``ScopeError``. The session is the run's thread. ``agent`` says where turns come from, and
+    narrows what is recalled. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
+    ``MemoryScope``; by default what the environment says, else one SQLite file. ``recall="session"`` narrows to the
+    thread. ``k`` hits and ``tokens`` are the most that is shown. ``record``: "both", "user", "assistant" or "none".
+    ``tools=False`` leaves out search_memory, remember and forget. A memory that fails leaves the agent answering, with
+    one warning in the log; ``strict=True`` raises.
+    """
+
+    state_schema = MemoryState
+
+    def __init__(
+        self,
+        *,
+        agent: str | None = None,
+        memory: Memory = None,
+        recall: Recall = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: Record = "both",
+        tools: bool = True,
+        strict: bool = False,
+    ) -> None:
+        super().__init__()
+        self._bridges = Bridges(
+            memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
+        )
+        self.tools = tools_over(self._bridges) if tools else []
+
+    # ---- hooks
+
+    def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+        return wait_for(begin(self._bridge(runtime), state))
+
+    async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+        return await begin(self._bridge(runtime), state)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        text = shown(request.state)
+        if text is None:
+            text = wait_for(recall(self._bridge(request.runtime), request.messages))
+        return handler(told(request, text))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        text = shown(request.state)
+        if text is None:
+            text = await recall(self._bridge(request.runtime), request.messages)
+        return await handler(told(request, text))
+
+    def after_model(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+        return wait_for(go_on(self._bridge(runtime), state))
+
+    async def aafter_model(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+        return await go_on(self._bridge(runtime), state)
+
+    def _bridge(self, runtime: Any) -> Bridge:
+        return self._bridges.to(user_of(runtime), thread_of(runtime))
+
+    # ---- closing
+
+    async def aclose(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridges.close()
+
+    def close(self) -> None:
+        wait_for(self._bridges.close())
+
+
+# ----------------------------------------------------------------------------------------------------------- a run
+
+
+async def begin(bridge: Bridge, state: MemoryState) -> Update:
+    """Record what has arrived, and recall what fits to it."""
+    messages = state["messages"]
+    arrived = first_new(messages, state.get("memscope_heard"))
+    history, new = turns_of(messages[:arrived][-HISTORY:]), turns_of(messages[arrived:])
+    keys = [*await bridge.record(history, replay=True), *await bridge.record(new)]
+    texts = {turn["content"] for turn in (*history, *new)}
+    recalled = await bridge.recall(choose_query(new or history), exclude=keys, shown=texts)
+    return {"memscope_heard": latest(messages), "memscope_shown": Shown(text=recalled.text, keys=keys)}
+
+
+async def go_on(bridge: Bridge, state: MemoryState) -> Update:
+    """Record what was said since, the model's reply above all."""
+    messages = state["messages"]
+    start = after(messages, state.get("memscope_heard"))
+    await bridge.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
+    return {"memscope_heard": latest(messages)}
+
+
+def shown(state: Mapping[str, Any]) -> str | None:
+    """What this run's model is shown; None in a run that was interrupted and goes on, whose state lost it."""
+    found: Shown | None = state.get("memscope_shown")
+    return found["text"] if found else None
+
+
+async def recall(bridge: Bridge, messages: Sequence[BaseMessage]) -> str:
+    turns = turns_of(messages)
+    return (await bridge.recall(choose_query(turns), shown={turn["content"] for turn in turns})).text
+
+
+def told(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
+    """The request with ``text`` at the end of its system message."""
+    if not text:
+        return request
+    if not hasattr(request, "system_message"):  # langchain 1.0
+        prompt = f"{request.system_prompt}\n\n{text}" if request.system_prompt else text
+        return request.override(system_prompt=prompt)  # type: ignore[call-arg]
+    base = request.system_message
+    if base is None or not base.content:
+        return request.override(system_message=SystemMessage(text))
+    if isinstance(base.content, str):
+        content: str | list[Any] = f"{base.content}\n\n{text}"
+    else:
+        content = [*base.content, {"type": "text", "text": text}]
+    return request.override(system_message=base.model_copy(update={"content": content}))
+
+
+# -------------------------------------------------------------------------------------------------------- messages
+
+
+def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
+    """Where this run's own messages begin.
+
+    Without a checkpointer nothing is known of earlier runs and callers show the whole history again. Then only what the
+    user said last is certainly new, and only if nobody has replied to it.
+    """
+    start = after(messages, heard)
+    if start is not None:
+        return start
+    user, model = last_of(messages, HumanMessage), last_of(messages, AIMessage)
+    return user if user > model or model == len(messages) else len(messages)
+
+
+def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
+    """The place after the message with this id; None if there is none."""
+    if heard is None:
+        return None
+    return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == heard), None)
+
+
+def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
+    """The place of the last message of this kind; the end if there is none."""
+    places = range(len(messages) - 1, -1, -1)
+    return next((at for at in places if isinstance(messages[at], kind)), len(messages))
+
+
+def latest(messages: Sequence[BaseMessage]) -> str | None:
+    return messages[-1].id if messages else None

@@ -1,0 +1,69 @@
+"""``MemoryScopeRetriever``: what is remembered about a user as documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, PrivateAttr
+
+from memscope.bridge import Bridges, Recall
+from memscope.records import Hit
+from memscope.shared import wait_for
+
+
+class MemoryScopeRetriever(BaseRetriever):
+    """The ``k`` best hits of one user's memory, each with its id, score, time and sources in the metadata.
+
+    ``user`` is required; ``agent`` and (with ``recall="session"``) ``session`` narrow. ``memory`` as for the
+    middleware. ``invoke`` takes ``k``, ``as_of``, ``filter``, ``kinds``, and ``user`` and ``session`` for another one.
+    Raises what went wrong.
+    """
+
+    user: str
+    agent: str | None = None
+    session: str | None = None
+    memory: Any = Field(default=None, exclude=True, repr=False)
+    recall: Recall = "user"
+    k: int = 10
+    _bridges: Bridges = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._bridges = Bridges(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
+        self._bridges.to(self.user, self.session)  # checked now
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
+    ) -> list[Document]:
+        return wait_for(self._documents(query, **asked))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **asked: Any
+    ) -> list[Document]:
+        return await self._documents(query, **asked)
+
+    async def _documents(
+        self, query: str, *, user: str | None = None, session: str | None = None, **asked: Any
+    ) -> list[Document]:
+        bridge = self._bridges.to(self.user if user is None else user, session or self.session)
+        return [document(hit) for hit in await bridge.search(query, **asked)]
+
+
+def document(hit: Hit) -> Document:
+    """``sources``: keys of the turns, or ids of the observations, that it rests on."""
+    metadata: dict[str, Any] = {
+        "id": hit.id,
+        "kind": "insight" if hit.insight else "turn",
+        "score": float(hit.score),
+        "time": hit.time.isoformat(),
+        "sources": list(hit.insight.sources) if hit.insight else [hit.id],
+        "found_by": list(hit.found_by),
+    }
+    if hit.turn is not None:
+        metadata |= {"speaker": hit.turn.speaker, "session": hit.turn.scope.session, "said": hit.turn.text}
+    if hit.changed is not None:
+        metadata["changed"] = hit.changed.isoformat()
+    return Document(id=hit.id, page_content=hit.text, metadata=metadata)

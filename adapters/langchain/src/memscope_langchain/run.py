@@ -1,0 +1,64 @@
+"""Whose run this is: the user and the thread of an agent's or a graph's run. There is no default user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig, ensure_config
+
+from memscope.errors import ScopeError
+
+USER_KEYS = ("user_id", "langgraph_user_id")  # in the config's "configurable"; the second is LangMem's
+SERVER_USER_KEY = "langgraph_auth_user_id"  # where LangGraph Server wrote it before there was server_info
+
+
+def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
+    """``user_id`` of the runtime's context, else of the config, else the identity that the server has checked.
+
+    ``runtime``: LangGraph's ``Runtime`` or ``ToolRuntime``, or None where there is none.
+    """
+    configurable = _configurable(runtime, config)
+    server = getattr(getattr(runtime, "server_info", None), "user", None)
+    found = (
+        _of_context(getattr(runtime, "context", None)),
+        *(configurable.get(key) for key in USER_KEYS),
+        getattr(server, "identity", None),
+        configurable.get(SERVER_USER_KEY),
+    )
+    for user in found:
+        if user is not None:
+            return user  # type: ignore[no-any-return]  # checked where it is used
+    raise ScopeError(
+        "nobody said whose memory this is",
+        hint='give context={"user_id": ...} with a context_schema, or config={"configurable": {"user_id": ...}}',
+    )
+
+
+def thread_of(runtime: Any, config: RunnableConfig | None = None) -> str | None:
+    thread = _configurable(runtime, config).get("thread_id")
+    if thread is None:
+        thread = getattr(getattr(runtime, "execution_info", None), "thread_id", None)
+    return None if thread is None else str(thread)
+
+
+def user_of_run() -> str:
+    """The user of the run that this is called in: ``MemoryScopeStore(user=user_of_run)`` serves many."""
+    from langgraph.runtime import get_runtime
+
+    try:
+        runtime = get_runtime()
+    except (RuntimeError, KeyError):  # outside of any run
+        runtime = None
+    return user_of(runtime)
+
+
+def _of_context(context: Any) -> Any:
+    if isinstance(context, Mapping):
+        return context.get("user_id")
+    return getattr(context, "user_id", None)
+
+
+def _configurable(runtime: Any, config: RunnableConfig | None) -> Mapping[str, Any]:
+    """Of the config given, of a tool's runtime, or of the run around."""
+    return ensure_config(config or getattr(runtime, "config", None)).get("configurable") or {}

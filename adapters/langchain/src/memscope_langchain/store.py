@@ -1,0 +1,276 @@
+"""``MemoryScopeStore``: LangGraph's ``BaseStore`` over the documents of one user's memory.
+
+put(namespace, key, value)  ──▶  a document: name = key, namespace, data = value, words = the value's text
+search(prefix, query=...)   ──▶  retrieve, then what is left of the namespace, the newest first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    get_text_at_path,
+)
+
+from memscope.bridge import Bridge, Bridges
+from memscope.records import ForgetReport, Hit, Json, Observation
+from memscope.shared import Memory, wait_for
+
+Namespace: TypeAlias = tuple[str, ...]
+MINE = "langgraph:"  # begins the keys of a document's data that are no part of its value
+ITEM = "langgraph:item"
+MOST_HITS = 100
+FRESH = 0.1  # a time to live is renewed by a read when this share of it is over
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MemoryScopeStore(BaseStore):
+    """A store of one ``user``, or of whoever ``user()`` says: ``user=user_of_run`` takes the user of the run.
+
+    What is put is remembered: it is found by ``search``, and recalled by ``MemoryScopeMiddleware`` like anything else
+    the user said. ``agent`` and ``memory`` as for the middleware. ``fields`` are the paths of a value whose text is
+    searched ("$": all of it), unless ``put(index=...)`` names others. ``ttl``: LangGraph's own configuration; what is
+    over is out of sight at once, and ``sweep_ttl`` removes it for good. Deleting is forgetting.
+
+    A filter is the core's: a dict that holds no operator must be equal.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        *,
+        user: str | Callable[[], str],
+        agent: str | None = None,
+        memory: Memory = None,
+        fields: Sequence[str] = ("$",),
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self._user, self._fields = user, list(fields)
+        self._bridges = Bridges(memory, agent=agent)
+        self.ttl_config = ttl
+        if not callable(user):
+            self._bridges.to(user)  # checked now
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return wait_for(self._batch(self._bridge(), list(ops)))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return await self._batch(self._bridge(), list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Remove for good what is over; the number of documents."""
+        return wait_for(self.asweep_ttl())
+
+    async def asweep_ttl(self) -> int:
+        bridge = self._bridge()
+        report: ForgetReport = await bridge.do(lambda memory: memory.sweep(user=bridge.user))
+        return report.observations
+
+    async def aclose(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridges.close()
+
+    def close(self) -> None:
+        wait_for(self.aclose())
+
+    def _bridge(self) -> Bridge:
+        return self._bridges.to(self._user() if callable(self._user) else self._user)
+
+    async def _batch(self, bridge: Bridge, ops: Sequence[Op]) -> list[Result]:
+        """Reads see what was there before; of several writes to one key the last counts."""
+        results = [None if isinstance(op, PutOp) else await self._read(bridge, op) for op in ops]
+        writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+        for op in writes.values():
+            await (delete(bridge, op) if op.value is None else self._put(bridge, op, op.value))
+        return results
+
+    async def _read(self, bridge: Bridge, op: Op) -> Result:
+        if isinstance(op, GetOp):
+            found = await get(bridge, op)
+            return None if found is None else item(found)
+        if isinstance(op, SearchOp):
+            return await search(bridge, op)
+        if isinstance(op, ListNamespacesOp):
+            return await namespaces(bridge, op)
+        raise TypeError(f"not an operation of a store: {type(op).__name__}")
+
+    async def _put(self, bridge: Bridge, op: PutOp, value: Mapping[str, Any]) -> None:
+        now = utc_now()
+        old = await named(bridge, op.namespace, op.key)
+        created = _mine(old).get("created") if old else None
+        about = {"created": created or now.isoformat(), "ttl": op.ttl}
+        paths = [] if op.index is False else op.index or self._fields
+        alone = self._bridges.to(bridge.user, session_of(op))
+        await alone.remember(
+            words_of(value, paths),
+            name=written(op.key),
+            namespace=path(op.namespace),
+            data={**value, ITEM: about, **prefixes(op.namespace)},
+            expires=None if op.ttl is None else now + timedelta(minutes=op.ttl),
+        )
+
+
+# ------------------------------------------------------------------------------------------------------- operations
+
+
+async def named(bridge: Bridge, namespace: Namespace, key: str) -> Observation | None:
+    found = await _documents(bridge, name=written(key), namespace=path(namespace))
+    return found[-1] if found else None
+
+
+async def get(bridge: Bridge, op: GetOp) -> Observation | None:
+    found = await named(bridge, op.namespace, op.key)
+    if found is not None and op.refresh_ttl:
+        await renew(bridge, found)
+    return found
+
+
+async def delete(bridge: Bridge, op: PutOp) -> None:
+    scope = {"user": bridge.user, "agent": bridge.agent}
+    await bridge.do(lambda memory: memory.forget(**scope, name=written(op.key), namespace=path(op.namespace)))  # type: ignore[arg-type]
+
+
+async def search(bridge: Bridge, op: SearchOp) -> list[SearchItem]:
+    """With a query the best first, and then what does not match it, as a store of vectors would have it."""
+    asked = {**(op.filter or {}), **prefix(op.namespace_prefix)}
+    hits = await bridge.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
+    scored = {document.id: (document, hit.score) for hit in hits for document in _matching(hit, op)}
+    found: list[tuple[Observation, float | None]] = list(scored.values())
+    if len(found) < op.offset + op.limit:
+        rest = await _documents(bridge, filter=asked)
+        found += [(document, None) for document in reversed(rest) if document.id not in scored]
+    page = found[op.offset : op.offset + op.limit]
+    if op.refresh_ttl:
+        for document, _ in page:
+            await renew(bridge, document)
+    return [SearchItem(**_item(document), score=score) for document, score in page]
+
+
+async def namespaces(bridge: Bridge, op: ListNamespacesOp) -> list[Namespace]:
+    documents = await _documents(bridge, filter=prefix(()))
+    known = {labels(document.namespace or "") for document in documents}
+    chosen = {one for one in known if all(_fits(one, condition) for condition in op.match_conditions or ())}
+    cut = {one[: op.max_depth] for one in chosen}
+    return sorted(cut)[op.offset : op.offset + op.limit]
+
+
+async def renew(bridge: Bridge, document: Observation) -> None:
+    """Reading prolongs the life of what has a time to live."""
+    minutes = _mine(document).get("ttl")
+    if minutes is None or document.expires is None:
+        return
+    life, until = timedelta(minutes=minutes), utc_now() + timedelta(minutes=minutes)
+    if until - document.expires >= life * FRESH:
+        await bridge.do(lambda memory: memory.update(document.id, user=bridge.user, agent=bridge.agent, expires=until))
+
+
+async def _documents(bridge: Bridge, **asked: Any) -> list[Observation]:
+    scope = {"user": bridge.user, "agent": bridge.agent}
+    found = await bridge.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
+    return [one for one in found if isinstance(one, Observation) and one.name is not None and one.namespace is not None]
+
+
+def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
+    """The documents of a hit; a turn may have others."""
+    wanted = op.namespace_prefix
+    documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
+    return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
+
+
+def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
+    """``*`` stands for one label, whatever it is."""
+    wanted, length = tuple(condition.path), len(condition.path)
+    if length > len(namespace):
+        return False
+    part = namespace[:length] if condition.match_type == "prefix" else namespace[len(namespace) - length :]
+    return all(label in ("*", have) for label, have in zip(wanted, part, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------- how it is written
+
+
+def written(label: str) -> str:
+    """A label or key as an identifier of the core takes it: only what could be mistaken is escaped."""
+    return "".join(char if _plain(char) else quote(char, safe="", errors="surrogatepass") for char in label)
+
+
+def _plain(char: str) -> bool:
+    return char.isprintable() and char not in "%/ "
+
+
+def session_of(op: PutOp) -> str:
+    """A session of its own: a document stands in no conversation, so no other lends it words."""
+    return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
+
+
+def path(namespace: Namespace) -> str:
+    return "/".join(map(written, namespace))
+
+
+def labels(path: str) -> Namespace:
+    return tuple(unquote(part, errors="surrogatepass") for part in path.split("/"))
+
+
+def prefixes(namespace: Namespace) -> dict[str, Json]:
+    """One key for each beginning of a namespace, so that an equality in a filter finds all that is below it."""
+    return {f"{MINE}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
+
+
+def prefix(namespace: Sequence[str]) -> dict[str, Json]:
+    return {f"{MINE}{len(namespace)}": path(tuple(namespace))}
+
+
+def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
+    """What of a value is searched."""
+    texts = (text for one in paths for text in ([_told(value)] if one == "$" else get_text_at_path(value, one)))
+    return "\n".join(filter(None, texts))
+
+
+def _told(value: Any) -> str:
+    """All that a value says; the names of its fields too, where there are several."""
+    if isinstance(value, Mapping):
+        if len(value) == 1:
+            return _told(next(iter(value.values())))
+        return "; ".join(f"{name}: {text}" for name, one in value.items() if (text := _told(one)))
+    if isinstance(value, list | tuple):
+        return ", ".join(filter(None, map(_told, value)))
+    return "" if value is None else str(value)
+
+
+def _mine(document: Observation) -> Mapping[str, Json]:
+    about: Mapping[str, Json] = document.data.get(ITEM) or {}
+    return about
+
+
+def _item(document: Observation) -> dict[str, Any]:
+    created = _mine(document).get("created")
+    return {
+        "namespace": labels(document.namespace or ""),
+        "key": unquote(document.name or "", errors="surrogatepass"),
+        "value": {name: value for name, value in document.data.items() if not name.startswith(MINE)},
+        "created_at": datetime.fromisoformat(created) if created else document.said,
+        "updated_at": document.said,
+    }
+
+
+def item(document: Observation) -> Item:
+    return Item(**_item(document))

@@ -1,0 +1,110 @@
+"""Memory as tools: the model decides when to look something up, keep it or forget it.
+
+The user and the thread come from the run (``ToolRuntime``, else the config), never from the model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolArg
+from pydantic import BaseModel, Field, PrivateAttr
+
+from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges
+from memscope.shared import wait_for
+from memscope_langchain.run import thread_of, user_of
+
+FromRun = Annotated[Any, InjectedToolArg]  # agents give a ToolRuntime to an argument of the name "runtime"
+
+
+class SearchArguments(BaseModel):
+    query: str = Field(description="What to look for, in the user's own language.")
+    runtime: FromRun = None
+
+
+class RememberArguments(BaseModel):
+    statement: str = Field(description="One self-contained sentence, in the user's own language.")
+    runtime: FromRun = None
+
+
+class ForgetArguments(BaseModel):
+    ids: list[str] = Field(description="The ids of what to forget, as search_memory printed them.")
+    runtime: FromRun = None
+
+
+class MemoryTool(BaseTool):
+    """``user``: for a tool that serves one user only; else each run says whose memory it is.
+
+    ``agent`` and ``memory`` as for the middleware. Errors are raised.
+    """
+
+    user: str | None = None
+    agent: str | None = None
+    memory: Any = Field(default=None, exclude=True, repr=False)
+    _bridges: Bridges = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._bridges = Bridges(self.memory, agent=self.agent)
+
+    def _bridge(self, runtime: Any, config: RunnableConfig) -> Bridge:
+        user = self.user if self.user is not None else user_of(runtime, config)
+        return self._bridges.to(user, thread_of(runtime, config))
+
+
+class SearchMemoryTool(MemoryTool):
+    """Looks up what is remembered; leaves out what the agent has before its eyes."""
+
+    name: str = SEARCH_MEMORY.name
+    description: str = SEARCH_MEMORY.description
+    args_schema: type[BaseModel] = SearchArguments
+
+    def _run(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
+        return wait_for(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime)))
+
+    async def _arun(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
+        return await self._bridge(runtime, config).search_told(query, exclude=_seen(runtime))
+
+
+class RememberTool(MemoryTool):
+    """Keeps a statement."""
+
+    name: str = REMEMBER.name
+    description: str = REMEMBER.description
+    args_schema: type[BaseModel] = RememberArguments
+
+    def _run(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
+        return wait_for(self._bridge(runtime, config).remember_told(statement))
+
+    async def _arun(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
+        return await self._bridge(runtime, config).remember_told(statement)
+
+
+class ForgetTool(MemoryTool):
+    """Forgets by id, with all that was derived from it."""
+
+    name: str = FORGET.name
+    description: str = FORGET.description
+    args_schema: type[BaseModel] = ForgetArguments
+
+    def _run(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
+        return wait_for(self._bridge(runtime, config).forget_told(ids))
+
+    async def _arun(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
+        return await self._bridge(runtime, config).forget_told(ids)
+
+
+def tools_over(bridges: Bridges) -> list[BaseTool]:
+    """The three, over the memory of a middleware."""
+    made: list[MemoryTool] = [SearchMemoryTool(), RememberTool(), ForgetTool()]
+    for tool in made:
+        tool._bridges = bridges
+    return list(made)
+
+
+def _seen(runtime: Any) -> list[str]:
+    """Keys of the turns that the middleware found in the conversation."""
+    state = getattr(runtime, "state", None)
+    shown = state.get("memscope_shown") if isinstance(state, dict) else None
+    return shown["keys"] if shown else []

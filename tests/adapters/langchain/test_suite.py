@@ -1,0 +1,144 @@
+"""The suite that every adapter passes: on ``create_agent`` however its history is kept, and on classic chains."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langchain_classic.chains import ConversationChain, LLMChain
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langgraph.checkpoint.memory import InMemorySaver
+
+from memscope.testing import AdapterSuite
+from memscope_langchain import MemoryScopeMemory, MemoryScopeMiddleware
+
+from .talking import ScriptedChat, Talk, ThreadTalk, agent_with, configured
+
+deprecated = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
+
+
+class Suite(AdapterSuite):
+    __test__ = False
+    plugin = "memscope_langchain.plugin"
+    framework = ("langchain_core", "langchain", "langchain_classic", "langgraph")
+
+
+class TestShownAgain(Suite):
+    """Without a checkpointer: the caller shows the whole history every time."""
+
+    __test__ = True
+    prompt: str | None = "You are a helpful assistant."
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+        made = agent_with(middleware, script, system_prompt=self.prompt)
+        return Talk(made, middleware, configured(user, session), state or ())
+
+
+class TestWithoutSystemPrompt(TestShownAgain):
+    prompt = None
+
+
+class TestCheckpointer(Suite):
+    """With a checkpointer: the state is a thread's."""
+
+    __test__ = True
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+        saver = state if state is not None else InMemorySaver()
+        made = agent_with(middleware, script, checkpointer=saver, system_prompt="You are a helpful assistant.")
+        return ThreadTalk(made, middleware, configured(user, session or "none"))
+
+
+@dataclass
+class Context:
+    user_id: Any
+
+
+class TestContext(TestCheckpointer):
+    """The user comes from the runtime's context."""
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+        saver = state if state is not None else InMemorySaver()
+        made = agent_with(middleware, script, checkpointer=saver, context_schema=Context)
+        made = Contextual(made, Context(user))
+        return ThreadTalk(made, middleware, {"configurable": {"thread_id": session or "none"}})
+
+
+class Contextual:
+    """An agent that is always invoked with the same context."""
+
+    def __init__(self, agent, context):
+        self.agent, self.context, self.checkpointer = agent, context, agent.checkpointer
+
+    async def ainvoke(self, *args, **more):
+        return await self.agent.ainvoke(*args, context=self.context, **more)
+
+    def astream(self, *args, **more):
+        return self.agent.astream(*args, context=self.context, **more)
+
+
+# ---- classic chains
+
+
+class ChainTalk:
+    def __init__(self, chain, script):
+        self.chain, self.script = chain, script
+
+    async def say(self, text):
+        return (await self.chain.ainvoke({"input": text}))[self.chain.output_keys[0]]
+
+    async def interrupt(self, text):
+        """A chain gives its reply whole, so leaving early is cancelling it while the model thinks."""
+        thinking = asyncio.Event()
+
+        async def think():
+            thinking.set()
+            await asyncio.Event().wait()
+
+        self.script.during = think
+        saying = asyncio.create_task(self.say(text))
+        await thinking.wait()
+        saying.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await saying
+        self.script.during = None
+
+    async def state(self):
+        return self.chain.memory._own_session if self.chain.memory.session is None else self.chain.memory.session
+
+    async def close(self):
+        await self.chain.memory.aclose()
+
+
+@deprecated
+class TestConversationChain(Suite):
+    """The history is memory's own; a new object with the same session goes on with it."""
+
+    __test__ = True
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        m = MemoryScopeMemory(user=user, agent=agent, session=state or session, memory=memory, strict=strict)
+        return ChainTalk(ConversationChain(llm=ScriptedChat(script=script), memory=m), script)
+
+
+@deprecated
+class TestChainOfMessages(Suite):
+    __test__ = True
+    not_applicable = {  # noqa: RUF012  # a mapping in the suite
+        "test_injection_does_not_grow_the_context": "this memory is the history too, of which `tokens` are shown",
+    }
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        m = MemoryScopeMemory(
+            user=user, agent=agent, session=state or session, memory=memory, strict=strict, return_messages=True
+        )
+        prompt = ChatPromptTemplate.from_messages(
+            [("system", "You are helpful."), MessagesPlaceholder("history"), ("human", "{input}")]
+        )
+        return ChainTalk(LLMChain(llm=ScriptedChat(script=script), prompt=prompt, memory=m), script)
