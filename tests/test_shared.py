@@ -91,7 +91,6 @@ def test_portable_leaves_out_what_is_secret():
             "key": "hush",
             "headers": {"X": "hush"},
             "key_header": "X-Key",
-            "path": SecretStr("hush"),
         },
         "index_cache_mb": 64,
     }
