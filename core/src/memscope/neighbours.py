@@ -27,6 +27,7 @@ async def near(kit: Kit, scope: Scope, texts: Sequence[str]) -> list[Observation
     """
     if not texts:
         return []
+    await kit.store.searchable(scope.user)  # or the batch before this one is not seen on every store
     small = (await kit.store.stats(scope.user)).observations <= SMALL
     found = await _all(kit, scope) if small else await _found(kit, scope, texts)
     return [memory for memory in found if _counts(memory, scope)]
