@@ -15,12 +15,12 @@ from typing import Any
 
 import click
 from datasets import Conversation, conversations
-from retrieval import Asked, ask, figures, ingest, place, settings
 
 from memscope import AsyncMemoryScope
 from memscope.models import Message
 from memscope.prompts import visible
 from memscope.testing.models import ScriptedChat, data
+from retrieval import Asked, ask, figures, ingest, place, settings
 
 
 class Recorded:
