@@ -8,9 +8,13 @@ import click
 
 FAMILIES = {
     "demo": ("demo",),
+    "chat": ("chat",),
     "turns": ("add", "import_", "export"),
     "reading": ("retrieve", "context", "list_", "show", "history"),
     "changing": ("update", "forget"),
+    "work": ("consolidate", "reflect", "reembed", "unpark"),
+    "worker": ("worker",),
+    "review": ("review",),
     "store": ("backup", "restore", "recover", "compact", "status"),
     "plugins": ("plugins",),
     "doctor": ("doctor",),

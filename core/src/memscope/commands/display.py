@@ -42,6 +42,11 @@ def visible_columns(line: str) -> str:
     return _escaped(line.replace("\t", " "), _escape)
 
 
+def visible_text(text: str) -> str:
+    """Words of several lines: these and nothing else a terminal may obey."""
+    return "".join(part if part == "\n" else visible_columns(part.expandtabs(4)) for part in re.split("(\n)", text))
+
+
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text

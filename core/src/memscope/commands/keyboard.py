@@ -1,0 +1,114 @@
+"""Messages as they are typed, pasted or piped: one at a time, however many lines each has.
+
+On a terminal with GNU readline a paste is one message (bracketed paste). The history of lines stays in this process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Protocol
+
+import click
+
+QUOTES = '"""'
+LONGEST = 1 << 20  # bytes of a piped line that are kept, to be refused
+CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
+
+
+class Keyboard(Protocol):
+    """Where messages come from. ``asks`` tells whether a person can be asked something."""
+
+    asks: bool
+
+    def line(self, prompt: str) -> str:
+        """The next line; ``EOFError`` at the end."""
+        ...
+
+    def above(self, say: Callable[[], None]) -> None:
+        """Say something while a line may be being typed, without hurting it."""
+        ...
+
+
+def message(keyboard: Keyboard, prompt: str) -> str:
+    """A line, or several: those ended by a backslash go on, those between lines of three quotes belong together."""
+    lines = [keyboard.line(prompt)]
+    while lines[-1].endswith("\\"):
+        lines[-1] = lines[-1][:-1]
+        lines.append(keyboard.line("… "))
+    if lines[0].strip() != QUOTES:
+        return "\n".join(lines)
+    lines = []
+    while not lines or lines[-1].strip() != QUOTES:
+        lines.append(keyboard.line("… "))
+    return "\n".join(lines[:-1])
+
+
+class Pipe:
+    """Standard input that is no terminal."""
+
+    asks = False
+
+    def line(self, prompt: str) -> str:
+        stdin = sys.stdin.buffer
+        kept = rest = stdin.readline(LONGEST)
+        if not kept:
+            raise EOFError
+        while len(rest) == LONGEST and not rest.endswith(b"\n"):
+            rest = stdin.readline(LONGEST)  # the rest of what is too long
+        return kept.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+
+    def above(self, say: Callable[[], None]) -> None:
+        say()
+
+
+class Terminal:
+    """A person at a terminal, with readline where Python has it."""
+
+    asks = True
+
+    def __init__(self, complete: Callable[[str], Sequence[str]]) -> None:
+        self._readline = _readline()
+        self._complete = complete
+        self._prompt: str | None = None
+        if self._readline is not None:
+            self._set_up(self._readline)
+
+    def line(self, prompt: str) -> str:
+        self._prompt = prompt
+        try:
+            return input(prompt)
+        finally:
+            self._prompt = None
+
+    def above(self, say: Callable[[], None]) -> None:
+        prompt = self._prompt
+        if prompt is None:
+            say()
+            return
+        click.echo(CLEAR, nl=False)
+        say()
+        typed = self._readline.get_line_buffer() if self._readline else ""
+        click.echo(prompt + typed, nl=False)
+
+    def _set_up(self, readline: ModuleType) -> None:
+        readline.set_completer_delims(" \n")
+        readline.set_completer(self._candidate)
+        libedit = "libedit" in (readline.__doc__ or "")
+        readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
+        if not libedit:
+            readline.parse_and_bind("set enable-bracketed-paste on")
+
+    def _candidate(self, text: str, number: int) -> str | None:
+        assert self._readline is not None
+        found = self._complete(self._readline.get_line_buffer()[: self._readline.get_endidx()])
+        return found[number] if number < len(found) else None
+
+
+def _readline() -> ModuleType | None:
+    try:
+        import readline
+    except ImportError:  # Windows
+        return None
+    return readline

@@ -1,0 +1,79 @@
+"""A process that makes memories of turns for all users: worker."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import click
+
+from memscope import AsyncMemoryScope
+from memscope.background import serve
+from memscope.commands.actions import summary
+from memscope.commands.call import Call, command, pass_call
+from memscope.commands.display import Display, visible
+from memscope.errors import ConfigError
+from memscope.records import Scope, WorkReport
+
+
+@command("worker", short_help="Consolidate, reflect and embed for all users.")
+@click.option("--drain", "drain_s", type=click.FloatRange(min=0), default=5.0, show_default=True,
+              help="Seconds that work under way gets at the end.")  # fmt: skip
+@pass_call
+def worker(call: Call, drain_s: float) -> None:
+    """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C; run as many of these as you like.
+
+    Work that is not done by then is given back and stays pending.
+    """
+    asyncio.run(work(call, drain_s))
+
+
+async def work(call: Call, drain_s: float) -> None:
+    memory = AsyncMemoryScope(call.store, settings=call.config, plugins=[Teller(call.show)])
+    kit = memory._parts.kit
+    if kit.chat is None and kit.embedder is None:
+        raise ConfigError("there is no model to work with", hint="set chat or embedding in the settings")
+    async with memory:
+        with told_to_stop() as stop, memory._parts.counting("worker"):
+            call.show.line(f"working on {memory._parts.location}, {'all of it' if kit.chat else 'vectors only'}")
+            await serve(kit, memory._parts.duties(), stop, drain_s=drain_s)
+    call.show.line("stopped")
+
+
+class Teller:
+    """A plugin that says what came of each batch."""
+
+    def __init__(self, show: Display) -> None:
+        self._show = show
+
+    def memscope_after_consolidate(self, report: WorkReport, scope: Scope) -> None:
+        self._tell(report, scope)
+
+    def memscope_after_reflect(self, report: WorkReport, scope: Scope) -> None:
+        self._tell(report, scope)
+
+    def _tell(self, report: WorkReport, scope: Scope) -> None:
+        self._show.data({"user": scope.user, **asdict(report)})
+        self._show.line((f"{report.operation:<12}", "cyan"), f"{visible(scope.user)}: {summary(report)}")
+
+
+@contextmanager
+def told_to_stop() -> Iterator[asyncio.Event]:
+    """An event that SIGTERM and SIGINT set; the second of them ends the process as usual."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def told(number: int, frame: object) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in before:
+        signal.signal(number, told)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
