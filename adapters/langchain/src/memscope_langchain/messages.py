@@ -10,16 +10,23 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from memscope.bridge import Said, said
 from memscope.records import Turn
 
+SUMMARY = "Here is a summary of the conversation to date:"
+
 
 def turn_of(message: BaseMessage) -> Said | None:
     """What a person or the model said; of instructions, tool calls, their results and summaries nothing."""
-    if message.additional_kwargs.get("lc_source") == "summarization":
+    if _is_summary(message):
         return None
     if isinstance(message, HumanMessage):
         return said("user", text_of(message), speaker=message.name)
     if isinstance(message, AIMessage):
         return said("assistant", text_of(message))  # by no name: callers who show it again leave it out
     return None
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    """What SummarizationMiddleware put in the place of messages; before it marked them they had their first words."""
+    return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY)
 
 
 def turns_of(messages: Iterable[BaseMessage]) -> list[Said]:

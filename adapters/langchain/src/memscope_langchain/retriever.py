@@ -30,8 +30,8 @@ class MemoryScopeRetriever(BaseRetriever):
     k: int = 10
     _bridges: Bridges = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
-        super().model_post_init(context)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
         self._bridges = Bridges(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
         self._bridges.to(self.user, self.session)  # checked now
 

@@ -44,9 +44,11 @@ class MemoryTool(BaseTool):
     memory: Any = Field(default=None, exclude=True, repr=False)
     _bridges: Bridges = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
-        super().model_post_init(context)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
         self._bridges = Bridges(self.memory, agent=self.agent)
+        if self.user is not None:
+            self._bridges.to(self.user)  # checked now
 
     def _bridge(self, runtime: Any, config: RunnableConfig) -> Bridge:
         user = self.user if self.user is not None else user_of(runtime, config)
