@@ -32,7 +32,7 @@ _KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms")]
 
 
 class Growing:
-    """An array that grows at its end; what stands does not move or change, so that earlier views stay right."""
+    """An array that grows at its end; what stands does not change, so that earlier views stay right. Rows are cast."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._room = self.view = rows
@@ -40,7 +40,8 @@ class Growing:
     def extend(self, rows: NDArray[Any]) -> NDArray[Any]:
         old, new = len(self.view), len(self.view) + len(rows)
         if new > len(self._room):
-            self._room = np.empty((new + new // 4 + 64, *rows.shape[1:]), dtype=self.view.dtype)
+            room = new + (new // 4 + 64 if old else 0)  # the first rows are often all there will be
+            self._room = np.empty((room, *rows.shape[1:]), dtype=self.view.dtype)
             self._room[:old] = self.view
         self._room[old:new] = rows
         self.view = self._room[:new]
@@ -306,11 +307,12 @@ class ScopeIndex:
         if not len(changes.vector_units):
             return
         rows = find(self._columns["seq"].view, changes.vector_units)
-        vectors = changes.vectors[rows >= 0].astype(np.float32)
+        known = rows >= 0
+        vectors, rows = (changes.vectors, rows) if known.all() else (changes.vectors[known], rows[known])
         if self._vectors is None:
             self._vectors = Growing(np.zeros((0, vectors.shape[1]), np.float32))
         self._vectors.extend(vectors)
-        self._vector_row.extend(rows[rows >= 0].astype(np.int32))
+        self._vector_row.extend(rows)
 
     def _statistics(self, keys: Bools) -> Statistics:
         sittings, roles = self._links.sitting_length, self._columns["role"].view
