@@ -15,6 +15,7 @@ FAMILIES = {
     "work": ("consolidate", "reflect", "reembed", "unpark"),
     "worker": ("worker",),
     "review": ("review",),
+    "mcp": ("mcp",),
     "store": ("backup", "restore", "recover", "compact", "status"),
     "plugins": ("plugins",),
     "doctor": ("doctor",),

@@ -1,0 +1,28 @@
+"""Memory as tools for any MCP client: mcp."""
+
+from __future__ import annotations
+
+import asyncio
+
+from memscope import AsyncMemoryScope
+from memscope.bridge import Bridge
+from memscope.commands.call import Call, command, pass_call
+from memscope.mcp import server
+
+
+@command("mcp", short_help="Serve memory as MCP tools over stdio.")
+@pass_call
+def mcp(call: Call) -> None:
+    """Serve one user's memory to an MCP client over stdio, as five tools.
+
+    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra: memscope[mcp].
+    """
+    asyncio.run(serve(call))
+
+
+async def serve(call: Call) -> None:
+    scope = call.scope
+    async with AsyncMemoryScope(call.store, settings=call.config) as memory:
+        made = server(Bridge(**scope, memory=memory))
+        await memory.start()
+        await made.run_stdio_async()
