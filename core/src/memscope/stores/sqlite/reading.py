@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from memscope.filters import matches
@@ -21,27 +21,33 @@ PAGE = 500
 
 
 def fetch(db: sqlite3.Connection, user: int, ids: Sequence[Handle]) -> Fetched:
+    """Two statements, however many ids: each costs more than what it reads."""
     records: dict[Handle, Record] = {}
-    derived: dict[Handle, tuple[Observation | Insight, ...]] = {}
-    for handle in dict.fromkeys(ids):
-        column = "id" if isinstance(handle, str) else "number"
-        row = db.execute(f"SELECT number, body FROM record WHERE user = ? AND {column} = ?", (user, handle)).fetchone()
-        if row is not None:
-            records[handle] = decode(row[1])
-            memories = _derived(db, user, row[0])
-            if memories:
-                derived[handle] = memories
-    return Fetched(records, derived)
+    handles: dict[int, list[Handle]] = {}
+    for column, kind in (("id", str), ("number", int)):
+        asked = [plain(handle) if isinstance(handle, str) else handle for handle in ids if isinstance(handle, kind)]
+        query = f"SELECT {column}, number, body FROM record WHERE user = ? AND {column} {_AMONG}"
+        for handle, number, body in db.execute(query, (user, json.dumps(asked))) if asked else ():
+            records[handle] = decode(body)
+            handles.setdefault(number, []).append(handle)
+    return Fetched(records, _derived(db, user, handles))
 
 
-_DERIVED = """
-SELECT body FROM source CROSS JOIN record ON record.user = source.user AND number = memory -- CROSS: source comes first
-WHERE source.user = ? AND source.source = ? ORDER BY number
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_DERIVED = f"""
+SELECT source, body FROM source CROSS JOIN record ON record.user = source.user AND number = memory -- source comes first
+WHERE source.user = ? AND source.source {_AMONG} ORDER BY number
 """
 
 
-def _derived(db: sqlite3.Connection, user: int, number: int) -> tuple[Observation | Insight, ...]:
-    return _memories(db.execute(_DERIVED, (user, number)))
+def _derived(
+    db: sqlite3.Connection, user: int, handles: Mapping[int, Sequence[Handle]]
+) -> dict[Handle, tuple[Observation | Insight, ...]]:
+    derived: dict[Handle, tuple[Observation | Insight, ...]] = {}
+    for number, body in db.execute(_DERIVED, (user, json.dumps(list(handles)))) if handles else ():
+        for handle in handles[number]:
+            derived[handle] = derived.get(handle, ()) + _memories([(body,)])
+    return derived
 
 
 def _memories(rows: Iterable[tuple[str]]) -> tuple[Observation | Insight, ...]:
