@@ -132,8 +132,10 @@ def _user(e: Evidence) -> Values:
 
 def _cosine(e: Evidence) -> Values:
     """Off where the embedder does not know the script: unrelated texts look the same to it."""
-    known = True if e.question.cjk_vectors else ~e.has(Flag.CJK)
-    return _of_best(np.maximum(np.nan_to_num(e.found.cosine) - COSINE_FLOOR, 0) * known)
+    if e.question.vector is None:
+        return np.zeros(len(e.found.unit), np.float32)
+    known = ~np.isnan(e.found.cosine) & (True if e.question.cjk_vectors else ~e.has(Flag.CJK))
+    return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
 
 
 def _of_best(values: Values) -> Values:

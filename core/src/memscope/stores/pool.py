@@ -71,8 +71,7 @@ def cosines(index: Snapshot, sight: Sight, asked: Search) -> Floats | None:
     """[rows], NaN where there is no vector of the query's space; the best of a turn and its observations."""
     if asked.vector is None or asked.space is None or asked.space != index.space or not len(index.vectors):
         return None
-    vector = np.asarray(asked.vector, np.float32)
-    cosine: Floats = index.vectors @ (vector / max(float(np.linalg.norm(vector)), 1e-12))
+    cosine: Floats = index.vectors @ np.asarray(asked.vector, np.float32)  # both are of length 1
     if index.aligned and not index.lending:
         return cosine
     found = np.full(index.rows, np.nan, np.float32)
@@ -117,8 +116,10 @@ def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> ND
 
 def _reached(values: Floats, most: int) -> float:
     """Something that at least ``most`` values reach, found without sorting them all: by the best of each block."""
+    if len(values) < BLOCK * most:
+        return LEAST
     blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
-    return float(np.partition(blocks, -most)[-most]) if len(blocks) > most else LEAST
+    return float(np.partition(blocks, -most)[-most])
 
 
 def columns(
@@ -128,8 +129,6 @@ def columns(
     before, after = links.previous[rows], links.next[rows]
     places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]), axis=1)
     tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[:, 1:]
-    length, flags = np.append(sight.length, np.float32(0)), np.append(column["flags"], np.uint16(0))
-    visible = np.append(sight.keys, False)
     sitting = links.sitting[rows]
     return Candidates(
         terms=asked.terms,
@@ -144,12 +143,12 @@ def columns(
         tf_neighbours=tf[:, 1:],
         tf_header=found.headers[index.header[rows]],
         length=index.length[rows],
-        length_neighbours=length[around],
+        length_neighbours=np.where(around >= 0, sight.length[around], np.float32(0)),
         session=np.where(sitting >= 0, sitting, -1 - rows),
         session_length=np.where(sitting >= 0, sight.statistics.sitting_length[sitting], index.length[rows]),
         pairs=_pairs(index, asked, rows, tf[:, 0]),
         flags=column["flags"][rows],
-        flags_before=np.where(visible[before], flags[before], np.uint16(0)),
+        flags_before=np.where((before >= 0) & sight.keys[before], column["flags"][before], np.uint16(0)),
         kind=column["kind"][rows],
         role=column["role"][rows],
         speaker=column["speaker"][rows],
@@ -184,6 +183,8 @@ def _pairs(index: Snapshot, asked: Search, rows: NDArray[np.int64], tf: Floats) 
         return found
     left, right = (np.array(side) for side in zip(*asked.pairs, strict=True))
     among = np.flatnonzero(((tf[:, left] > 0) & (tf[:, right] > 0)).any(axis=1))
+    if not len(among):
+        return found
     lengths = (index.starts[rows[among] + 1] - index.starts[rows[among]]).astype(np.int64)
     terms = index.terms[spread(index.starts[rows[among]], lengths)].astype(np.uint64)
     owner = np.repeat(among, lengths)
