@@ -1,0 +1,52 @@
+"""An agent that remembers its users from one run to the next.
+
+    python examples/langchain/agent.py "My boat is called Aurora."
+    python examples/langchain/agent.py "What is my boat called?"
+    python examples/langchain/agent.py --user bert "What is my boat called?"
+
+One agent serves everybody: each run says in its config whose memory it is. The runs share nothing but the file that
+memory keeps (``--store``; by default the platform's data folder).
+"""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+from model import chat_model
+
+from memscope.adapters.langchain import MemoryScopeMiddleware
+
+# What the pretend model says: it knows the boat's name only if memory has shown it.
+SCRIPT = [
+    {
+        "match": r"boat is called (\w+).*What is my boat called",
+        "in": "all",
+        "reply": r"It is called \1.",
+        "expand": True,
+    },
+    {"match": "What is my boat called", "reply": "You have not told me."},
+    {"match": "", "reply": "I will keep that in mind."},
+]
+
+
+def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
+    memory = MemoryScopeMiddleware(memory=store)
+    agent = create_agent(model, system_prompt="You are a helpful assistant.", middleware=[memory])
+    config = {"configurable": {"user_id": user, "thread_id": uuid.uuid4().hex}}
+    for text in said:
+        result = agent.invoke({"messages": [{"role": "user", "content": text}]}, config)
+        print(f"{user}: {text}\nassistant: {result['messages'][-1].text}")
+    memory.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("said", nargs="+", help="what the user says, one message each")
+    parser.add_argument("--user", default="alice")
+    parser.add_argument("--store", help="a file, or a store's URL")
+    chosen = parser.parse_args()
+    with chat_model(SCRIPT) as model:
+        main(chosen.said, user=chosen.user, store=chosen.store, model=model)

@@ -1,0 +1,70 @@
+"""A graph of one's own that serves two users, with a store that tells them apart.
+
+    python examples/langchain/graph.py
+
+Its one node looks up what it noted about the user, asks the model, and notes what was said. The store is compiled
+into the graph once; whose notes it means is said by each run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import uuid
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from langgraph.graph import MessagesState, StateGraph
+from langgraph.runtime import Runtime
+from model import chat_model
+
+from memscope.adapters.langchain import MemoryScopeStore, user_of_run
+
+NOTES = ("notes",)
+
+# What the pretend model says: it knows what to cook only if the user's own notes say so.
+SCRIPT = [
+    {"match": "never eat meat.*What shall I cook", "in": "all", "reply": "A vegetarian curry."},
+    {"match": "never eat fish.*What shall I cook", "in": "all", "reply": "A steak."},
+    {"match": "What shall I cook", "reply": "What do you like?"},
+    {"match": "", "reply": "I will keep that in mind."},
+]
+
+
+def build(model: ChatOpenAI, store: MemoryScopeStore):
+    async def chat(state: MessagesState, runtime: Runtime):
+        said = state["messages"][-1].text
+        notes = await runtime.store.asearch(NOTES, query=said, limit=5)
+        known = SystemMessage("Notes about the user:\n" + "\n".join(note.value["text"] for note in notes))
+        reply = await model.ainvoke([known, *state["messages"]])
+        await runtime.store.aput(NOTES, uuid.uuid4().hex, {"text": said})
+        return {"messages": [reply]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("chat", chat)
+    graph.set_entry_point("chat")
+    graph.set_finish_point("chat")
+    return graph.compile(store=store)
+
+
+async def main(*, store: str | None, model: ChatOpenAI) -> None:
+    notes = MemoryScopeStore(user=user_of_run, memory=store)
+    graph = build(model, notes)
+    for user, text in [
+        ("anna", "I never eat meat."),
+        ("bert", "I never eat fish."),
+        ("anna", "What shall I cook?"),
+        ("bert", "What shall I cook?"),
+    ]:
+        config = {"configurable": {"user_id": user}}
+        result = await graph.ainvoke({"messages": [HumanMessage(text)]}, config)
+        print(f"{user}: {text}\nassistant: {result['messages'][-1].text}")
+    await notes.aclose()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", help="a file, or a store's URL")
+    chosen = parser.parse_args()
+    with chat_model(SCRIPT) as model:
+        asyncio.run(main(store=chosen.store, model=model))
