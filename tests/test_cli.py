@@ -19,7 +19,8 @@ from memscope.errors import MemscopeError
 
 COMMANDS = {
     *("demo", "add", "retrieve", "context", "list", "show", "history", "update", "forget", "export", "import"),
-    *("backup", "restore", "recover", "status", "plugins", "doctor", "compact"),
+    *("backup", "restore", "recover", "status", "plugins", "doctor", "compact", "sweep"),
+    *("chat", "consolidate", "reflect", "reembed", "unpark", "worker", "review", "mcp"),
 }
 
 

@@ -16,7 +16,7 @@ FAMILIES = {
     "worker": ("worker",),
     "review": ("review",),
     "mcp": ("mcp",),
-    "store": ("backup", "restore", "recover", "compact", "status"),
+    "store": ("backup", "restore", "recover", "compact", "sweep", "status"),
     "plugins": ("plugins",),
     "doctor": ("doctor",),
 }

@@ -15,12 +15,11 @@ import stat
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import click
@@ -28,54 +27,16 @@ import click
 from memscope import AsyncMemoryScope, __version__
 from memscope.commands.call import BUG, PARTLY, Call, command, exit_code, pass_call
 from memscope.commands.display import Display, counted, visible
-from memscope.commands.store import sqlite_path
-from memscope.errors import InputError, MemscopeError
-
-if TYPE_CHECKING:
-    from memscope.settings import Settings
+from memscope.commands.memory_checks import clock, memories, work
+from memscope.commands.model_checks import models
+from memscope.commands.patient import Check, Finding, Patient, State
+from memscope.errors import MemscopeError
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch")
 WAL_RESET_FIXED = (3, 51, 3)
 LITTLE, TOO_LITTLE = 500_000_000, 50_000_000  # bytes free on the disk
 USER = "memscope-doctor"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """``mend`` is the command or setting that helps; ``code`` the exit code if this fails."""
-
-    check: str
-    state: Literal["ok", "warn", "fail"]
-    said: str
-    mend: str = ""
-    code: int = 4
-
-
-@dataclass
-class Patient:
-    """What is examined; None where it could not be had."""
-
-    call: Call
-    opened: AsyncExitStack
-    settings: Settings | None = None
-    memory: AsyncMemoryScope | None = None
-    status: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def file(self) -> Path | None:
-        """The file of the store, if that is what it is."""
-        try:
-            return sqlite_path(self.location)
-        except InputError:
-            return None
-
-    @property
-    def location(self) -> str:
-        return self.call.store or (self.settings.store if self.settings else "")
-
-
-Check = Callable[[Patient], AsyncIterator[Finding]]
 
 
 @command("doctor", short_help="Find what is wrong, and what mends it.")
@@ -197,7 +158,7 @@ async def place(patient: Patient) -> AsyncIterator[Finding]:
     else:
         yield Finding("permissions", "ok", "only you can read the store")
     free = shutil.disk_usage(file.parent).free
-    state: Literal["ok", "warn", "fail"] = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
+    state: State = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
     mend = "" if state == "ok" else "make room on this disk; compacting and forgetting need some as well"
     yield Finding("disk", state, f"{free / 1e9:,.1f} GB free at {file.parent}", mend)
 
@@ -231,37 +192,6 @@ async def users(patient: Patient) -> AsyncIterator[Finding]:
         )
 
 
-async def models(patient: Patient) -> AsyncIterator[Finding]:
-    if patient.memory is None:
-        return
-    named = patient.status["models"]
-    without = {"chat": "turns are found, not consolidated", "embedding": "search by words and dates", "rerank": ""}
-    told = [f"{kind} {name}" + (f" ({without[kind]})" if name == "none" and without[kind] else "")
-            for kind, name in named.items()]  # fmt: skip
-    yield Finding("models", "ok", ", ".join(told))
-    space = patient.status["space"]
-    if space and named["embedding"] == "none":
-        said = f"the store holds vectors of {space['model']}, and no embedder is set"
-        yield Finding("models", "warn", said, "set embedding in the settings, or live with search by words")
-
-
-async def work(patient: Patient) -> AsyncIterator[Finding]:
-    """What waits, and what was given up."""
-    if patient.memory is None:
-        return
-    waiting = _items(patient.status["pending"])
-    yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
-    errors = ", ".join(f"{code} ({number})" for code, number in patient.status["errors"].items())
-    for state in ("failed", "parked"):
-        if items := _items(patient.status[state]):
-            mend = "mend what the error says" + (", usually in chat or embedding of the settings" if errors else "")
-            yield Finding("work", "warn", f"{state}: {items}" + (f"; {errors}" if errors else ""), mend, 5)
-
-
-def _items(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} to {stage}" for stage, number in counts.items() if number)
-
-
 async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
     """Write, find, forget, under a user of its own."""
     memory = patient.memory
@@ -284,4 +214,6 @@ async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
         yield Finding("round trip", "ok", f"written, found, forgotten and {receipt.physical} {took}")
 
 
-CHECKS: tuple[Check, ...] = (versions, sqlite, settings, plugins, place, store, users, models, work, round_trip)
+CHECKS: tuple[Check, ...] = (
+    *(versions, sqlite, settings, plugins, place, store, users, models, clock, work, memories, round_trip),
+)

@@ -1,4 +1,4 @@
-"""The store as a whole: backup, restore, recover, compact, status."""
+"""The store as a whole: backup, restore, recover, compact, sweep, status."""
 
 from __future__ import annotations
 
@@ -92,6 +92,17 @@ def compact(call: Call) -> None:
     call.show.line("nothing forgotten is left in the file")
 
 
+@command("sweep", short_help="Remove what has expired.")
+@pass_call
+def sweep(call: Call) -> None:
+    """Remove what has expired of a user's memory, for good; it is out of sight already."""
+    user = call.whose["user"]
+    with call.memory() as memory:
+        report = memory.sweep(user=user)
+    call.show.data(asdict(report))
+    call.show.line(f"{counted(report.observations + report.insights, 'memory', 'memories')} removed")
+
+
 @command("status", short_help="Show the store, the models, what is waiting.")
 @pass_call
 def status(call: Call) -> None:
@@ -119,6 +130,9 @@ def tell(show: Display, status: Mapping[str, Any]) -> None:
         "parked": _work(status["parked"]),
         "errors": ", ".join(f"{code} {number}" for code, number in status["errors"].items()) or "none",
     }
+    if (spent := status["usage"])["calls"]:
+        lines["usage"] = f"{counted(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
+        lines["usage"] += f"{spent['milliseconds'] / 1000:.1f} s"
     details = {name.replace("_", " "): value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in {**lines, **details}.items():
         show.line((f"{name:<13} ", "dim"), visible(f"{value:,}" if type(value) is int else str(value)), hang=14)

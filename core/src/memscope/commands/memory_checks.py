@@ -1,0 +1,124 @@
+"""Checks of ``doctor``: what waits and why, and memories that are doubled or stale; no model is asked."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from memscope.commands.display import counted
+from memscope.commands.model_checks import mend
+from memscope.commands.patient import Finding, Patient
+from memscope.likeness import form
+from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
+from memscope.stores import Store
+
+MOST = 20_000  # memories that are looked at
+AHEAD = timedelta(hours=26)  # further than any two time zones are apart
+NAMED = 3
+SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
+
+
+async def work(patient: Patient) -> AsyncIterator[Finding]:
+    """What waits, and what was given up."""
+    if patient.memory is None:
+        return
+    waiting = _items(patient.status["pending"])
+    yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
+    errors = patient.status["errors"]
+    told = ", ".join(f"{code} ({number})" for code, number in errors.items())
+    for state, after in (("failed", ""), ("parked", "memscope unpark")):
+        stages = [stage for stage, number in patient.status[state].items() if number]
+        if stages:
+            said = f"{state}: {_items(patient.status[state])}" + (f"; {told}" if told else "")
+            yield Finding("work", "warn", said, _mended(stages, errors, after), 5)
+
+
+def _items(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} to {stage}" for stage, number in counts.items() if number)
+
+
+def _mended(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
+    sections = dict.fromkeys(SECTIONS[stage] for stage in stages)
+    known = dict.fromkeys(one for code in errors for section in sections if (one := mend(code, section)))
+    first = "; ".join(known) or f"mend what the error says, usually in {' or '.join(sections)} of the settings"
+    return f"{first}, then: {after}" if after else first
+
+
+async def clock(patient: Patient) -> AsyncIterator[Finding]:
+    """Times in the future: of the store's file, and of turns."""
+    if patient.memory is None:
+        return
+    now = patient.memory._parts.clock()
+    zone = patient.settings.timezone if patient.settings else None
+    file = patient.file
+    if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
+        mended = "set the clock of this machine: times would be in the wrong order"
+        yield Finding("clock", "warn", f"it is {now:%Y-%m-%d %H:%M %Z}, and the store was written later", mended)
+    ahead = [user async for user in _users_ahead(patient.memory._parts.store, now)]
+    if ahead:
+        said = f"turns from the future, of {', '.join(map(ascii, ahead[:NAMED]))}"
+        yield Finding("clock", "warn", said, "give times with their zone, and set the clock; forget --since finds them")
+    yield Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M %Z}, time zone {zone or 'UTC where none is given'}")
+
+
+async def _users_ahead(store: Store, now: datetime) -> AsyncIterator[str]:
+    future = Interval(now + AHEAD, datetime.max.replace(tzinfo=now.tzinfo) - timedelta(days=2))
+    for user in await store.users():
+        async for _ in store.scan(Select(user, kinds=frozenset({"turn"}), period=future)):
+            yield user
+            break
+
+
+async def memories(patient: Patient) -> AsyncIterator[Finding]:
+    """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
+    if patient.memory is None:
+        return
+    store, now = patient.memory._parts.store, patient.memory._parts.clock()
+    looked, wrong = 0, False
+    for user in await store.users():
+        if looked >= MOST:
+            break
+        held = [one async for page in store.scan(_held(user)) for one in page if not isinstance(one, Turn)]
+        looked += len(held)
+        for said, mended in _of(user, held, now):
+            wrong = True
+            yield Finding("memories", "warn", said, mended)
+    if not wrong:
+        some = " of the first users" if looked >= MOST else ""
+        yield Finding(
+            "memories", "ok", f"{counted(looked, 'memory', 'memories')}{some} looked at: none doubled, none stale"
+        )
+
+
+def _held(user: str) -> Select:
+    return Select(user, kinds=frozenset({"observation", "insight"}))
+
+
+def _of(user: str, held: Sequence[Observation | Insight], now: datetime) -> Iterable[tuple[str, str]]:
+    """What is wrong with a user's memories, and what mends it."""
+    whose, current = f"user {user!a}", [one for one in held if one.current]
+    if doubles := _doubles(current):
+        forget = " ".join(f"--id {id}" for id in doubles[:NAMED])
+        said = f"{whose}: {counted(len(doubles), 'memory', 'memories')} doubled, with the words of another"
+        yield said, f"memscope show, then: memscope forget --user {user!a} {forget}"
+    if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
+        said = f"{whose}: {counted(len(expired), 'memory', 'memories')} expired, out of sight and still in the store"
+        yield said, f"memscope sweep --user {user!a}"
+    if resting := _resting_on_what_is_over(held):
+        said = f"{whose}: {counted(len(resting), 'insight')} resting on what was superseded"
+        yield said, f"memscope reflect --user {user!a}"
+
+
+def _doubles(current: Sequence[Observation | Insight]) -> list[str]:
+    """The ids of all but the first of those that have the same words and are about the same time."""
+    alike: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for one in current:
+        alike[type(one), one.scope.agent, one.name, form(one.text).tokens, one.happened].append(one.id)
+    return [id for ids in alike.values() for id in ids[1:]]
+
+
+def _resting_on_what_is_over(held: Sequence[Memory]) -> list[str]:
+    closed = {one.id for one in held if one.closed is not None}
+    return [one.id for one in held if isinstance(one, Insight) and one.current and closed.intersection(one.sources)]

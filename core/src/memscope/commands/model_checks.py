@@ -1,0 +1,116 @@
+"""Checks of ``doctor``: does each model answer, under its name, how fast, and in the store's space."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memscope.commands.patient import Finding, Patient
+from memscope.errors import MemscopeError, ModelError, nearest
+from memscope.models import Message
+
+if TYPE_CHECKING:
+    from memscope.pipeline import Kit
+
+DEADLINE_S = 15.0
+SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
+MODEL = 5  # exit code
+WITHOUT = {"chat": "turns are found, not consolidated", "embedding": "search by words and dates", "rerank": ""}
+#: What mends an error of a model that somebody met; {section} is chat, embedding or rerank.
+MENDS: Mapping[str, str] = {
+    "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY, or the variable of the preset (docs/models.md)",
+    "model_rejected": "check {section}.model and {section}.base_url",
+    "model_unavailable": "check {section}.base_url, and that the server is up",
+    "model_timeout": "raise {section}.deadline_s, or take a faster model",
+    "model_rate_limited": "wait, or lower {section}.concurrency",
+    "model_reply": "try {section}.structured: json_object, or another model",
+    "embedding": "check that {section}.model is an embedding model",
+    "embedding_mismatch": "memscope reembed",
+}
+
+
+def mend(code: str, section: str) -> str:
+    return MENDS.get(code, "").format(section=section, upper=section.upper())
+
+
+async def models(patient: Patient) -> AsyncIterator[Finding]:
+    if patient.memory is None:
+        return
+    kit = patient.memory._parts.kit
+    for section, model in (("chat", kit.chat), ("embedding", kit.embedder), ("rerank", kit.reranker)):
+        if model is None:
+            note = f" ({WITHOUT[section]})" if WITHOUT[section] else ""
+            yield Finding("models", "ok", f"{section} none{note}")
+        else:
+            yield await _asked(section, model, kit)
+    for finding in _space(patient, kit):
+        yield finding
+
+
+async def _asked(section: str, model: Any, kit: Kit) -> Finding:
+    name = model.space.model if section == "embedding" else model.name
+    began = time.perf_counter()
+    try:
+        told = await ASK[section](model)
+    except ModelError as error:
+        return await _failed(section, name, model, error)
+    milliseconds = (time.perf_counter() - began) * 1000
+    said = f"{section} {name} answers in {milliseconds:,.0f} ms{told}"
+    if milliseconds > SLOW_MS[section]:
+        return Finding("models", "warn", said, mend("model_timeout", section))
+    return Finding("models", "ok", said)
+
+
+async def _chat(model: Any) -> str:
+    await model.chat([Message(role="user", content="Answer with one word: ready?")], deadline_s=DEADLINE_S)
+    return ""
+
+
+async def _embedding(model: Any) -> str:
+    row = await model.embed_query("ready?", deadline_s=DEADLINE_S)
+    return f", vectors of {len(row)}"
+
+
+async def _rerank(model: Any) -> str:
+    near, far = await model.rerank(
+        "Where is the cat?", ["The cat is in the garden.", "2 + 2 = 4"], deadline_s=DEADLINE_S
+    )
+    return "" if near > far else ", and finds a sum nearer to a question about a cat than its answer"
+
+
+ASK: Mapping[str, Callable[[Any], Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
+
+
+async def _failed(section: str, name: str, model: Any, error: ModelError) -> Finding:
+    said = f"{section} {name} does not answer: {str(error).removesuffix(error.hint).rstrip('; ')}"
+    served = await _served(model) if error.code == "model_rejected" else None
+    if served is not None and name not in served:
+        said += f"; its endpoint has no model of that name ({nearest(name, served)})"
+    return Finding("models", "fail", said, mend(error.code, section) or error.hint, MODEL)
+
+
+async def _served(model: Any) -> list[str] | None:
+    """The names at the endpoint; None where it does not tell."""
+    try:
+        names: list[str] | None = await model.served(deadline_s=DEADLINE_S)
+    except (MemscopeError, AttributeError):
+        return None
+    return names
+
+
+def _space(patient: Patient, kit: Kit) -> list[Finding]:
+    """Whether the vectors in the store are those of the embedder."""
+    space = patient.status["space"]
+    if not space:
+        return []
+    held = f"the store holds vectors of {space['model']} ({space['dims']} numbers)"
+    if kit.embedder is None:
+        mended = "set embedding in the settings, or live with search by words"
+        return [Finding("models", "warn", f"{held}, and no embedder is set", mended)]
+    now = kit.embedder.space
+    if now.model != space["model"] or now.dims not in (0, space["dims"]):
+        return [
+            Finding("models", "fail", f"{held}, the embedder is {now.model} ({now.dims})", "memscope reembed", MODEL)
+        ]
+    return []

@@ -1,0 +1,56 @@
+"""What ``doctor`` examines, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from memscope.commands.call import Call
+from memscope.commands.store import sqlite_path
+from memscope.errors import InputError
+
+if TYPE_CHECKING:
+    from memscope import AsyncMemoryScope
+    from memscope.settings import Settings
+
+State = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``mend`` is the command or setting that helps; ``code`` the exit code if this fails."""
+
+    check: str
+    state: State
+    said: str
+    mend: str = ""
+    code: int = 4
+
+
+@dataclass
+class Patient:
+    """What is examined; None where it could not be had."""
+
+    call: Call
+    opened: AsyncExitStack
+    settings: Settings | None = None
+    memory: AsyncMemoryScope | None = None
+    status: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the store, if that is what it is."""
+        try:
+            return sqlite_path(self.location)
+        except InputError:
+            return None
+
+    @property
+    def location(self) -> str:
+        return self.call.store or (self.settings.store if self.settings else "")
+
+
+Check = Callable[[Patient], AsyncIterator[Finding]]
