@@ -26,3 +26,14 @@ def memory():
 
     with MemoryScope(":memory:", settings={}) as opened:
         yield opened
+
+
+@pytest.fixture(params=["in memory", "sqlite"])
+def store(request, tmp_path):
+    """LangGraph's store over each of ours."""
+    from memscope import MemoryScope
+    from memscope_langchain import MemoryScopeStore
+
+    place = ":memory:" if request.param == "in memory" else tmp_path / "memory.db"
+    with MemoryScope(place, settings={}) as memory:
+        yield MemoryScopeStore(user="alice", memory=memory)

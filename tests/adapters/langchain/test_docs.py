@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from . import test_store_scenarios
+from . import test_store_scenarios, test_store_search_scenarios
 from servers.faults import FaultServer
 
 ROOT = Path(__file__).parents[3]
@@ -41,8 +41,9 @@ def test_the_guide(tmp_path, monkeypatch, capsys):
 
 def test_the_guide_names_every_scenario():
     tables = GUIDE[GUIDE.index("## LangGraph's own tests") :]
-    found = inspect.getmembers(test_store_scenarios, inspect.isfunction)
-    ours = {name for name, _ in found if name.startswith("test_")}
+    modules = (test_store_scenarios, test_store_search_scenarios)
+    found = [name for module in modules for name, _ in inspect.getmembers(module, inspect.isfunction)]
+    ours = {name for name in found if name.startswith("test_")}
     named = set(re.findall(r"`(test_\w+)` \|$", tables, re.MULTILINE))
     assert named == ours
 
