@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import ToolException
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
+from memscope import AsyncMemoryScope
 from memscope.bridge import NOTHING_FOUND
 from memscope.errors import ScopeError
-from memscope.testing.scripted import ScriptedModel
+from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import ForgetTool, MemoryScopeMiddleware, RememberTool, SearchMemoryTool
 
 from .talking import agent_with, configured
@@ -153,3 +155,17 @@ def test_without_await_in_an_agent(memory):
     said = agent.invoke(user("boat?"), configured("alice"))
     assert "Aurora" in said["messages"][2].text
     assert isinstance(script, ScriptedModel)
+
+
+async def test_a_memory_that_fails_is_told_to_the_model():
+    store = FickleStore()
+    async with AsyncMemoryScope(store, settings={}) as core:
+        store.broken = True
+        script = calling(call("remember", statement=FACT))
+        agent = agent_with(MemoryScopeMiddleware(memory=core), script)
+        said = await agent.ainvoke(user("Remember it."), configured("alice"))
+        assert said["messages"][-1].text == "Understood by model, number 2."
+        assert "out of order" in script.latest
+        strict = RememberTool(memory=core, user="alice", handle_tool_error=False)
+        with pytest.raises(ToolException, match="out of order"):
+            await strict.ainvoke({"statement": FACT})

@@ -72,7 +72,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
         self._bridges = Bridges(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
         )
-        self.tools = tools_over(self._bridges) if tools else []
+        self.tools = tools_over(self._bridges, strict=strict) if tools else []
 
     # ---- hooks
 

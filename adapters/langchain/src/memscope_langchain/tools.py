@@ -5,13 +5,15 @@ The user and the thread come from the run (``ToolRuntime``, else the config), ne
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, InjectedToolArg
+from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, Field, PrivateAttr
 
 from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges
+from memscope.errors import MemscopeError
 from memscope.shared import wait_for
 from memscope_langchain.run import thread_of, user_of
 
@@ -36,8 +38,11 @@ class ForgetArguments(BaseModel):
 class MemoryTool(BaseTool):
     """``user``: for a tool that serves one user only; else each run says whose memory it is.
 
-    ``agent`` and ``memory`` as for the middleware. Errors are raised.
+    ``agent`` and ``memory`` as for the middleware. A memory that fails is told to the model, which may go on; with
+    ``handle_tool_error=False`` it raises ``ToolException``.
     """
+
+    handle_tool_error: bool | str | Callable[[ToolException], str] | None = True
 
     user: str | None = None
     agent: str | None = None
@@ -63,10 +68,10 @@ class SearchMemoryTool(MemoryTool):
     args_schema: type[BaseModel] = SearchArguments
 
     def _run(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime)))
+        return wait_for(told(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime))))
 
     async def _arun(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await self._bridge(runtime, config).search_told(query, exclude=_seen(runtime))
+        return await told(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime)))
 
 
 class RememberTool(MemoryTool):
@@ -77,10 +82,10 @@ class RememberTool(MemoryTool):
     args_schema: type[BaseModel] = RememberArguments
 
     def _run(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(self._bridge(runtime, config).remember_told(statement))
+        return wait_for(told(self._bridge(runtime, config).remember_told(statement)))
 
     async def _arun(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await self._bridge(runtime, config).remember_told(statement)
+        return await told(self._bridge(runtime, config).remember_told(statement))
 
 
 class ForgetTool(MemoryTool):
@@ -91,15 +96,25 @@ class ForgetTool(MemoryTool):
     args_schema: type[BaseModel] = ForgetArguments
 
     def _run(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(self._bridge(runtime, config).forget_told(ids))
+        return wait_for(told(self._bridge(runtime, config).forget_told(ids)))
 
     async def _arun(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await self._bridge(runtime, config).forget_told(ids)
+        return await told(self._bridge(runtime, config).forget_told(ids))
 
 
-def tools_over(bridges: Bridges) -> list[BaseTool]:
+async def told(answer: Coroutine[Any, Any, str]) -> str:
+    """The answer, or what went wrong in the one kind of error that a tool may tell the model."""
+    try:
+        return await answer
+    except MemscopeError as error:
+        raise ToolException(f"Memory failed: {error}") from error
+
+
+def tools_over(bridges: Bridges, *, strict: bool) -> list[BaseTool]:
     """The three, over the memory of a middleware."""
-    made: list[MemoryTool] = [SearchMemoryTool(), RememberTool(), ForgetTool()]
+    made: list[MemoryTool] = [
+        kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)
+    ]
     for tool in made:
         tool._bridges = bridges
     return list(made)
