@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
 from memscope.records import Space
-from memscope.text import STOP_WORDS, terms
+from memscope.text import LONG, STOP_WORDS, chunks, terms
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERIES, COLD = 80, 5
@@ -62,14 +62,14 @@ class RandomVectors:
 
 
 def generated(seed: int = 0) -> Iterator[str]:
-    """Texts of made-up words, frequent and rare ones as in a language (Zipf), some long."""
+    """Texts of made-up words, frequent and rare ones as in a language (Zipf), short and long, each one unit."""
     chance = random.Random(seed)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     vocabulary = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(30_000)]
     weights = [1 / (rank + 20) for rank in range(len(vocabulary))]
     while True:
-        length = max(3, int(chance.lognormvariate(3.3, 0.9)))
-        yield " ".join(chance.choices(vocabulary, weights, k=min(length, 400)))
+        length = max(3, int(chance.lognormvariate(3.5, 0.8)))
+        yield " ".join(chance.choices(vocabulary, weights, k=length))[:LONG]
 
 
 def material(path: str | None) -> tuple[Iterator[str], Callable[[Sequence[str]], list[str]]]:
@@ -77,7 +77,7 @@ def material(path: str | None) -> tuple[Iterator[str], Callable[[Sequence[str]],
     if path is None:
         return generated(), _some_words
     told = [conversation for part in path.split(",") for conversation in conversations(part)]
-    texts = [turn["content"] for conversation in told for turn in conversation.turns]
+    texts = [part for conversation in told for turn in conversation.turns for part in chunks(turn["content"])]
     questions = [question.text for conversation in told for question in conversation.questions]
     for told_or_asked in (texts, questions):
         random.Random(0).shuffle(told_or_asked)
@@ -174,11 +174,14 @@ def floor(texts: Sequence[str], dims: int) -> Probe:
 
 
 def fts5(texts: Sequence[str], path: Path) -> Probe:
-    """Contentless, two columns (the words, and those of the neighbours), stemmed, one scope in the file."""
+    """Contentless, two columns (the words, and those of the neighbours), stemmed, one scope in the file.
+
+    A contentless table can tell users apart by a word of their own in the text only, so there is one.
+    """
     connection = sqlite3.connect(path)
     connection.execute("CREATE VIRTUAL TABLE t USING fts5(body, around, content='', tokenize='porter unicode61')")
     around = (f"{before} {after}" for before, after in zip(["", *texts[:-1]], [*texts[1:], ""], strict=True))
-    rows = zip(range(len(texts)), texts, around, strict=True)
+    rows = zip(range(len(texts)), (f"scope1 {text}" for text in texts), around, strict=True)
     connection.executemany("INSERT INTO t(rowid, body, around) VALUES (?, ?, ?)", rows)
     connection.execute("INSERT INTO t(t) VALUES ('optimize')")
     connection.commit()
@@ -187,7 +190,7 @@ def fts5(texts: Sequence[str], path: Path) -> Probe:
         asked = [word for word in re.findall(r"\w+", query.lower()) if word not in STOP_WORDS]
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(asked))
         best = "SELECT rowid FROM t WHERE t MATCH ? ORDER BY bm25(t, 1.0, 0.5) LIMIT 150"
-        return connection.execute(best, [match]).fetchall()
+        return connection.execute(best, [f"body : scope1 AND ({match})"]).fetchall()
 
     return ask
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, overload
+from typing import Literal, NamedTuple, overload
 
 from memscope.records.exchange import Space
 from memscope.records.kept import Insight, Interval, Json, Observation, Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(NamedTuple):
     """One line of ``explain``: contribution = value x weight."""
 
     name: str

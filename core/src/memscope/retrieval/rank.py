@@ -41,8 +41,9 @@ WEIGHTS: Mapping[str, float] = {
     "cosine": 2.4,
 }
 
+ALONE, WINDOWED, WIDELY, BEFORE = range(4)  # rows of Evidence.fits
 HEADER = 0.2  # a term in the header counts for a fifth of one in the body
-LEAN = 80  # as stores/snapshot.py: long units lean less on their neighbours
+LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
 LEGS = ("text", "period", "user", "vector")
@@ -63,33 +64,23 @@ class Evidence:
         return (rare * np.array(self.question.weights, np.float32)).astype(np.float32)
 
     @cached_property
-    def lean(self) -> Values:
-        """[n, 1] how much a unit counts its neighbours."""
-        return (LEAN / (LEAN + self.found.length))[:, None].astype(np.float32)
-
-    @cached_property
-    def own(self) -> Values:
-        """[n, q] term frequencies, the header's included."""
-        return self.found.tf + HEADER * self.found.tf_header
-
-    def bm25(self, tf: Values, length: Values, lengths: float) -> Values:
-        return bm25(tf, length, lengths * self.found.average_length, self.weights)
+    def fits(self) -> Values:
+        """[4, n] BM25 of each unit alone, in its window, with two neighbours on either side, and of the unit before."""
+        found, lean = self.found, LEAN / (LEAN + self.found.length)  # long units lean less on their neighbours
+        own, near = found.tf + HEADER * found.tf_header, found.tf_neighbours
+        beside = found.length_neighbours
+        tf = (own, own + lean[:, None] * (near[:, 1] + near[:, 2]), found.tf + near.sum(axis=1), near[:, 1])
+        length = (
+            found.length,
+            (found.length + lean * (beside[:, 1] + beside[:, 2])) / WINDOW,
+            (found.length + beside.sum(axis=1)) / WIDE,
+            beside[:, 1],
+        )
+        scores = bm25(np.concatenate(tf), np.concatenate(length), found.average_length, self.weights)
+        return scores.reshape(4, -1)
 
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0
-
-
-def _window(e: Evidence) -> Values:
-    found = e.found
-    tf = e.own + e.lean * (found.tf_neighbours[:, 1] + found.tf_neighbours[:, 2])
-    length = found.length + e.lean[:, 0] * (found.length_neighbours[:, 1] + found.length_neighbours[:, 2])
-    return _of_best(e.bm25(tf, length, WINDOW))
-
-
-def _wide(e: Evidence) -> Values:
-    found = e.found
-    tf, length = found.tf + found.tf_neighbours.sum(axis=1), found.length + found.length_neighbours.sum(axis=1)
-    return _of_best(e.bm25(tf, length, WIDE))
 
 
 def _session(e: Evidence) -> Values:
@@ -102,9 +93,8 @@ def _session(e: Evidence) -> Values:
 
 
 def _answers(e: Evidence) -> Values:
-    best_alone = e.bm25(e.own, e.found.length, 1).max(initial=0)
-    before = e.bm25(e.found.tf_neighbours[:, 1], e.found.length_neighbours[:, 1], 1)
-    return before / max(float(best_alone), 1e-9) * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
+    before = e.fits[BEFORE] / max(float(e.fits[ALONE].max(initial=0)), 1e-9)
+    return before * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
 
 
 def _header(e: Evidence) -> Values:
@@ -149,8 +139,8 @@ class Column(NamedTuple):
 
 
 FEATURES: tuple[Column, ...] = (
-    Column("window", _window, "fits with the turns next to it"),
-    Column("wide", _wide, "fits with two turns on either side"),
+    Column("window", lambda e: _of_best(e.fits[WINDOWED]), "fits with the turns next to it"),
+    Column("wide", lambda e: _of_best(e.fits[WIDELY]), "fits with two turns on either side"),
     Column("session", _session, "its session is about this"),
     Column("answers", _answers, "follows a question that fits"),
     Column("header", _header, "its date or speaker is named"),
@@ -168,6 +158,7 @@ FEATURES: tuple[Column, ...] = (
     Column("number", lambda e: e.has(Flag.DIGIT) & e.question.asks_number, "has a number, as asked"),
     Column("cosine", _cosine, "close in meaning"),
 )
+NAMED = tuple((column.name, WEIGHTS[column.name]) for column in FEATURES)
 
 
 def features(question: Question, found: Candidates) -> Values:
@@ -188,7 +179,7 @@ async def rank(question: Question, kit: Kit) -> Question:
     if found is None or not len(found.unit):
         return question
     values = features(question, found)
-    scores = values @ np.array([WEIGHTS[column.name] for column in FEATURES], np.float32)
+    scores = values @ np.array([weight for _, weight in NAMED], np.float32)
     best_last = np.lexsort((found.unit, found.time, np.round(scores, 4)))  # of equals the latest
     best: dict[Handle, int] = {}
     for row in best_last[::-1].tolist():
@@ -199,8 +190,8 @@ async def rank(question: Question, kit: Kit) -> Question:
 def lines(question: Question, row: int) -> tuple[Feature, ...]:
     """The rows of the table that counted for a candidate."""
     assert question.values is not None
-    named = zip(FEATURES, question.values[row].tolist(), strict=True)
-    return tuple(Feature(column.name, value, WEIGHTS[column.name]) for column, value in named if value)
+    valued = zip(NAMED, question.values[row].tolist(), strict=True)
+    return tuple([Feature(name, value, weight) for (name, weight), value in valued if value])
 
 
 def legs(found: Candidates, row: int) -> tuple[str, ...]:

@@ -17,24 +17,26 @@ from memscope.text import language
 async def search(question: Question, kit: Kit) -> Question:
     if not question.terms:
         return replace(question, reason="empty query")
-    embedder = kit.embedder
+    embedder, vector = kit.embedder, None
     if embedder is not None and knows(embedder.languages, question.query):
-        vector, cjk = await kit.embed_query(question.query), knows(embedder.languages, "中")
-        question = replace(question, vector=vector, space=embedder.space, cjk_vectors=cjk)
+        vector = await kit.embed_query(question.query)
+    space = embedder.space if embedder is not None and vector is not None else None
     asked = Search(
         scope=question.scope,
         terms=question.terms,
         pairs=question.pairs,
         periods=question.periods,
-        vector=question.vector,
-        space=question.space if question.vector is not None else None,
+        vector=vector,
+        space=space,
         as_of=question.as_of,
         now=question.now,
         kinds=question.kinds,
         exclude=question.exclude,
         filter=question.filter,
     )
-    return replace(question, candidates=await kit.store.search(asked))
+    found = await kit.store.search(asked)
+    cjk = embedder is None or knows(embedder.languages, "中")
+    return replace(question, candidates=found, vector=vector, space=space, cjk_vectors=cjk)
 
 
 def knows(languages: frozenset[str] | None, text: str) -> bool:
