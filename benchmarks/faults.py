@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import faults_backend
+import faults_chat
 from pydantic import BaseModel
 
 from memscope.errors import MemscopeError
@@ -128,7 +129,7 @@ SUBJECTS: Mapping[str, Subject] = {
     ),
     "embed": Subject("embeddings", embed),
     "rerank": Subject("rerank", rerank),
-    **{name: Subject(*row) for name, row in faults_backend.ROWS.items()},
+    **{name: Subject(*row) for name, row in {**faults_backend.ROWS, **faults_chat.ROWS}.items()},
 }
 
 
@@ -186,7 +187,7 @@ async def everything(names: Sequence[str], seeds: int, deadline: float) -> Count
 
 def report(name: str, rule: dict[str, Any], before: Mapping[str, int], after: Mapping[str, int]) -> None:
     bad = {key: after[key] - before[key] for key in before if key != "runs" and after[key] != before[key]}
-    print(f"{name:10} {rule['fault']:16} {rule.get('variant', ''):16} {bad or 'ok'}")
+    print(f"{name:15} {rule['fault']:16} {rule.get('variant', ''):16} {bad or 'ok'}")
 
 
 def main() -> None:
