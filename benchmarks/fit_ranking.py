@@ -20,13 +20,13 @@ import click
 import numpy as np
 from datasets import ADVERSARIAL, Conversation, conversations
 from numpy.typing import NDArray
-from retrieval import NOW, ingest, settings
 
 from memscope import AsyncMemoryScope
 from memscope.pipeline import Kit
 from memscope.records import Scope
 from memscope.retrieval import Question, search, understand
 from memscope.retrieval.rank import FEATURES, WEIGHTS, features
+from retrieval import NOW, ingest, settings
 
 L2 = 0.001
 ROUNDS = 3  # the best unit of a turn depends on the weights: choose, fit, choose again

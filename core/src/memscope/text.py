@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntFlag
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 from memscope.records import ROLES, Insight, Observation, Record, Turn
@@ -175,7 +175,8 @@ def rarity(units: int, document_frequency: NDArray[np.float32]) -> NDArray[np.fl
     import numpy as np
 
     idf = np.log1p((units - document_frequency + 0.5) / (document_frequency + 0.5))
-    return np.where(document_frequency > 0, idf, 0).astype(np.float32)
+    known: NDArray[np.bool_] = document_frequency > 0
+    return (idf * known).astype(np.float32)
 
 
 def bm25(
@@ -183,7 +184,7 @@ def bm25(
 ) -> NDArray[np.float32]:
     """Okapi BM25 of rows: ``tf`` [n, q], ``length`` [n], ``weights`` [q] (rarity, or rarity times an opinion)."""
     norm = K1 * (1 - B + B * length / max(average, 1e-9))
-    scores: NDArray[np.float32] = (tf * (K1 + 1) / (tf + norm[:, None])) @ weights
+    scores: NDArray[Any] = (tf * (K1 + 1) / (tf + norm[:, None])) @ weights
     return scores
 
 

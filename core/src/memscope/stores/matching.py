@@ -73,7 +73,7 @@ def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: N
 def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
     """What nothing hides: another agent or session, a later time, an end, the caller's own wish."""
     column, scope = index.column, asked.scope
-    seen = index.live & (column["flags"] & int(Flag.PROPOSED) == 0)
+    seen: Bools = index.live & (column["flags"] & int(Flag.PROPOSED) == 0)
     as_of = NEVER if asked.as_of is None else microseconds(asked.as_of)
     seen &= (column["time"] <= as_of) & ((column["closed"] > as_of) | (column["closed"] == NEVER))
     if scope.session is None:
@@ -84,7 +84,9 @@ def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
         seen &= column["agent"] == np.uint64(scope_key(scope.agent))
     if asked.now is not None:
         seen &= column["expires"] > microseconds(asked.now)
-    return seen & ~np.isin(column["target"], excluded) if len(excluded) else seen
+    if len(excluded):
+        seen &= ~np.isin(column["target"], excluded)
+    return seen
 
 
 def _fits(index: Snapshot, asked: Search, allowed: NDArray[np.int64] | None) -> Bools:

@@ -186,9 +186,8 @@ class ScopeIndex:
         self._vectors: Growing | None = None
         self._vector_row = Growing(np.zeros(0, np.int32))
         self._live = np.zeros(0, np.bool_)
-        self._links = Links(
-            *(np.full(n, -1, np.int32) for n in (1, 1, 0)), np.zeros(0, np.float32), np.zeros(0, np.int32)
-        )
+        nothing, ended = np.zeros(0, np.int32), np.full(1, -1, np.int32)
+        self._links = Links(ended, ended, nothing, np.zeros(0, np.float32), nothing)
         self._speakers = np.zeros(0, np.uint32)
 
     def extend(self, changes: Changes, before: Snapshot | None = None) -> Snapshot:
@@ -273,7 +272,7 @@ class ScopeIndex:
             np.concatenate((array, np.full(more, -1, np.int32)))
             for array in (links.previous, links.next, links.sitting)
         )
-        lengths = links.sitting_length.tolist() if fresh else links.sitting_length
+        lengths: list[float] = links.sitting_length.tolist()
         for row in fresh:
             last = self._last.get(int(session[row]), -1)
             if last >= 0 and time[row] < time[last]:
