@@ -9,8 +9,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
-PLACES = ("tests/testing/toy.py", "tests/testing/test_adapter_suite.py", "adapters/autogen/src/memscope_autogen/plugin.py",
-          "adapters/autogen/pyproject.toml")  # fmt: skip
+PLACES = (
+    "tests/testing/toy.py",
+    "tests/testing/test_adapter_suite.py",
+    "adapters/autogen/src/memscope_autogen/plugin.py",
+    "adapters/autogen/pyproject.toml",
+)
 SOURCE = "\n".join((ROOT / place).read_text(encoding="utf-8") for place in PLACES)
 
 
@@ -23,7 +27,8 @@ def test_each_name_of_the_bridge_exists():
     from memscope import bridge, shared
 
     rows = re.findall(r"^\| (.*?) \|", GUIDE, re.MULTILINE)
-    names = [name for row in rows for name in re.findall(r"`(?:await bridge\.)?(\w+)", row) if name not in ("coroutine", "memscope")]
+    called = [name for row in rows for name in re.findall(r"`(?:await bridge\.)?(\w+)", row)]
+    names = [name for name in called if name not in ("coroutine", "memscope")]
     assert len(names) > 10
     for name in names:
         assert any(hasattr(place, name) for place in (bridge, bridge.Bridge, shared)), name

@@ -45,7 +45,7 @@ def user_of(conversation: Conversation) -> str:
 
 
 def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """The turns as ``add_turns`` takes them. A speaker named user or assistant has that role, all others are persons."""
+    """The turns as ``add_turns`` takes them. Speakers named user or assistant have that role, others are persons."""
     for session in conversation["sessions"]:
         for turn in session["turns"]:
             caption = turn.get("image_caption")

@@ -1,0 +1,124 @@
+"""What keeps a memory going beside its verbs: export and import, backup, recovery, closing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.errors import ClosedError, InputError
+from memscope.records import Observation, Turn
+
+BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def memory(request, tmp_path):
+    place = ":memory:" if request.param == "memory" else tmp_path / "memory.db"
+    async with AsyncMemoryScope(place, settings={}) as opened:
+        yield opened
+
+
+async def texts(memory, query, **scope):
+    return [hit.text for hit in await memory.retrieve(query, **scope)]
+
+
+async def test_an_export_read_elsewhere_is_the_same_memory(memory, tmp_path):
+    await memory.add_turns(
+        [BERLIN | {"metadata": {"a": 1}}, {"role": "user", "content": "gone"}], user="alice", session="s"
+    )
+    made = await memory.add_memory("Tea.", user="alice", name="drink", data={"n": 1})
+    await memory.update(made.id, user="alice", text="Green tea.")
+    await memory.forget(user="alice", text="gone")
+    written = await memory.export(tmp_path / "all.jsonl")
+    assert (written["turn"], written["observation"], written["forgotten"]) == (2, 1, 1)
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        assert (await other.import_(tmp_path / "all.jsonl"))["turn_stored"] == 2
+        again = await other.import_(tmp_path / "all.jsonl")
+        assert (again["turn_duplicate"], again["observation"]) == (2, 0)
+        strip = [
+            (r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await memory.list(user="alice")
+        ]
+        assert strip == [
+            (r.text, r.scope, getattr(r, "key", ""), getattr(r, "data", None)) for r in await other.list(user="alice")
+        ]
+        assert [old.text for old in await other.history(made.id, user="alice")] == ["Tea.", "Green tea."]
+        shown = await other.add_turns(
+            [BERLIN, {"role": "user", "content": "gone"}], user="alice", session="s", replay=True
+        )
+        assert (shown.duplicates, shown.forgotten) == (1, 1)
+        assert (await other.status())["pending"] == (await memory.status())["pending"]
+
+
+async def test_a_broken_line_is_counted_or_refuses_the_whole_file(memory, tmp_path):
+    await memory.add_turns([{"role": "user", "content": f"fact {n}"} for n in range(5)], user="alice")
+    path = tmp_path / "all.jsonl"
+    await memory.export(path)
+    lines = path.read_text().splitlines()
+    lines[3] = lines[3][:20]
+    path.write_text("\n".join(lines))
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        with pytest.raises(InputError, match="line 4"):
+            await other.import_(path)
+        assert (await other.status())["turns"] == 0
+        counts = await other.import_(path, strict=False)
+        assert (counts["turn_stored"], counts["broken"], counts["first_broken_line"]) == (4, 1, 4)
+
+
+async def test_without_a_chat_model_nothing_is_lost_and_nothing_is_wrong(memory):
+    await memory.add_turns([BERLIN], user="alice")
+    for report in (await memory.consolidate(user="alice"), await memory.reflect(user="alice")):
+        assert report.model == "none"
+    assert (await memory.status())["pending"]["consolidate"] == 1
+
+
+async def test_a_closed_memory_says_so(memory):
+    await memory.close()
+    await memory.close()
+    with pytest.raises(ClosedError):
+        await memory.retrieve("Berlin", user="alice")
+
+
+async def test_fifty_users_at_once_never_mix(memory):
+    async def live(user):
+        for n in range(5):
+            await memory.add_turns([{"role": "user", "content": f"canary-{user} fact {n}"}], user=user)
+            assert all(user == hit.turn.scope.user for hit in await memory.retrieve("canary fact", user=user, k=50))
+        return await memory.list(user=user)
+
+    lists = await asyncio.gather(*(live(f"u{n}") for n in range(50)))
+    assert all(len(records) == 5 and isinstance(records[0], Turn) for records in lists)
+
+
+async def test_memories_are_dated_by_their_statement(memory):
+    made = await memory.add_memory("Moved.", user="alice", time="2024-02-03T10:00:00+00:00")
+    assert isinstance(made, Observation) and made.said.year == 2024
+
+
+async def test_a_backup_taken_in_use_is_restored_in_place(tmp_path):
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        await memory.add_turns([BERLIN], user="alice")
+        await memory.backup(tmp_path / "copy.db")
+        await memory.forget(user="alice", everything=True)
+        await memory.restore(tmp_path / "copy.db")
+        assert await texts(memory, "Berlin", user="alice") == [BERLIN["content"]]
+        await memory.add_turns([{"role": "user", "content": "Berlin is grey"}], user="alice")
+        assert (await memory.status())["turns"] == 2
+
+
+async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
+    path = tmp_path / "memory.db"
+    async with AsyncMemoryScope(path, settings={}) as memory:
+        turns = [{"role": "user", "content": f"fact {n} " + "x" * 500} for n in range(200)]
+        await memory.add_turns(turns, user="alice")
+    damaged = bytearray(path.read_bytes())
+    damaged[8192 * 20 : 8192 * 21] = b"\xff" * 8192
+    path.write_bytes(damaged)
+    memory = AsyncMemoryScope(path, settings={})
+    report = await memory.recover(tmp_path / "saved.db")
+    await memory.close()
+    assert bytes(damaged) == path.read_bytes()
+    async with AsyncMemoryScope(tmp_path / "saved.db", settings={}) as saved:
+        assert 100 < (await saved.status())["turns"] <= 200
+    assert report["lost"]
