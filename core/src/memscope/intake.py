@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
 from memscope.filters import check
@@ -99,8 +98,12 @@ def text(what: str, value: object, limit: int) -> str:
 
 
 def zone(name: str | None) -> tzinfo | None:
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo
+
     try:
-        return ZoneInfo(name) if name else None
+        return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise ConfigError(f"unknown time zone {name!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
 

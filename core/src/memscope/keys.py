@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,7 +53,7 @@ def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repla
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[Draft, Observation]:
     """A statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
-    key = turn_key(base(secret, turn, timed=True), 0) if timed else secrets.token_hex(16)
+    key = turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex()
     memory = Observation(
         id=digest(secret, "statement", turn.scope.user, key).hex(),
         scope=replace(turn.scope, session=None),

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-from memscope import intake, review
+from memscope import intake
 from memscope.assembly import Assembly
 from memscope.errors import ClosedError, StoreError
 from memscope.records import ForgetReport, Insight, Json, Observation, Select
@@ -50,18 +50,24 @@ class Upkeep:
         """Memories that wait for a person's word (setting ``approve``), oldest first."""
         intake.scope(user)
         async with self._operation("proposals") as parts:
+            from memscope import review
+
             return await review.proposals(parts.store, user)
 
     async def accept(self, ids: Sequence[str], *, user: str) -> int:
         """Make proposals memories. ``NotFound`` for an id that waits for nothing; then none is accepted."""
         intake.scope(user)
         async with self._operation("accept") as parts:
+            from memscope import review
+
             return await review.accept(parts.store, user, ids, clock=parts.clock)
 
     async def reject(self, ids: Sequence[str], *, user: str) -> int:
         """Close proposals; they stay in the history, so that their turns are not read again."""
         intake.scope(user)
         async with self._operation("reject") as parts:
+            from memscope import review
+
             return await review.reject(parts.store, user, ids, clock=parts.clock)
 
     # ---- wiping
