@@ -207,6 +207,8 @@ def move(span: Span, length: Length, sign: int) -> Span:
     start = span.start
     for amount, unit in length.parts:
         start = later(start, sign * amount, unit)
+        while unit == "workday" and start.weekday() > 4:
+            start += sign * DAY
     grain = length.parts[-1][1]
     return Span(start, start + DAY, "day") if grain not in SECONDS else instant(start, grain)
 

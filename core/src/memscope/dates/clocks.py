@@ -56,14 +56,29 @@ def half_hour(now: Now, hour: int, _: float) -> Clock | None:
 
 
 def past_hour(now: Now, minutes: int | float | str, *rest: Any) -> Clock | None:
-    """Half past seven, ten past seven, quarter past seven."""
-    return o_clock(now, rest[-1], int({"quarter": 15, 0.5: 30}.get(minutes, minutes)))
+    """Half past seven, ten past seven, quarter past seven, three quarters past seven."""
+    whole = int({"quarter": 15, 0.5: 30}.get(minutes, minutes))
+    return o_clock(now, rest[-1], whole * 15 if rest[0] == "quarter" else whole)
 
 
 def before_hour(now: Now, *values: int | str) -> Clock | None:
-    """A quarter to eight."""
-    minutes, hour = values[-2], int(values[-1])
+    """A quarter to eight, ten minutes to eight."""
+    minutes, hour = values[0], int(values[-1])
     return o_clock(now, (hour - 2) % 12 + 1, 60 - int({"quarter": 15}.get(str(minutes), minutes)))
+
+
+def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:
+    """Twenty to eight, where "ten to eight" could be two hours."""
+    return before_hour(now, minutes, hour) if minutes in (20, 25) else None
+
+
+def of_spoken_half(now: Now, hour: int, minute: int, half: str) -> Clock | None:
+    return of_half(now, hour, minute, half) if minute >= 10 or minute == 5 else None
+
+
+def spoken_clock(now: Now, hour: int, minute: int) -> Clock | None:
+    """Seven thirty."""
+    return o_clock(now, hour, minute) if minute >= 10 else None
 
 
 def sure(time: Clock, afternoon: bool) -> Clock:
@@ -75,18 +90,28 @@ def in_part(now: Now, *values: Any) -> Clock | None:
     """A time within a part of the day, which decides its half: 7 in the evening, 下午 5:00."""
     part = next(item for item in values if isinstance(item, Clock) and item.grain == "part")
     time = clock_or_hour(next(item for item in values if item is not part))
-    if not time or time.grain == "part" or time.sure:
-        return time if time and time.grain != "part" else None
+    if not time or time.grain == "part":
+        return None
+    if time.sure and not 3600 <= time.start < 13 * 3600:
+        return time
     if inside := [each for each in (sure(time, False), sure(time, True)) if part.start <= each.start < part.end]:
         return inside[0]
+    if part.start == 16 * 3600 and time.start >= HALF_DAY:  # 12 in the evening
+        return replace(time, start=time.start + HALF_DAY, end=time.end + HALF_DAY, sure=True)
     small = part.start >= 20 * 3600 and (time.start < 6 * 3600 or time.start >= HALF_DAY)  # 3 at night
-    return sure(time, part.end > HALF_DAY + 3600 and not small)
+    return sure(time, part.end > HALF_DAY and not small)
 
 
 def spoken_in_part(now: Now, hour: int, minute: int, part: Clock) -> Clock | None:
     """Seven thirty in the evening."""
-    time = o_clock(now, hour, minute) if minute >= 10 else None
+    time = spoken_clock(now, hour, minute)
     return in_part(now, time, part) if time else None
+
+
+def range_in_part(now: Now, first: Any, last: Any, part: Clock) -> Clock | None:
+    """From 3 to 4 in the afternoon."""
+    end = in_part(now, last, part)
+    return time_range(now, first, end) if end else None
 
 
 def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
@@ -123,6 +148,24 @@ def spoken_range(now: Now, *numbers: int) -> Clock | None:
     return time_range(now, o_clock(now, hour, minute), o_clock(now, last_hour, last_minute))
 
 
+def beside(sign: int) -> Callable[..., Clock | None]:
+    """An hour after (1) or five minutes before (-1) noon."""
+
+    def build(now: Now, span: Length, time: Clock) -> Clock | None:
+        if any(unit not in SECONDS for _, unit in span.parts) or time.shape != "point":
+            return None
+        start = time.start + sign * int(sum(amount * SECONDS[unit] for amount, unit in span.parts))
+        start %= 2 * HALF_DAY
+        return replace(time, start=start, end=start + 60, grain="minute")
+
+    return build
+
+
+def parts_of_day(now: Now, first: Clock, last: Clock) -> Clock | None:
+    """上午到下午."""
+    return Clock(first.start, last.end, "part") if first.start < last.start else None
+
+
 def time_for(now: Now, *values: Any) -> Clock | None:
     """From 2 pm for 2 hours, in either order."""
     span = next(item for item in values if isinstance(item, Length))
@@ -132,6 +175,17 @@ def time_for(now: Now, *values: Any) -> Clock | None:
         return None
     begin = replace(begin, end=begin.start + int(seconds), shape="range")
     return begin if begin.sure else replace(begin, sure=True) if begin.start >= 7 * 3600 else sure(begin, True)
+
+
+def open_on_day(shape: Shape) -> Callable[..., Period | None]:
+    """Tomorrow after 2."""
+
+    def build(now: Now, date: Period, item: int) -> Period | None:
+        time = o_clock(now, item)
+        found = open_time(shape)(now, guessed(time)) if time else None
+        return join(now, date, found) if found else None
+
+    return build
 
 
 def open_time(shape: Shape) -> Callable[..., Clock | None]:
@@ -190,6 +244,19 @@ def join_part(now: Now, *values: Any) -> Period | None:
     return join(now, date, time) if time else None
 
 
+def join_part_range(now: Now, *values: Any) -> Period | None:
+    """Tomorrow morning from 9 to 11, in either order."""
+    first, last = (item for item in values if isinstance(item, int))
+    time = time_range(now, first, last)
+    return join_part(now, time, *(item for item in values if not isinstance(item, int))) if time else None
+
+
+def edge_on_day(now: Now, edge: str, date: Period, part: Clock) -> Period | None:
+    """Early Monday morning."""
+    half = edge_of_part(now, edge, part)
+    return join(now, date, half) if half else None
+
+
 def half_day(now: Now, date: Period, half: str) -> Period | None:
     """Today pm."""
     return join(now, date, hours(8, 12) if half == "a" else hours(12, 16))
@@ -197,4 +264,5 @@ def half_day(now: Now, date: Period, half: str) -> Period | None:
 
 def spoken_time(now: Now, date: Period, hour: int, minute: int) -> Period | None:
     """March eighteenth nine thirty."""
-    return join(now, date, o_clock(now, hour, minute)) if minute >= 10 else None
+    time = spoken_clock(now, hour, minute)
+    return join(now, date, time) if time else None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from memscope.dates.calendar import (
     DAY,
     SECONDS,
     Clock,
-    Grain,
     Length,
     Now,
     Period,
@@ -20,6 +18,7 @@ from memscope.dates.calendar import (
     fixed,
     later,
     look,
+    month_of,
     months_later,
     move,
     nth_unit,
@@ -33,9 +32,10 @@ from memscope.dates.calendar import (
     year_of,
 )
 from memscope.dates.clocks import clock_or_hour, in_part, on_day, opened, time_range
-from memscope.dates.days import day_of_month, month
+from memscope.dates.days import day_of_month
+from memscope.dates.edges import edge
 from memscope.dates.numbers import ordinal
-from memscope.dates.relative import day_from_today, far, stepped_unit
+from memscope.dates.relative import far
 
 # -------------------------------------------------------------------------------------------------------------- inside
 
@@ -54,22 +54,49 @@ def period_within(now: Now, inner: Period, outer: Period) -> Period | None:
 
 
 def anniversary(now: Now, outer: Period, inner: Period) -> Period | None:
-    """去年今天: today, in that year."""
-    year, day = (None if period.cycle else look(period, 0) for period in (outer, inner))
-    if not year or not day or year.grain != "year" or day.grain != "day":
+    """去年今天, 上周今天, this month last year: today, or the month, in that year, month or week."""
+    there, here = (None if period.cycle else look(period, 0) for period in (outer, inner))
+    if not there or not here or "point" != there.shape:
         return None
-    return fixed(day_at(months_later(day.start, 12 * (year.start.year - day.start.year))))
+    if there.grain == "week" and here.grain == "day":
+        return fixed(day_at(there.start + here.start.weekday() * DAY))
+    if (there.grain, here.grain) not in (("year", "day"), ("month", "day"), ("year", "month")):
+        return None
+    months = 12 * (there.start.year - here.start.year)
+    months += there.start.month - here.start.month if there.grain == "month" else 0
+    start = months_later(here.start, months)
+    return fixed(day_at(start) if here.grain == "day" else month_of(start.year, start.month))
+
+
+def same_time_in(now: Now, inner: Period, outer: Period) -> Period | None:
+    """Today last year; the 5th last month."""
+    return within_period(now, outer, inner) or anniversary(now, outer, inner)
+
+
+def counted_from(now: Now, counted: Period, date: Period) -> Period | None:
+    """A week ago yesterday, two years ago today."""
+    start, day = look(counted, 0), None if date.cycle else look(date, 0)
+    if not start or not day or start.shape != "point" or abs(day.start - now.today) > 2 * DAY:
+        return None
+    return fixed(day_at(start.start + (day.start - now.today)))
 
 
 def nested(now: Now, first: Period, last: Period) -> Period | None:
     """August last year, 去年八月."""
-    return within_period(now, first, last) or within_period(now, last, first)
+    return within_period(now, first, last) or within_period(now, last, first) or anniversary(now, last, first)
 
 
 def day_in(now: Now, number: int, period: Period) -> Period | None:
-    """The 3rd of last month."""
+    """The 3rd of last month, the 1st of the year."""
+    if period.grain == "year":
+        return nth(now, number, "day", period)
     inner = day_of_month(now, number)
     return within_period(now, period, inner) if inner else None
+
+
+def day_of(now: Now, period: Period, number: int) -> Period | None:
+    """Next month on the 20th."""
+    return day_in(now, number, period)
 
 
 def in_year(now: Now, *values: Any) -> Period | None:
@@ -86,7 +113,9 @@ def nth(now: Now, number: int | str, unit: str, period: Period) -> Period | None
 
 
 def nth_half(now: Now, number: int | str, _: float, period: Period) -> Period | None:
-    """The second half of 2020."""
+    """The second half of 2020, of June."""
+    if period.grain == "month":
+        return edge(now, "early" if ordinal(number) == 1 else "late", period)
     return nth(now, number, "half", period) if period.grain == "year" else None
 
 
@@ -173,107 +202,15 @@ def unit_with(now: Now, unit: str, *rest: Any) -> Period | None:
     return change(now, rest[-1]) if change else None
 
 
-_EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
-    "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
-    "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
-    "month": {"start": (0, 15), "early": (0, 15), "mid": (9, 20), "late": (15, 31), "end": (15, 31)},
-    "week": {"start": (0, 3), "early": (0, 3), "mid": (2, 4), "late": (3, 7), "end": (3, 7)},
-    "day": {"mid": (10, 14)},
-}
-_EDGE_UNITS: dict[Grain, str] = {"decade": "year", "year": "month", "month": "day", "week": "day", "day": "hour"}
-
-
-def edge(now: Now, name: str, period: Period) -> Period | None:
-    """The start, middle or end of a year (in months), a month, a week (in days) or a day (in hours)."""
-    bounds = _EDGES.get(period.grain, {}).get(name)
-    if period.grain == "day" and name == "end":
-        return day_end(now, period)
-    if not bounds:
-        return None
-
-    def change(span: Span) -> Span:
-        unit, (first, last) = _EDGE_UNITS[span.grain], bounds
-        return Span(later(span.start, first, unit), min(span.end, later(span.start, last, unit)), span.grain)
-
-    return then(period, change, "hour" if period.grain == "day" else "week")
-
-
-def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
-    return edge(now, name, period) if name == "mid" else None
-
-
-def period_edge(now: Now, period: Period, name: str) -> Period | None:
-    return edge(now, name, period)
-
-
-def edge_unit(now: Now, name: str, unit: str) -> Period | None:
-    """The end of the month: of this one."""
-    here = unit_at(now.today, unit)
-    return edge(now, name, fixed(here)) if here else None
-
-
-def later_in(now: Now, step: int, unit: str) -> Period | None:
-    """Later this year: its second half, from today on."""
-    here = edge_unit(now, "late", unit) if not step else None
-    return then(here, lambda span: replace(span, start=max(span.start, now.today))) if here else None
-
-
-def earlier_in(now: Now, step: int, unit: str) -> Period | None:
-    """Earlier this year: up to today; earlier last year: its first half."""
-    here = stepped_unit(now, step, unit)
-    if step or not here:
-        return edge(now, "early", here) if here else None
-    return then(here, lambda span: replace(span, end=now.today) if span.start < now.today else None)
-
-
-def limit(now: Now, name: str, period: Period) -> Period | None:
-    """The end of 2008 where a stretch ends: the very instant."""
-    if name == "mid":
-        return None
-    return then(period, lambda span: Span(at := span.end if name == "end" else span.start, at, span.grain))
-
-
-def day_end(now: Now, *values: Any) -> Period | None:
-    period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
-    return (
-        then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
-        if period.grain == "day"
-        else None
-    )
-
-
-def month_edge(now: Now, number: int, value: tuple[str, str]) -> Period | None:
-    """5月初."""
-    found = month(now, number)
-    return period_unit_edge(now, found, value) if found else None
-
-
-def stepped_edge(now: Now, step: int, value: tuple[str, str]) -> Period | None:
-    """上个月底."""
-    found = stepped_unit(now, step, value[1])
-    return edge(now, value[0], found) if found else None
+def year_week(now: Now, year: int, unit: str, number: int) -> Period | None:
+    """2020 week 12."""
+    return week_of_year(now, unit, number, year)
 
 
 def week_of_year(now: Now, unit: str, number: int, year: int) -> Period | None:
     """Week 12 of 2020."""
     span = nth_unit(number, unit, year_of(year)) if unit == "week" and number > 0 else None
     return fixed(span) if span else None
-
-
-def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:
-    """去年年底; the unit says again what the period is."""
-    return edge(now, value[0], period) if period.grain == value[1] else None
-
-
-def unit_edge(now: Now, value: tuple[str, str]) -> Period | None:
-    return edge_unit(now, *value)
-
-
-def rest_of(now: Now, *values: Any) -> Period | None:
-    """The rest of the week, or of July: from today."""
-    here = values[0] if isinstance(values[0], Period) else None
-    span = place(here, now) if here else unit_at(now.today, values[0])
-    return fixed(Span(now.today, span.end, "day", "range")) if span and span.start <= now.today < span.end else None
 
 
 def same_day(now: Now, first: Period, last: Period) -> Period | None:
@@ -293,9 +230,28 @@ def before(now: Now, length: Length, period: Period) -> Period | None:
     return away(length, period, -1)
 
 
+def date_and_length(sign: int) -> Callable[..., Period | None]:
+    """国庆节前三天, 明天之后三天."""
+    return lambda now, period, length: away(length, period, sign)
+
+
 def unit_before(now: Now, unit: str, period: Period) -> Period | None:
     """The day before Christmas, the week before May 5th."""
     return then(period, lambda span: unit_at(span.start - DAY if unit == "day" else later(span.start, -1, unit), unit))
+
+
+def weekday_beside(sign: int) -> Callable[..., Period | None]:
+    """The Friday after (1) or before (-1) Thanksgiving."""
+
+    def build(now: Now, weekday: int, period: Period) -> Period | None:
+        if period.grain != "day":
+            return None
+        return then(
+            period,
+            lambda span: day_at(span.start + ((sign * (weekday - span.start.weekday()) - 1) % 7 + 1) * sign * DAY),
+        )
+
+    return build
 
 
 def unit_after(now: Now, unit: str, period: Period) -> Period | None:
@@ -305,11 +261,6 @@ def unit_after(now: Now, unit: str, period: Period) -> Period | None:
 def away(length: Length, period: Period, sign: int) -> Period | None:
     counted = all(unit not in SECONDS for _, unit in length.parts)
     return then(period, lambda span: move(span, length, sign), "day") if counted else None
-
-
-def length_from(now: Now, count: int, unit: str, *rest: Any) -> Period | None:
-    """A week starting tomorrow."""
-    return for_length(now, Length(((count, unit),)), rest[-1])
 
 
 def more_than(now: Now, than: int, period: Period) -> Period | None:
@@ -341,8 +292,10 @@ def moment_at(now: Now, period: Period, item: Any) -> Period | None:
     return fixed(found) if found else None
 
 
-def moment_range(now: Now, period: Period, first: int, last: int) -> Period | None:
-    time = time_range(now, first, last)
+def moment_range(now: Now, *values: Any) -> Period | None:
+    """Tonight from 7 to 9, in either order."""
+    period = next(item for item in values if isinstance(item, Period))
+    time = time_range(now, *(item for item in values if item is not period))
     return moment_at(now, period, time) if time else None
 
 

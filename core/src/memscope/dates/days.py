@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from memscope.dates.calendar import (
@@ -13,6 +14,7 @@ from memscope.dates.calendar import (
     Span,
     date_of,
     day_at,
+    easter,
     fixed,
     look,
     month_of,
@@ -23,6 +25,7 @@ from memscope.dates.calendar import (
     year_of,
 )
 from memscope.dates.numbers import ordinal
+from memscope.dates.written import short_year
 
 
 def yearly(find: Callable[[int], Span | None], grain: Grain) -> Period:
@@ -47,6 +50,10 @@ def moving_feast(month_number: int, weekday: int, number: int, days: int = 0) ->
     return yearly(find, "day")
 
 
+def easter_feast(away: int) -> Period:
+    return yearly(lambda year: day_at(easter(year).start + away * DAY), "day")
+
+
 def season(now: Now, first_month: int) -> Period:
     """The meteorological season of the northern half; a winter has the year it begins in."""
     return yearly(lambda year: month_of(year, first_month, 3, "season"), "season")
@@ -66,7 +73,7 @@ def year_month_day(now: Now, year: int, month_number: int, day: int) -> Period:
 
 
 def bare_days(now: Now, first: int, last: int) -> Period | None:
-    """20到22日."""
+    """20到22日, between the 20th and the 22nd."""
     return Period(lambda n: _days(n // 12, n % 12 + 1, first, last), "day", "month") if first < last <= 31 else None
 
 
@@ -86,6 +93,15 @@ def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
 
 def day_first(now: Now, day: int | str, month_number: int, year: int) -> Period:
     return full_date(now, month_number, day, year)
+
+
+def day_first_short(now: Now, day: int | str, month_number: int, year: int) -> Period | None:
+    """5 Sep 16; one digit is no year."""
+    return full_date(now, month_number, day, short_year(year)) if 10 <= year <= 99 else None
+
+
+def month_first_short(now: Now, month_number: int, day: int, year: int) -> Period | None:
+    return day_first_short(now, day, month_number, year)
 
 
 def month_year_day(now: Now, month_number: int, year: int, day: int | str) -> Period:
@@ -114,6 +130,18 @@ def day_range(now: Now, month_number: int, first: int | str, last: int | str) ->
     if a >= b:
         return None
     return yearly(lambda year: _days(year, month_number, a, b), "day")
+
+
+def months(now: Now, first: int, last: int) -> Period | None:
+    """5到7月."""
+    if not 1 <= first < last <= 12:
+        return None
+    return yearly(lambda year: replace(month_of(year, first, last - first + 1), shape="range"), "month")
+
+
+def first_quarters(now: Now, count: int, _: str) -> Period | None:
+    """前三季度."""
+    return yearly(lambda year: month_of(year, 1, 3 * count, "quarter"), "quarter") if 2 <= count <= 3 else None
 
 
 def days_of_month(now: Now, first: int | str, last: int | str, month_number: int) -> Period | None:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import clocks, compose, days, numbers, relative
-from memscope.dates.calendar import easter
+from memscope.dates import clocks, days, edges, numbers, relative
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
-from memscope.dates.days import yearly
 from memscope.dates.numbers import words
 
 NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -52,11 +50,13 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words(
         "unit", {"weekend": "weekend", "fortnight": "fortnight", "month": "month", "year|yr|calendar year": "year"}
     ),
-    **words("unit", {"decade": "decade", "business day|working day": "workday", "workweek|work week": "workweek"}),
+    **words(
+        "unit", {"decade": "decade", "business day|working day|workday": "workday", "workweek|work week": "workweek"}
+    ),
     **words("plural", {"secs|seconds": "second", "minutes|mins": "minute", "hours|hrs": "hour", "days": "day"}),
     **words("plural", {"weeks|wks": "week", "weekends": "weekend", "fortnights": "fortnight", "months": "month"}),
     **words("plural", {"years|yrs": "year", "quarters": "quarter", "decades": "decade", "centuries": "century"}),
-    **words("plural", {"business days|working days": "workday"}),
+    **words("plural", {"business days|working days|workdays": "workday"}),
     **words("century", {"century": "century"}),
     **words("quarter", {"quarter": "quarter"}),
     **words("label", {"q1": 1, "q2": 2, "q3": 3, "q4": 4}),
@@ -74,12 +74,14 @@ WORDS: dict[str, tuple[str, Any]] = {
             "night": hours(20, 24),
         },
     ),
-    **words("parttime", {"lunchtime|lunch time|at lunch": hours(11, 13), "dinnertime|dinner time": hours(16, 20)}),
+    **words("parttime", {"lunchtime|lunch time": hours(11, 13), "dinnertime|dinner time": hours(16, 20)}),
     **words("parttime", {"daytime|day time": hours(8, 18), "night time|nighttime": hours(0, 8)}),
+    **words("meal", {"breakfast": hours(8, 12), "lunch": hours(11, 13), "dinner|supper": hours(16, 20)}),
     **words("time", {"noon|midday|noonish|twelve noon": hours(12, 13), "midnight": hours(0, 1)}),
     **words("dayend", {"eod|end of day|end of the day|the end of day|the end of the day": None}),
     **words("season", {"spring": 3, "summer": 6, "autumn|fall": 9, "winter": 12}),
-    **words("step", {"last|previous|prior": -1, "this|current": 0, "next|following": 1}),
+    **words("step", {"last|previous|prior|preceding": -1, "this|current": 0, "next|following": 1}),
+    **words("lastnth", {"final": -1}),
     **words("instant", {"right now|at the moment|at this moment|at the present time|at present": "now"}),
     **words("ish", {"ish": None}),
     **words("weekdays", {"mondays": 0, "tuesdays": 1, "wednesdays": 2, "thursdays": 3, "fridays": 4, "saturdays": 5}),
@@ -90,7 +92,7 @@ WORDS: dict[str, tuple[str, Any]] = {
         "edge",
         {
             "start": "start",
-            "early|early in": "early",
+            "early|early in|earlier in": "early",
             "middle|mid": "mid",
             "end": "end",
             "late|later in|late in": "late",
@@ -100,20 +102,27 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("later", {"later": None}),
     **words("decade", {"fifties": 1950, "sixties": 1960, "seventies": 1970, "eighties": 1980, "nineties": 1990}),
     **words("now", {"now|date": "now", "the present|present time|today s date": "now"}),
-    **words("todate", {"to date|till now|until now|till date": None}),
+    **words("todate", {"to date|till now|until now|till date|to present|until present": None}),
     **words("weekof", {"w/c": None}),
     **words("every", {"every|each": None}),
     **words("daily", {"daily|weekly|monthly|yearly|annually|quarterly|everyday": None}),
-    **words("since", {"since|starting|starting on|starting from|commencing|beginning on|as early as|not before": None}),
+    **words(
+        "since",
+        {"since|starting|starting on|starting from|commencing|beginning on|as early as|not before": None},
+    ),
     **words("after", {"after|later than": None}),
-    **words("upto", {"or before|or earlier|and before|and earlier": None}),
-    **words("since", {"on or after": None}),
-    **words("by", {"on or before|as late as": None}),
+    **words("upto", {"or before|or earlier|and earlier": None}),
+    **words(
+        "since",
+        {"on or after|at or after|no earlier than|not earlier than|no sooner than": None, "on or later than": None},
+    ),
+    **words("by", {"on or before|at or before|on or earlier than|as late as": None}),
     **words("before", {"before|prior to|earlier than|sooner than": None}),
     **words("till", {"until|till|til": None}),
     **words("by", {"by|no later than|not later than": None}),
     **words("to", {"to|through|thru": None}),
     **words("past", {"past|this past": None}),
+    **words("unitedge", {"eoy|year end|year s end": ("end", "year"), "eom|month end|month s end": ("end", "month")}),
     **words("ago", {"ago|before now|back": None}),
     **words("earlier", {"earlier": None}),
     **words("hence", {"hence": None}),
@@ -128,13 +137,13 @@ WORDS: dict[str, tuple[str, Any]] = {
         word: (word.split()[0], None)
         for word in ("the", "of", "in", "at", "on", "from", "between", "and", "or", "for", "within")
     },
-    **words("of", {"s": None}),
+    **words("whose", {"s": None}),
     **words("during", {"during|over|throughout": None}),
     **words(
         "func",
         {"i|we|he|she|it|they|you|my|our|his|her|their|there|when|where|but|is|are|has|have|while|with|then": None},
     ),
-    **words("around", {"around|about|approximately|circa|approx|roughly": None}),
+    **words("around", {"around|about|approximately|circa|approx|roughly|exactly": None}),
     **words("article", {"a|an": 1}),
     **words("than", {"more than": 1, "less than": -1}),
     **words("more", {"greater than": None}),
@@ -155,27 +164,32 @@ HOLIDAYS = {
     "women's day|international women's day": (3, 8),
     "may day|international workers' day": (5, 1),
     "children's day": (6, 1),
-    "singles day|singles' day": (11, 11),
-    "new year's eve|new years eve": (12, 31),
-    "new year's day|new years day|new year day|new years": (1, 1),
-    "valentine's day|valentines day|valentine s day": (2, 14),
-    "st patrick's day|saint patrick's day|st patricks day": (3, 17),
-    "april fools|april fools day|april fool's day": (4, 1),
+    "single's day": (11, 11),
+    "new year's eve": (12, 31),
+    "new year's day|new year day|new years": (1, 1),
+    "valentine's day": (2, 14),
+    "st patrick's day|st. patrick's day|saint patrick's day": (3, 17),
+    "april fools|april fool's day": (4, 1),
     "earth day": (4, 22),
     "cinco de mayo": (5, 5),
     "juneteenth|freedom day|jubilee day": (6, 19),
     "independence day": (7, 4),
     "halloween|all hallows eve": (10, 31),
-    "veterans day": (11, 11),
+    "veteran's day": (11, 11),
+    "inauguration day": (1, 20),
+    "st george's day|st. george's day": (4, 23),
+    "bastille day": (7, 14),
+    "all saint's day": (11, 1),
+    "all soul's day": (11, 2),
     "guy fawkes night|bonfire night": (11, 5),
 }
 # month, weekday (Monday 0), which one (from the end when negative), days after it
 MOVING = {
-    "martin luther king day|mlk day": (1, 0, 3, 0),
-    "presidents day|presidents' day": (2, 0, 3, 0),
+    "martin luther king day|martin luther king jr day|martin luther king jr. day|mlk day": (1, 0, 3, 0),
+    "president's day|washington's birthday": (2, 0, 3, 0),
     "memorial day": (5, 0, -1, 0),
-    "mother's day|mothers day": (5, 6, 2, 0),
-    "father's day|fathers day": (6, 6, 3, 0),
+    "mother's day": (5, 6, 2, 0),
+    "father's day": (6, 6, 3, 0),
     "labor day|labour day": (9, 0, 1, 0),
     "columbus day": (10, 0, 2, 0),
     "thanksgiving|thanksgiving day": (11, 3, 4, 0),
@@ -184,18 +198,34 @@ MOVING = {
 }
 
 
-WORDS |= words("date", {names: days.feast(*day) for names, day in HOLIDAYS.items()})
-WORDS |= words(
-    "date",
-    {names: days.moving_feast(*rule) for names, rule in MOVING.items()},
-    {"easter|easter sunday": yearly(easter, "day")},
-)
+# days from Easter
+AROUND_EASTER = {
+    "mardi gras|shrove tuesday": -47,
+    "ash wednesday": -46,
+    "palm sunday": -7,
+    "maundy thursday": -3,
+    "good friday": -2,
+    "easter|easter sunday": 0,
+    "easter monday": 1,
+}
+
+
+def spelled(names: str) -> str:
+    """Mother's day, mothers day, mothers' day."""
+    return "|".join((names, names.replace("'s ", "s "), names.replace("'s ", "s' ")))
+
+
+WORDS |= words("date", {spelled(names): days.feast(*day) for names, day in HOLIDAYS.items()})
+WORDS |= words("date", {spelled(names): days.moving_feast(*rule) for names, rule in MOVING.items()})
+WORDS |= words("date", {names: days.easter_feast(away) for names, away in AROUND_EASTER.items()})
 
 _DAY = "[number ordinal ordword second]"
-_UNIT = "[unit plural quarter second]"
+_UNIT = "[unit plural quarter second century]"
 _TO = "[to hyphen till]"
 _YEAR = "[comma hyphen slash of in]* yearlike"
-_UNCOUNTED = "(?! [word unit plural quarter second month may slash hyphen colon of part times])"  # not "the 3rd time"
+_UNTIMED = "(?! [word unit plural quarter second half oclock colon hyphen to till and times part])"
+# Not "the 3rd time".
+_UNCOUNTED = "(?! [word unit plural quarter second month may weekday slash hyphen colon of part times dian hao yue])"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "numbers": (
@@ -209,11 +239,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("article? couple of? (?=[unit plural past step])", "number", lambda now, *numbers: 2),
     ),
     "clocks": (
-        Row("(?<!unit) number number half", "time", clocks.of_half),
-        Row("[clock number decimal] dot? half", "time", clocks.of_half),
         Row("[halfword number quarter] [unit plural]? past number oclock?", "time", clocks.past_hour),
-        Row("[clock number] oclock", "time", clocks.clock_of),
         Row("article? quarter to number (?! [word unit plural])", "time", clocks.before_hour),
+        Row("number [unit plural] to number (?! [word unit plural])", "time", clocks.before_hour),
+        Row("number to number (?= half)", "time", clocks.twenty_to),
+        Row("(?<! [unit month may]) number number half", "time", clocks.of_spoken_half),
+        Row("[clock number decimal time] ish? dot? half", "time", clocks.of_half),
+        Row("[clock number] oclock", "time", clocks.clock_of),
         Row("(?<= [from between]) number number [to till hyphen and] number number", "time", clocks.spoken_range),
         Row("clock", "time", numbers.value),
         Row("(?<! [month may]) [number time] [to hyphen till] time", "time", clocks.time_range),
@@ -221,8 +253,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row(f"time [to hyphen till] number {_UNCOUNTED}", "time", clocks.time_range),
         Row("[edge beginning] in? the part", "time", clocks.edge_of_part),
         Row("edge part", "part", clocks.edge_of_part),
-        Row("number number [in at] the part", "time", clocks.spoken_in_part),
-        Row("(?<! [month may]) [number time] [in at] the part", "time", clocks.in_part),
+        Row("between time and number (?! [word unit plural])", "time", clocks.time_range),
+        Row("number number (at the?|in the) part", "time", clocks.spoken_in_part),
+        Row("number number (?= (step part | tonight | reldate))", "time", clocks.spoken_clock),
+        Row(f"[from between]? [number time] {_TO} [number time] (at the?|in the) part", "time", clocks.range_in_part),
+        Row("between [number time] and [number time] (at the?|in the) part", "time", clocks.range_in_part),
+        Row("(?<! [month may]) [number time] (at the?|in the) part", "time", clocks.in_part),
+        Row("(?<= [before after at]) meal", "time", numbers.value),
         Row("in the part [comma at around]* [number time]", "time", clocks.in_part),
         Row("[in during] the? part", "time", numbers.value),
         Row("parttime", "time", numbers.value),
@@ -236,22 +273,30 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "days": (
-        Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", days.full_date),
-        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] {_YEAR}", "date", days.day_first),
-        Row("month [hyphen slash] yearlike [hyphen slash] number", "date", days.month_year_day),
-        Row("yearlike [hyphen slash] month [hyphen slash] number", "date", days.year_first),
-        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", days.year_day_month),
-        Row(f"[month may] the? {_DAY} {_TO} the? {_DAY} (?! [month time half])", "date", days.day_range),
         Row(
             f"[from between]? the? {_DAY} [to hyphen till and] the? {_DAY} [of in]* [month may]",
             "date",
             days.days_of_month,
         ),
+        Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", days.full_date),
+        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] dot? {_YEAR}", "date", days.day_first),
+        Row(
+            f"(?<! [to till hyphen and time clock month may stop]) the? {_DAY} hyphen? month dot? hyphen? number {_UNTIMED}",
+            "date",
+            days.day_first_short,
+        ),
+        Row("month hyphen number hyphen number", "date", days.month_first_short),
+        Row("month [hyphen slash] yearlike [hyphen slash] number", "date", days.month_year_day),
+        Row("yearlike [hyphen slash] month [hyphen slash] number", "date", days.year_first),
+        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", days.year_day_month),
+        Row(f"[month may] the? {_DAY} {_TO} the? {_DAY} (?! [month time half])", "date", days.day_range),
+        Row(f"between [month may] the? {_DAY} and the? {_DAY} (?! [month time half])", "date", days.day_range),
         Row(f"month [hyphen slash dot]? the? {_DAY}", "date", days.month_day),
-        Row("month comma [ordinal ordword]", "date", days.month_day),
+        Row("month comma [ordinal ordword] | month comma number (?= dot? $)", "date", days.month_day),
         Row("may [hyphen slash the]* [ordinal ordword]", "date", days.month_day),
         Row("may [hyphen slash]? number (?! word)", "date", days.month_day),
         Row(f"the? {_DAY} [of hyphen slash]* month", "date", days.day_month),
+        Row(f"the? {_DAY} [of hyphen slash]* month", "nodate", numbers.nothing),  # the 31st of June
         Row("the? [ordinal ordword second] of? may", "date", days.day_month),
         Row("number may (?! [word func])", "date", days.day_month),
         Row("monthday (?! [of unit plural])", "date", days.pair),
@@ -261,26 +306,34 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("step may", "period", relative.stepped_month),
         Row("[in during] the? season (?! word)", "period", days.season),
         Row("(?<= [step past]) season", "period", days.season),
-        Row("season (?=yearlike | of yearlike)", "period", days.season),
+        Row("season (?=yearlike | of yearlike | of the? step unit)", "period", days.season),
+        Row("the? [ordinal ordword second] quarter", "period", days.quarter),
         Row("label", "period", days.quarter),
         Row("decade", "period", days.decade),
         Row("the? [ordinal ordword] century", "period", days.century),
         Row("(?<= [on step every past]) sat | sat (?=comma? the? ordinal)", "weekday", numbers.value),
-        Row(f"weekday comma? the? {_DAY} {_UNCOUNTED}(?! [half oclock])", "date", days.weekday_and_day),
+        Row(f"weekday comma? the? [ordinal ordword second] {_UNCOUNTED}", "date", days.weekday_and_day),
+        Row(f"weekday comma? the? number {_UNCOUNTED}(?! [half oclock to till])", "date", days.weekday_and_day),
         Row("step? weekday [comma hyphen paren dot]* date paren?", "date", numbers.last_value),
         Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
         Row(
             f"(?<= [on till by since from before after]) the? [ordinal ordword] {_UNCOUNTED}", "date", days.day_of_month
         ),
+        Row(
+            f"between the? [ordinal ordword] and the? [ordinal ordword] {_UNCOUNTED}(?! in)",
+            "date",
+            days.bare_days,
+        ),
         Row(f"(?<!between) the ordinal {_UNCOUNTED}", "date", days.day_of_month),
         Row("(?<= on) the number (?! [word unit plural quarter second half])", "date", days.day_of_month),
+        Row("(?<= on) number (?= dot? $)", "date", days.day_of_month),
     ),
     "relative": (
         Row("coming weekday", "date", relative.coming_weekday),
         Row("coming unit", "period", relative.coming_unit),
         Row("coming (?= [unit plural number quarter period date])", "step", lambda now: 1),
-        Row("earlier step unit", "period", compose.earlier_in),
-        Row("later step unit", "period", compose.later_in),
+        Row("earlier step unit", "period", edges.earlier_in),
+        Row("later step unit", "period", edges.later_in),
         Row("edge step part", "moment", relative.edge_of_step),
         Row("later step part", "moment", relative.later_part),
         Row("edge tonight", "moment", relative.edge_tonight),
@@ -293,7 +346,13 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("article and article? halfword [unit plural]", "length", numbers.and_a_half),
         Row("article? halfword article? [unit plural quarter]", "length", numbers.half_of),
         Row("[number article] unit and article? halfword", "length", numbers.length_and_half),
-        Row(f"article {_UNIT} (?= [ago hence from before after later])", "length", numbers.length),
+        Row(
+            f"article {_UNIT} (?= [ago hence from before after later since beginning]) | (?<= for) article {_UNIT}"
+            f" | article {_UNIT} (?= and number [unit plural])",
+            "length",
+            numbers.length,
+        ),
+        Row("during (?= length ago)", "than", lambda now: 1),  # over 2 years ago
         Row("[in within] article [unit quarter] (?!word)", "counted", relative.in_one),
     ),
 }

@@ -41,8 +41,8 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     if unit in SECONDS:
         return rolling(now, step, Length(((1, unit),))) if step else None
     here = unit_at(now.today, unit)
-    if not here or unit == "day":
-        return None
+    if not here or (unit == "day" and step and not (step > 0 and now.future)):
+        return None  # of the past, "the next day" is that of something told
     found = unit_at(later(here.start, step, unit), unit) if step else here
     return fixed(found) if found else None
 
@@ -91,6 +91,11 @@ def stepped_weekday(now: Now, step: int, number: int) -> Period:
     return fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
 
 
+def two_steps_weekday(now: Now, number: int, step: int) -> Period:
+    """The Monday before last, Sunday after next."""
+    return stepped_weekday(now, 2 * step, number)
+
+
 def past_weekday(now: Now, number: int) -> Period:
     """Past Wednesday: the last one before today."""
     return fixed(day_at(now.today - ((now.today.weekday() - number - 1) % 7 + 1) * DAY))
@@ -126,14 +131,18 @@ def stepped_period(now: Now, step: int, period: Period) -> Period | None:
 
 
 def ago(now: Now, span: Length) -> Period:
-    (amount, unit), *rest = span.parts
-    if unit == "weekend" and not rest:
-        return fixed(weekend_of(now.today - amount * 7 * DAY))
-    return fixed(from_now(now, span, -1))
+    return away_from_now(now, span, -1)
 
 
 def ahead(now: Now, span: Length) -> Period:
-    return fixed(from_now(now, span, 1))
+    return away_from_now(now, span, 1)
+
+
+def away_from_now(now: Now, span: Length, sign: int) -> Period:
+    (amount, unit), *rest = span.parts
+    if unit == "weekend" and not rest:
+        return fixed(weekend_of(now.today + sign * amount * 7 * DAY))
+    return fixed(from_now(now, span, sign))
 
 
 def ahead_of_now(now: Now, span: Length, _: str) -> Period:
@@ -207,8 +216,8 @@ def this_day(now: Now, unit: str) -> Period | None:
 
 
 def this_unit(now: Now, unit: str) -> Period | None:
-    """The month, in "for the month"; a weekend is as often the last one."""
-    if unit == "weekend":
+    """The month, in "for the month"; a weekend is as often the last one, unless it is to come."""
+    if unit == "day" or (unit == "weekend" and not now.future):
         return None
     return stepped_unit(now, 0, unit)
 

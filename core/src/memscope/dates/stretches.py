@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from memscope.dates.calendar import (
     SECONDS,
+    Clock,
     Now,
     Period,
     Span,
@@ -14,6 +16,7 @@ from memscope.dates.calendar import (
     number_of,
     unit_at,
 )
+from memscope.dates.clocks import sure
 from memscope.dates.relative import day_from_today
 
 
@@ -52,6 +55,15 @@ def _stretch(start: Span | None, end: Span | None) -> Span | None:
     last = end.start if timed else end.end
     grain = "hour" if timed or end.start == end.end else end.grain  # an instant ends it, not a unit
     return Span(start.start, last, grain, "range") if start.start < last else None
+
+
+def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
+    """Between now and eight o'clock: the next eight o'clock of today."""
+    for each in [time] if time.sure else [sure(time, half) for half in (False, True)]:
+        end = now.today + timedelta(seconds=each.start)
+        if end > now.local:
+            return fixed(Span(now.local, end, "hour", "range"))
+    return None
 
 
 def to_now(now: Now, period: Period) -> Period | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from memscope.dates.calendar import Clock, Period, date_of, fixed, month_of, year_of
+from memscope.dates.calendar import DAY, Clock, Period, date_of, day_at, fixed, month_of, wall, week_of, year_of
 
 
 def day(year: int, month: int, day_: int) -> Period | None:
@@ -47,6 +48,15 @@ def year_month(text: str, east: bool) -> Period | None:
     return fixed(month_of(year, month))
 
 
+def iso_week(text: str, east: bool) -> Period | None:
+    """2016-W12, and the day of it in 2016-W12-3."""
+    year, week, *days = digits(text)
+    monday = week_of(wall(year, 1, 4)).start + (week - 1) * 7 * DAY
+    if not 1 <= week <= 53:
+        return None
+    return fixed(day_at(monday + (days[0] - 1) * DAY) if days else week_of(monday))
+
+
 def month_year(text: str, east: bool) -> Period | None:
     month, year = digits(text)
     return fixed(month_of(year, month)) if 1 <= month <= 12 else None
@@ -68,7 +78,9 @@ def decade(text: str, east: bool) -> Period:
 
 
 def hour_minute(text: str, east: bool) -> Clock | None:
-    return clock(*digits(text))
+    """A leading zero says that it is of the morning: 03:30."""
+    found = clock(*digits(text))
+    return replace(found, sure=found.sure or text[0] == "0") if found else None
 
 
 def clock(hour: int, minute: int | None = None, second: int | None = None) -> Clock | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import clocks, compose, days, numbers, relative
+from memscope.dates import clocks, days, edges, numbers, relative
 from memscope.dates.calendar import Length, Period, fixed, year_of
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
@@ -24,11 +24,12 @@ _DIGITS = {
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七八九])"
 # A year by its name: 2023年, 二〇二三年, 98年, 零八年; not the length of one (三年前, 20年后).
-_BEFORE_MONTH = r"\d\d(?=\s?年\s?[\d一二三四五六七八九十]{1,2}\s?月)"
-YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_MONTH}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
+_NAMED = r"[\d一二三四五六七八九十]{1,2}\s?月|年?[初底末中]|[春夏秋冬]|[上下]半年|第?[一二三四1-4]季度"
+_BEFORE_NAME = rf"(?:\d\d|[一二][零〇○一二三四五六七八九])(?=\s?年\s?(?:{_NAMED}))"
+YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_NAME}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
 
 _CENTURY = r"(?:[12]?\d|[一二]?十[一二三四五六七八九]?)世纪"
-DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?[1-9]0|[一二三四五六七八九]十)年代"
+DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?\d0|[一二三四五六七八九]十)年代"
 
 
 def _int(text: str) -> int:
@@ -84,7 +85,7 @@ _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12)
 # Words that only look like words of time.
 _UNTIMELY = (
     "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
-    " 有一点 差点 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
+    " 有一点 差点 差一点 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
     " 日常 日程 今日头条 日记 星期几 月亮 月饼"
 )
 
@@ -122,42 +123,56 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **{day + part: ("daypart", (shift, clock)) for day, shift in _DAYS.items() for part, clock in _DAY_PARTS.items()},
     **words("part", _PARTS),
-    **words("time", {"午夜|零点整": hours(0, 1)}),
+    **words("midnight", {"午夜": hours(0, 1)}),
+    **words("time", {"零点整": hours(0, 1)}),
+    **words("halfpart", {"早": hours(8, 12), "晚": hours(16, 20)}),
+    **words("cha", {"差": None}),
     **words("jijie", {"春天|春季": 3, "夏天|夏季|暑假": 6, "秋天|秋季": 9, "冬天|冬季": 12}),
     **words("halfyear", {"上半年|前半年": 1, "下半年|后半年|後半年": 2}),
     **words("step", {"上|上一|上个|上個|上一个|上一個": -1, "上上|上上个": -2, "这|這|这个|這個|本|这一": 0}),
     **words("step", {"下|下一|下个|下個|下一个|下一個": 1, "下下|下下个": 2}),
-    **words("lastnth", {"最后|最後|最后一个|最後一個|最后一": -1}),
+    **words("lastnth", {"最后|最後|最后一|最後一": -1}),
     **words("stretch", {"过去|過去|最近|近": -1, "未来|未來|接下来|接下來|今后": 1}),
     **words("edge", {"初|上旬": "start", "中旬": "mid", "底|末|下旬": "end"}),
     **words(
         "unitedge",
         {
             "年初": ("start", "year"),
+            "年中": ("mid", "year"),
             "年底|年末": ("end", "year"),
             "月初": ("start", "month"),
+            "月中|月中旬": ("mid", "month"),
             "月底|月末": ("end", "month"),
         },
     ),
     **words("every", {"每|每个|每個|每逢": None}),
     **words("from", {"从|從": None}),
-    **words("till", {"截至|截止|截止到": None}),
+    **words("till", {"截至|截止|截止到|直到": None}),
     **words("since", {"自从|自從|自": None}),
     **words("onward", {"或之后|或之後|或以后|及以后|及之后|以来|以來|至今|开始|開始|起": None}),
     **words("upto", {"或之前|或以前|及以前|及之前|为止|為止": None}),
+    **words("before", {"早于|先于|早於": None}),
+    **words("more", {"晚于|迟于|大于|晚於": None}),
+    **words("less", {"小于": None}),
+    **words("by", {"不晚于|不迟于|最晚|最迟|不晚於": None}),
+    **words("since", {"不早于|最早|不早於": None}),
+    **words("within", {"还剩|還剩|还剩下": None}),
     **words("inside", {"之内|以内|内|之內|以內|內": None}),
     **words("prior", {"之前|以前|前": None}),
     **words("later", {"之后|之後|以后|以後|后|後": None}),
-    **words("to", {"到|至|直到": None}),
+    **words("to", {"到|至": None}),
     **words("and", {"和|与|與|及": None}),
     **words("of", {"的": None}),
     **words("amid", {"之间|之間|间": None}),
-    **words("around", {"大约|大概|约|大約|左右": None}),
+    **words("around", {"大约|大概|约|大約|左右|前后|前後": None}),
     **words("instant", {"现在|現在|目前|此刻": "now"}),
     **words("future", {"将|將|会|會|要|打算|计划|准备": None}),
     **words("pasttense", {"了|过|過": None}),
-    **words("lunar", {"大年初一|大年三十|正月初|腊月|正月": None}, {"初" + day: None for day in _LUNAR_DAYS}),
+    **words("lunar", {"大年初一|大年三十|正月初|腊月|正月": None}),
+    **words("lunar", {f"初{day}|月初{day}": None for day in _LUNAR_DAYS}),
+    **words("lunarcal", {"农历|農曆|阴历|陰曆|旧历": None}),
     **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
+    **dict.fromkeys("次日 翌日 第二天 次年 翌年".split(), ("", None)),  # 晚上9点至次日凌晨2点
 }
 
 HOLIDAYS = {
@@ -193,35 +208,52 @@ _UNIT = "[unit century nian]"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "clocks": (
+        Row("cha (number fen | ke) number dian", "time", clocks.before_hour),
+        Row(
+            "number dian cha (number fen | ke)",
+            "time",
+            lambda now, hour, minutes: clocks.before_hour(now, minutes, hour),
+        ),
+        Row("[halfpart midnight] (?= number dian)", "part", numbers.value),
+        Row("midnight", "time", numbers.value),
         Row("number dian number fen number miao", "time", clocks.o_clock),
-        Row("number dian number fen?", "time", clocks.o_clock),
-        Row("number dian ke", "time", clocks.o_clock),
+        Row("number dian number fen? | number dian pasttense number fen", "time", clocks.o_clock),
+        Row("number dian pasttense? ke", "time", clocks.o_clock),
         Row("number dian ban", "time", clocks.half_hour),
         Row(
             "(?<= [part around daypart reldate date to from weekday hyphen hao]) number dian sharp?",
             "time",
             clocks.o_clock,
         ),
-        Row("(?<!unit) number dian (sharp | (?! word))", "time", clocks.o_clock),
+        Row("(?<! [unit di]) number dian (sharp | (?! word))", "time", clocks.o_clock),
+        Row(f"(?<! [month may]) number {_TO} time", "time", clocks.time_range),
         Row("(?<! [step the in]) part of? time", "time", clocks.in_part),
     ),
     "days": (
         Row(f"number yue of? number hao? {_TO} number hao", "date", days.day_range),
-        Row("yearname? (number yue)? lunar number?", "gone", numbers.nothing),  # the lunar calendar is not known here
+        # the lunar calendar is not known here
+        Row("lunarcal yearname? (number yue)? [lunar number]* hao?", "gone", numbers.nothing),
+        Row("yearname? (number yue?)? lunar number?", "gone", numbers.nothing),
         Row("yearname number yue number hao", "date", days.year_month_day),
-        Row("yearname number yue number hao", "gone", numbers.nothing),
+        Row("yearname number yue number hao", "nodate", numbers.nothing),
         Row(f"number {_TO} number hao", "date", days.bare_days),
         Row(f"yearlike (?={_TO} yearname)", "period", days.year),
         Row("number yue of? number hao", "date", days.month_day),
-        Row("number unitedge", "period", compose.month_edge),
+        Row("number yue number hao", "nodate", numbers.nothing),  # 2月30日
+        Row(f"number {_TO} number yue", "period", days.months),
+        Row("number unitedge (?= prior) | (?<= till) number unitedge", "limit", edges.limit_of_month),
+        Row("step ge? unitedge (?= prior) | (?<= till) step ge? unitedge", "limit", edges.stepped_limit),
+        Row("number unitedge", "period", edges.month_edge),
         Row("number yue", "period", days.month),
-        Row("number hao", "date", days.day_of_month),
+        Row("yearname? number yue", "nodate", numbers.nothing),
+        Row("(?<! di) number hao", "date", days.day_of_month),
         Row("yearname", "period", days.year),
         Row("step ge? nian", "period", relative.stepped_unit),
         Row("step ge? jidu", "period", relative.stepped_unit),
-        Row("step ge? unitedge", "period", compose.stepped_edge),
+        Row("step ge? unitedge", "period", edges.stepped_edge),
         Row("number century", "period", days.spelled_century),
         Row("relyear", "period", relative.stepped_year),
+        Row("prior number jidu", "period", days.first_quarters),
         Row("di number ge? jidu | number jidu", "period", days.quarter),
         Row("halfyear", "period", days.half_year),
         Row("jijie", "period", days.season),
@@ -231,6 +263,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
     "relative": (
         Row("step ge? yue", "period", lambda now, step: relative.stepped_unit(now, step, "month")),
         Row("step ge? semester", "period", relative.stepped_unit),
+        Row("ke sharp", "length", lambda now, minutes: Length(((minutes, "minute"),))),
         Row("semester", "length", lambda now, unit: Length(((1, unit),))),
         Row("number ge ban yue", "length", numbers.month_and_half),
         Row("number ge jidu", "length", numbers.length),

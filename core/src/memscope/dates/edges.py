@@ -1,0 +1,131 @@
+"""What a row builds about the edges of a period: its start, middle and end, what is left of it, its last instant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, place, then, unit_at
+from memscope.dates.days import month
+from memscope.dates.relative import day_from_today, stepped_unit
+
+_EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
+    "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
+    "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
+    "month": {"start": (0, 15), "early": (0, 15), "mid": (9, 20), "late": (15, 31), "end": (15, 31)},
+    "week": {"start": (0, 3), "early": (0, 3), "mid": (2, 4), "late": (3, 7), "end": (3, 7)},
+    "day": {"mid": (10, 14)},
+}
+_EDGE_UNITS: dict[Grain, str] = {"decade": "year", "year": "month", "month": "day", "week": "day", "day": "hour"}
+
+
+def edge(now: Now, name: str, period: Period) -> Period | None:
+    """The start, middle or end of a year (in months), a month, a week (in days) or a day (in hours)."""
+    bounds = _EDGES.get(period.grain, {}).get(name)
+    if period.grain == "day" and name == "end":
+        return day_end(now, period)
+    if not bounds:
+        return None
+
+    def change(span: Span) -> Span:
+        unit, (first, last) = _EDGE_UNITS[span.grain], bounds
+        return Span(later(span.start, first, unit), min(span.end, later(span.start, last, unit)), span.grain)
+
+    return then(period, change, "hour" if period.grain == "day" else "week")
+
+
+def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
+    return edge(now, name, period) if name == "mid" else None
+
+
+def period_edge(now: Now, period: Period, name: str) -> Period | None:
+    return edge(now, name, period)
+
+
+def edge_unit(now: Now, name: str, unit: str) -> Period | None:
+    """The end of the month: of this one."""
+    here = unit_at(now.today, unit)
+    return edge(now, name, fixed(here)) if here else None
+
+
+def later_in(now: Now, step: int, unit: str) -> Period | None:
+    """Later this year: its second half, from today on; later next year: its second half."""
+    found = stepped_unit(now, step, unit)
+    here = edge(now, "late", found) if found else None
+    return then(here, lambda span: replace(span, start=max(span.start, now.today))) if here else None
+
+
+def earlier_in(now: Now, step: int, unit: str) -> Period | None:
+    """Earlier this year: up to today; earlier last year: its first half."""
+    here = stepped_unit(now, step, unit)
+    if step or not here:
+        return edge(now, "early", here) if here else None
+    return then(here, lambda span: replace(span, end=now.today) if span.start < now.today else None)
+
+
+def limit(now: Now, name: str, period: Period) -> Period | None:
+    """The end of 2008 where a stretch ends: the very instant."""
+    if name == "mid":
+        return None
+    return then(period, lambda span: Span(at := span.end if name == "end" else span.start, at, span.grain))
+
+
+def day_end(now: Now, *values: Any) -> Period | None:
+    period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
+    return (
+        then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
+        if period.grain == "day"
+        else None
+    )
+
+
+def month_edge(now: Now, number: int, value: tuple[str, str]) -> Period | None:
+    """5月初."""
+    found = month(now, number) if value[1] == "month" else None
+    return period_unit_edge(now, found, value) if found else None
+
+
+def stepped_edge(now: Now, step: int, value: tuple[str, str]) -> Period | None:
+    """上个月底."""
+    found = stepped_unit(now, step, value[1])
+    return edge(now, value[0], found) if found else None
+
+
+def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:
+    """去年年底; the unit says again what the period is."""
+    return edge(now, value[0], period) if period.grain == value[1] else None
+
+
+def unit_edge(now: Now, value: tuple[str, str]) -> Period | None:
+    return edge_unit(now, *value)
+
+
+def rest_of(now: Now, *values: Any) -> Period | None:
+    """The rest of the week, or of July: from today; of the day: from now."""
+    here = values[0] if isinstance(values[0], Period) else None
+    span = place(here, now) if here else unit_at(now.today, values[0])
+    if span and span.grain == "day":
+        return fixed(Span(now.local, span.end, "part")) if span.start == now.today else None
+    return fixed(Span(now.today, span.end, "day", "range")) if span and span.start <= now.today < span.end else None
+
+
+def limit_of_unit(now: Now, value: tuple[str, str]) -> Period | None:
+    """年底 in 年底之前."""
+    here = unit_at(now.today, value[1])
+    return limit(now, value[0], fixed(here)) if here else None
+
+
+def limit_of_month(now: Now, number: int, value: tuple[str, str]) -> Period | None:
+    """6月底 in 6月底之前."""
+    found = month(now, number) if value[1] == "month" else None
+    return limit(now, value[0], found) if found else None
+
+
+def stepped_limit(now: Now, step: int, value: tuple[str, str]) -> Period | None:
+    found = stepped_unit(now, step, value[1])
+    return limit(now, value[0], found) if found else None
+
+
+def limit_of(now: Now, period: Period, value: str | tuple[str, str]) -> Period | None:
+    """去年底, 去年年底."""
+    return limit(now, value if isinstance(value, str) else value[0], period)
