@@ -1,0 +1,41 @@
+"""Which AgentScope is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from memscope.errors import ConfigError
+
+EXTRAS = {1: "memscope-agentscope[v1]", 2: "memscope-agentscope[v2]"}
+
+
+class WrongAgentScope(ConfigError, ImportError):
+    """No AgentScope is installed, or another one than a class is made for."""
+
+    code = "agentscope"
+
+
+def _version() -> str:
+    try:
+        return version("agentscope")
+    except PackageNotFoundError:
+        raise WrongAgentScope("agentscope is not installed", hint=f"install {EXTRAS[2]} (or {EXTRAS[1]})") from None
+
+
+def generation() -> int:
+    """1 or 2."""
+    found = _version()
+    major = int(found.partition(".")[0])
+    if major not in EXTRAS:
+        raise WrongAgentScope(f"agentscope {found} is neither 1.x nor 2.x", hint=f"install {EXTRAS[2]}")
+    return major
+
+
+def require(name: str, wanted: int, native: Mapping[int, str]) -> None:
+    """``WrongAgentScope`` unless ``name`` is for what is installed."""
+    if generation() != wanted:
+        raise WrongAgentScope(
+            f"{name} is for agentscope {wanted}.x, and {_version()} is installed",
+            hint=f"use {native[3 - wanted]}, or install {EXTRAS[wanted]}",
+        )

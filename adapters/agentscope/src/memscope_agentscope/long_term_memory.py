@@ -1,0 +1,174 @@
+"""For AgentScope 1.x: ``ReActAgent(..., long_term_memory=MemoryScopeLongTermMemory(user=...))``.
+
+    a message arrives ──▶ retrieve ──▶ recorded, and what is remembered is put into the agent's short-term memory
+    the reply is done ──▶ record(all of the short-term memory) ──▶ what is new in it is recorded
+
+The agent keeps what ``retrieve`` returned in its short-term memory for good. So what is there is not shown again.
+"""
+# mypy: disable-error-code="import-not-found,misc,unused-ignore"
+# Checked where 2.x is installed as well, which has no such base class.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from agentscope.memory import LongTermMemoryBase
+from agentscope.message import Msg, TextBlock
+from agentscope.tool import ToolResponse
+
+from memscope.bridge import Bridge, Recall, Record, Said, choose_query, is_injected, listing
+from memscope.errors import MemscopeError
+from memscope.records import Hit
+from memscope.shared import Memory as Given
+from memscope_agentscope.messages import turn
+
+NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
+FRAMEWORK = ("<system-hint>", "<system-info>")  # how ReActAgent's own words to the model begin
+
+
+class MemoryScopeLongTermMemory(LongTermMemoryBase):
+    """Long-term memory of one user for one ``ReActAgent``.
+
+    ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
+    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+    environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` memories and ``tokens``
+    are the most that is shown. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves the agent
+    answering, with one warning in the log; ``strict=True`` raises.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        memory: Given = None,
+        recall: Recall = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: Record = "both",
+        strict: bool = False,
+    ) -> None:
+        super().__init__()
+        self._bridge = Bridge(
+            user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
+            record_who=record, strict=strict,
+        )  # fmt: skip
+        self.seen: list[str] = []  # keys of the turns in the agent's short-term memory
+        self.shown: list[str] = []  # ids of the hits that stand there because they were retrieved
+        self.register_state("seen")
+        self.register_state("shown")
+
+    # ---- what an agent calls, in the modes "static_control" and "both"
+
+    async def retrieve(self, msg: Msg | list[Msg] | None, limit: int | None = None, **kwargs: Any) -> str:
+        """Record what has arrived, and give what is remembered about it, "" if that is nothing new.
+
+        ``limit``: at most so many memories, by default ``k``.
+        """
+        turns = self._turns(msg if isinstance(msg, list) else [msg])
+        await self._bridge.record(turns)
+        self.seen += [turn["id"] for turn in turns]
+        bridge = self._bridge if limit is None else replace(self._bridge, k=limit, shared=self._bridge.door)
+        texts = {turn["content"] for turn in turns}
+        recalled = await bridge.recall(choose_query(turns), exclude=self._visible(), shown=texts)
+        self.shown += [hit.id for hit in recalled.hits]
+        return recalled.text
+
+    async def record(self, msgs: Sequence[Msg | None], **kwargs: Any) -> None:
+        """Keep what is new in ``msgs``, which is the whole short-term memory; each message once, by its id."""
+        turns = self._turns(msgs)
+        await self._bridge.record(turns, replay=True)
+        self.seen = [turn["id"] for turn in turns]
+        if not any(message is not None and message.name == NOTE for message in msgs):
+            self.shown = []
+
+    # ---- tools, in the modes "agent_control" and "both"
+
+    async def record_to_memory(self, thinking: str, content: list[str], **kwargs: Any) -> ToolResponse:
+        """Remember statements about this user for later conversations. Use it when the user asks for it, or states
+        something lasting.
+
+        Args:
+            thinking (`str`):
+                Why this is worth remembering. It is not kept.
+            content (`list[str]`):
+                What to remember, each a self-contained sentence in the user's own language.
+        """
+        try:
+            told = [await self._bridge.remember_told(statement) for statement in content]
+        except MemscopeError as error:
+            told = [f"Error: {error}"]
+        return _response(" ".join(told) or "Nothing was given to remember.")
+
+    async def retrieve_from_memory(self, keywords: list[str], limit: int | None = None, **kwargs: Any) -> ToolResponse:
+        """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was
+        said and when. Use it when the conversation does not hold the answer.
+
+        Args:
+            keywords (`list[str]`):
+                What to look for, each a short question or phrase in the user's own language.
+            limit (`int`, optional):
+                How many memories to give for each.
+        """
+        try:
+            found = [await self._bridge.search(word, k=limit, exclude=self._visible()) for word in keywords]
+        except MemscopeError as error:
+            return _response(f"Error: {error}")
+        return _response(listing(_merged(found)))
+
+    async def forget_from_memory(self, ids: list[str], **kwargs: Any) -> ToolResponse:
+        """Forget memories for good. Use it only when the user asks to have something forgotten.
+
+        Args:
+            ids (`list[str]`):
+                The ids of what to forget, as retrieve_from_memory printed them.
+        """
+        try:
+            return _response(await self._bridge.forget_told(ids))
+        except MemscopeError as error:
+            return _response(f"Error: {error}")
+
+    # ---- what a program calls
+
+    @property
+    def bridge(self) -> Bridge:
+        """This scope of the memory, for whatever a program wants of it."""
+        return self._bridge
+
+    async def close(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridge.close()
+
+    # ---- inside
+
+    def _visible(self) -> list[str]:
+        return [*self.seen, *self.shown]
+
+    def _turns(self, messages: Iterable[Msg | None]) -> list[Said]:
+        spoken = ((message, message.get_text_content() or "") for message in messages if message is not None)
+        agent = self._bridge.agent
+        return [
+            turn(message, words, getattr(message, "timestamp", None), agent)
+            for message, words in spoken
+            if words.strip() and _said(message, words)
+        ]
+
+
+def _said(message: Msg, words: str) -> bool:
+    """By somebody, not by the framework or by this memory."""
+    if message.role == "assistant":
+        return not (message.metadata or {}).get("_is_interrupted")
+    framework = message.role == "system" or message.name == NOTE or words.startswith(FRAMEWORK)
+    return not framework and not is_injected(words)
+
+
+def _merged(found: Iterable[Iterable[Hit]]) -> list[Hit]:
+    """Each hit once."""
+    return list({hit.id: hit for hits in found for hit in hits}.values())
+
+
+def _response(text: str) -> ToolResponse:
+    return ToolResponse(content=cast("Any", [TextBlock(type="text", text=text)]))

@@ -1,0 +1,42 @@
+"""AgentScope's messages as turns. What 1.x and 2.x have in common is all that is needed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from memscope.bridge import Said, said
+from memscope.records import Role
+
+
+class Message(Protocol):
+    """The part of a ``Msg`` that both generations have."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    def get_text_content(self) -> str | None: ...
+
+
+def key(message: Message, agent: str | None) -> str:
+    """The key of the message's turn. Agents that remember separately keep the same message each for itself."""
+    return message.id if agent is None else f"{agent}/{message.id}"
+
+
+def turn(message: Message, text: str, created: str | None, agent: str | None) -> Said:
+    """``created``: the message's own time, which AgentScope writes as this machine's local time."""
+    role: Role = "assistant" if message.role == "assistant" else "user"
+    return said(role, text, speaker=message.name, id=key(message, agent), time=_time(created))
+
+
+def _time(created: str | None) -> str | None:
+    try:
+        return datetime.fromisoformat(created or "").astimezone().isoformat()
+    except ValueError:
+        return None

@@ -1,0 +1,218 @@
+"""For AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
+
+    ReplyStartEvent ──▶ record what has arrived ──▶ recall ──▶ a note in what the model is sent
+    the reply ends, is interrupted or fails ──▶ record what was answered
+
+The note is put into the request, not into the agent's state: nothing has to be taken out again, whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+from weakref import WeakKeyDictionary
+
+from agentscope.agent import Agent
+from agentscope.event import ExternalExecutionResultEvent, ReplyStartEvent, UserConfirmResultEvent
+from agentscope.message import AssistantMsg, HintBlock, Msg
+from agentscope.middleware import MiddlewareBase
+from agentscope.state import AgentState
+from agentscope.tool import ToolBase
+from pydantic import BaseModel, Field
+
+from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, choose_query
+from memscope.errors import ConfigError
+from memscope.shared import Memory as Given
+from memscope_agentscope.messages import key, turn
+
+Mode = Literal["static_control", "agent_control", "both"]
+NOTE = "memory"  # the name of the message that shows what is remembered
+RESUMED = (UserConfirmResultEvent, ExternalExecutionResultEvent)
+INSTRUCTIONS = (
+    "## Long-term memory\n\n"
+    f"What is said is recorded by itself. `{SEARCH_MEMORY.name}` looks up earlier conversations with this user, "
+    f"`{REMEMBER.name}` keeps a statement as it is, `{FORGET.name}` removes what the user wants forgotten."
+)
+
+
+@dataclass(eq=False)
+class Heard:
+    """What is known of one agent: the keys of its context's turns that are kept, the note of the reply under way."""
+
+    kept: set[str] = field(default_factory=set)
+    note: Msg | None = None
+
+
+class MemoryScopeMiddleware(MiddlewareBase):
+    """Long-term memory of one user for AgentScope agents.
+
+    ``user`` is required. ``agent`` is written with every turn and narrows what is recalled; the session is the agent's
+    own (``agent.state.session_id``). ``mode``: "static_control" shows what is remembered, "agent_control" gives tools
+    (``list_tools``), "both" does both; what is said is recorded in each. ``k`` memories and ``tokens`` are the most
+    that is shown. ``recall="session"`` narrows to the session. ``record``: "both", "user", "assistant" or "none". A
+    memory that fails leaves the agent answering, with one warning in the log; ``strict=True`` raises. ``memory``:
+    settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the environment
+    says, else one SQLite file. ``parameters``: what a form of the agent service filled in, in the place of the
+    arguments it names.
+
+    It holds no conversation and opens nothing when it is made: make one per chat turn, or share one between agents.
+    """
+
+    class Parameters(BaseModel):
+        """What a user may tune; the agent service renders its schema as a form."""
+
+        mode: Mode = Field(
+            default="both",
+            title="Mode",
+            description="static_control: show what is remembered before each reply. agent_control: give the agent "
+            "tools for its memory. both: both. What is said is recorded in every mode.",
+        )
+        k: int = Field(default=10, ge=1, title="Memories", description="At most so many memories are shown.")
+        tokens: int = Field(default=1000, ge=1, title="Tokens", description="At most so many tokens of memories.")
+        recall: Recall = Field(
+            default="user", title="Recall", description="user: from all of the user's sessions. session: from this one."
+        )
+        record: Record = Field(default="both", title="Record", description="Whose side of the conversation is kept.")
+        strict: bool = Field(default=False, title="Strict", description="Fail the reply when the memory fails.")
+
+    def __init__(
+        self,
+        *,
+        user: str,
+        agent: str | None = None,
+        mode: Mode = "both",
+        k: int = 10,
+        tokens: int = 1000,
+        recall: Recall = "user",
+        record: Record = "both",
+        strict: bool = False,
+        memory: Given = None,
+        parameters: Parameters | None = None,
+    ) -> None:
+        if parameters is not None:
+            mode, k, tokens = parameters.mode, parameters.k, parameters.tokens
+            recall, record, strict = parameters.recall, parameters.record, parameters.strict
+        if mode not in get_args(Mode):
+            raise ConfigError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
+        self.user, self.agent, self.mode = user, agent, mode
+        self._bridges = Bridges(
+            memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
+        )
+        self._bridges.to(user, "any")  # a user that is none is told now
+        self._heard: WeakKeyDictionary[Agent, Heard] = WeakKeyDictionary()
+
+    # ---- what an agent calls
+
+    async def on_reply(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
+    ) -> AsyncGenerator[Any, None]:
+        """Record what has arrived and recall, once; record what was answered, however the reply ends."""
+        answer: list[Msg] = []
+        try:
+            if isinstance(input_kwargs.get("inputs"), RESUMED):
+                await self._begin(agent)
+            async for item in next_handler(**input_kwargs):
+                if isinstance(item, ReplyStartEvent):
+                    await self._begin(agent)
+                elif isinstance(item, Msg) and getattr(item, "structured_output", None):
+                    answer = [item]
+                yield item
+        finally:
+            self._of(agent).note = None
+            await self._record(agent, [*agent.state.context, *answer])
+
+    async def on_model_call(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
+    ) -> Any:
+        """Send the note along, after the latest message of the user."""
+        note = self._of(agent).note
+        if note is None:
+            return await next_handler(**input_kwargs)
+        messages = list(input_kwargs["messages"])
+        said_last = [place for place, message in enumerate(messages, 1) if message.role == "user"]
+        messages.insert(said_last[-1] if said_last else len(messages), note)
+        return await next_handler(**{**input_kwargs, "messages": messages})
+
+    async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
+        """Tell the model of the tools, if it has them."""
+        if self.mode == "static_control" or await agent.toolkit.get_tool(SEARCH_MEMORY.name) is None:
+            return current_prompt
+        return f"{current_prompt}\n\n{INSTRUCTIONS}"
+
+    async def list_tools(self) -> list[ToolBase]:
+        """``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; none in mode "static_control"."""
+        from memscope_agentscope.tools import ForgetTool, RememberTool, SearchMemoryTool
+
+        made = () if self.mode == "static_control" else (SearchMemoryTool, RememberTool, ForgetTool)
+        return [tool(self) for tool in made]
+
+    # ---- what a program calls
+
+    def bridge(self, state: AgentState | None = None) -> Bridge:
+        """This user's memory, for whatever a program wants of it; with ``state`` in that state's session."""
+        return self._bridges.to(self.user, None if state is None else state.session_id)
+
+    async def record(self, agent: Agent) -> None:
+        """Keep what the agent's context holds, each message once. Every reply does so: what was only observed, too."""
+        await self._record(agent, agent.state.context)
+
+    async def close(self) -> None:
+        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        await self._bridges.close()
+
+    def seen(self, state: AgentState | None) -> list[str]:
+        """Keys of the turns that the model has before its eyes."""
+        return [] if state is None else [key(message, self.agent) for message in state.context]
+
+    # ---- inside
+
+    def _of(self, agent: Agent) -> Heard:
+        return self._heard.setdefault(agent, Heard())
+
+    async def _begin(self, agent: Agent) -> None:
+        await self.record(agent)
+        if self.mode == "agent_control":
+            return
+        context = agent.state.context
+        turns = self._turns(context)
+        query = choose_query(self._turns(_arrived(context, agent.name)) or turns)
+        texts = {turn["content"] for turn in turns}
+        recalled = await self.bridge(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
+        self._of(agent).note = _note(recalled.text) if recalled.text else None
+
+    async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
+        kept = self._of(agent).kept
+        fresh: dict[str, Said] = {}
+        for said in self._turns(messages):
+            if said["id"] not in kept:
+                fresh.setdefault(said["id"], said)
+        kept.update(await self.bridge(agent.state).record(list(fresh.values())))
+
+    def _turns(self, messages: Sequence[Msg]) -> list[Said]:
+        worded = ((message, _words(message)) for message in messages if message.role != "system" and _settled(message))
+        return [turn(message, words, message.created_at, self.agent) for message, words in worded if words.strip()]
+
+
+def _words(message: Msg) -> str:
+    """What was said; of a structured answer without words the structure."""
+    structured = getattr(message, "structured_output", None)
+    return message.get_text_content() or (json.dumps(structured, ensure_ascii=False) if structured else "")
+
+
+def _settled(message: Msg) -> bool:
+    """A reply that waits for a tool is not complete: more will come under the same id."""
+    answered = {result.id for result in message.get_content_blocks("tool_result")}
+    return all(call.id in answered for call in message.get_content_blocks("tool_call"))
+
+
+def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
+    """What came after the agent's own last message."""
+    own = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
+    return context[own[-1] if own else 0 :]
+
+
+def _note(text: str) -> Msg:
+    """Formatters make a user message of a hint."""
+    return AssistantMsg(name=NOTE, content=[HintBlock(hint=text)])

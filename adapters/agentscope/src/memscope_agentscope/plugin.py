@@ -1,0 +1,12 @@
+"""What memscope loads of this package when it starts; imports no framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memscope.plugins import Register
+
+
+def memscope_register_adapters(register: Register) -> None:
+    register("agentscope", "memscope_agentscope:MemoryScopeMemory")

@@ -1,0 +1,33 @@
+"""The suite that every adapter passes, on AgentScope 2.x's ``Agent``."""
+
+from __future__ import annotations
+
+from agentscope.state import AgentState
+
+from memscope.testing import AdapterSuite
+from memscope_agentscope import MemoryScopeMiddleware
+
+from .talking_v2 import Talk, agent_with
+
+
+class TestAgent(AdapterSuite):
+    plugin = "memscope_agentscope.plugin"
+    framework = ("agentscope",)
+    stream = True
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        m = MemoryScopeMiddleware(user=user, agent=agent, memory=memory, strict=strict)
+        loaded = AgentState(session_id=session or "any") if state is None else AgentState.model_validate(state)
+        return Talk(agent_with(m, script, state=loaded, stream=self.stream, tools=await self.tools(m)), m)
+
+    async def tools(self, memory):
+        return []
+
+
+class TestWithoutStreaming(TestAgent):
+    stream = False
+
+
+class TestWithTools(TestAgent):
+    async def tools(self, memory):
+        return await memory.list_tools()
