@@ -33,7 +33,7 @@ from memscope.commands.patient import Check, Finding, Patient, State
 from memscope.errors import MemscopeError
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch")
+PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch", "mcp")
 WAL_RESET_FIXED = (3, 51, 3)
 LITTLE, TOO_LITTLE = 500_000_000, 50_000_000  # bytes free on the disk
 USER = "memscope-doctor"
