@@ -93,7 +93,7 @@ _CONNECTORS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
     " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban ke"
-    " inside amid upto whose meal lunar lunarcal cha".split()
+    " inside amid upto whose lunar lunarcal cha".split()
 )
 
 

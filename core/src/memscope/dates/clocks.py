@@ -244,6 +244,12 @@ def join_part(now: Now, *values: Any) -> Period | None:
     return join(now, date, time) if time else None
 
 
+def hour_of_part(now: Now, hour: int, date: Period, part: Clock) -> Period | None:
+    """7 tomorrow evening; not one Tuesday night."""
+    inside = part.start <= hour * 3600 % HALF_DAY + (HALF_DAY if part.start >= HALF_DAY else 0) < part.end
+    return join_part(now, hour, date, part) if inside else None
+
+
 def join_part_range(now: Now, *values: Any) -> Period | None:
     """Tomorrow morning from 9 to 11, in either order."""
     first, last = (item for item in values if isinstance(item, int))

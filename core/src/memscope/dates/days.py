@@ -164,6 +164,11 @@ def day_of_month(now: Now, day: int | str) -> Period | None:
     return Period(lambda n: date_of(n // 12, n % 12 + 1, number), "day", "month") if 1 <= number <= 31 else None
 
 
+def day_to_come(now: Now, day: int) -> Period | None:
+    """I'll go on 15."""
+    return day_of_month(now, day) if now.future else None
+
+
 def weekday_and_day(now: Now, weekday: int, day: int | str) -> Period | None:
     """Friday the 13th; the one of this month when there is one."""
     date = day_of_month(now, day)

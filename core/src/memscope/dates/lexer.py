@@ -33,7 +33,7 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "dmy": (_DAY_MONTH + r"(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
     "isoday": (r"(?:19|20)\d\d-w[0-5]\d-[1-7](?!\d)", "date", written.iso_week),
     "isoweek": (r"(?:19|20)\d\d-?w[0-5]\d(?![\d-])", "period", written.iso_week),
-    "clock": (r"\d{1,2}:\d\d(?::\d\d)?(?![\d:])", "clock", written.hour_minute),
+    "clock": (r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?(?:z|\+\d\d:?\d\d)?)?(?![\d:])", "clock", written.hour_minute),
     "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![\d./-]*\d)", "period", written.year_month),
     "my": (r"(?<!\d[/.-])(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![\d/.-]*\d)", "period", written.month_year),
     "military": (r"0\d[0-5]\d(?!\d)", "clock", written.military),

@@ -41,7 +41,7 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     if unit in SECONDS:
         return rolling(now, step, Length(((1, unit),))) if step else None
     here = unit_at(now.today, unit)
-    if not here or (unit == "day" and step and not (step > 0 and now.future)):
+    if not here or (unit == "day" and not (step > 0 and now.future)):
         return None  # of the past, "the next day" is that of something told
     found = unit_at(later(here.start, step, unit), unit) if step else here
     return fixed(found) if found else None

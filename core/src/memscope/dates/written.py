@@ -79,7 +79,7 @@ def decade(text: str, east: bool) -> Period:
 
 def hour_minute(text: str, east: bool) -> Clock | None:
     """A leading zero says that it is of the morning: 03:30."""
-    found = clock(*digits(text))
+    found = clock(*digits(re.split("[.+]", text)[0]))  # not the zone: a time is of the place where it is said
     return replace(found, sure=found.sure or text[0] == "0") if found else None
 
 
