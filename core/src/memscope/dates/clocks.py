@@ -166,6 +166,12 @@ def parts_of_day(now: Now, first: Clock, last: Clock) -> Clock | None:
     return Clock(first.start, last.end, "part") if first.start < last.start else None
 
 
+def from_part(now: Now, date: Period, part: Clock, time: Clock) -> Period | None:
+    """明天中午到下午三点."""
+    found = time_range(now, part, time)
+    return join(now, date, found) if found else None
+
+
 def time_for(now: Now, *values: Any) -> Clock | None:
     """From 2 pm for 2 hours, in either order."""
     span = next(item for item in values if isinstance(item, Length))

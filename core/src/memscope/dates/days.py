@@ -139,6 +139,14 @@ def months(now: Now, first: int, last: int) -> Period | None:
     return yearly(lambda year: replace(month_of(year, first, last - first + 1), shape="range"), "month")
 
 
+_SPOKEN_FEASTS = {51: (5, 1), 61: (6, 1), 11: (10, 1)}
+
+
+def spoken_feast(now: Now, number: int) -> Period | None:
+    """五一, 六一, 十一, beside a year."""
+    return feast(*_SPOKEN_FEASTS[number]) if number in _SPOKEN_FEASTS else None
+
+
 def first_quarters(now: Now, count: int, _: str) -> Period | None:
     """前三季度."""
     return yearly(lambda year: month_of(year, 1, 3 * count, "quarter"), "quarter") if 2 <= count <= 3 else None

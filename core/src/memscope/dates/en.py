@@ -114,7 +114,10 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("upto", {"or before|or earlier|and earlier": None}),
     **words(
         "since",
-        {"on or after|at or after|no earlier than|not earlier than|no sooner than": None, "on or later than": None},
+        {
+            "on or after|at or after|no earlier than|not earlier than|no sooner than|not until": None,
+            "on or later than": None,
+        },
     ),
     **words("by", {"on or before|at or before|on or earlier than|as late as": None}),
     **words("before", {"before|prior to|earlier than|sooner than": None}),
@@ -225,7 +228,9 @@ _TO = "[to hyphen till]"
 _YEAR = "[comma hyphen slash of in]* yearlike"
 _UNTIMED = "(?! [word unit plural quarter second half oclock colon hyphen to till and times part])"
 # Not "the 3rd time".
-_UNCOUNTED = "(?! [word unit plural quarter second month may weekday slash hyphen colon of part times dian hao yue])"
+_UNCOUNTED = (
+    "(?! [word unit plural quarter second month may weekday slash hyphen colon of part times dian hao yue halfword])"
+)
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "numbers": (

@@ -17,6 +17,7 @@ _PERIOD = "[date period]"
 _ANY = "[date period moment]"
 _LINK = "[comma at on in hyphen around of from paren]*"
 _TO = "[to hyphen till]"
+_END = "[date period moment limit now instant]"
 _WHICH = "[ordinal ordword second step lastnth]"
 _BEFORE_YEAR = "[in of during since till by from to between before after edge more less equals comma around beginning]"
 _REPEATED = "[date period moment time part unit plural quarter weekday length season yue nian]"
@@ -109,7 +110,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("period [comma of whose in]* period", "period", compose.nested),
         Row("date of? the? period", "date", compose.same_time_in),
         Row("(?<=[to till and before by]) the? [edge beginning] of? the? period", "limit", edges.limit),
-        Row("period [edge unitedge] (?= prior)", "limit", edges.limit_of),
+        Row("period [edge unitedge] (?= prior) | (?<= till) period [edge unitedge]", "limit", edges.limit_of),
         Row("unitedge (?= prior)|(?<= [before by till]) unitedge", "limit", edges.limit_of_unit),
         Row("period edge", "period", edges.period_edge),
         Row("period unitedge", "period", edges.period_unit_edge),
@@ -147,7 +148,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
             clocks.open_time("before"),
         ),
         Row(
-            f"from? [time number] for length | for? length [from since] at? (time | number {_UNCOUNTED})",
+            f"from? [time number] for length | for? length [from since at] at? (time | number {_UNCOUNTED})",
             "time",
             clocks.time_for,
         ),
@@ -187,6 +188,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row(f"date {_LINK} time", "moment", clocks.join),
         Row("time [comma on of in]* the? date", "moment", clocks.join),
         Row(f"part {_TO} part (?! of)", "span", clocks.parts_of_day),
+        Row(f"date of? part {_TO} time", "moment", clocks.from_part),
         Row("date of? span", "moment", clocks.join),
         Row("date of? part", "moment", clocks.join),
         Row(
@@ -198,14 +200,14 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("[time number] [comma in]* moment", "moment", compose.at_moment),
         Row("date [at around] number (?! [word unit plural quarter slash])", "moment", clocks.join),
         Row("for length comma? [from since] [date moment]", "period", compose.for_length),
-        Row("from? [date moment] for length", "period", compose.for_length),
-        Row("[in for]? the? length since on? date", "period", compose.for_length),
-        Row("[since from]? date onward length", "period", compose.for_length),
+        Row("[from since]? [date moment] for length", "period", compose.for_length),
+        Row("[in for]? the? length [since beginning] on? date", "period", compose.for_length),
+        Row("[since from]? date onward of? length", "period", compose.for_length),
     ),
     "edges": (
         Row(
-            f"(time [comma on]*)? every other? the? {_REPEATED}"
-            "([at on in of comma]* [time part period] | [on of]? date)*",
+            f"(time [comma on]*)? every [other ordinal ordword second number]? the? {_REPEATED}"
+            "([at on in of comma]* [time part period] | [on of]? date | of? (di number|lastnth) ge? [unit date])*",
             "gone",
             numbers.nothing,
         ),
@@ -213,12 +215,12 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("[date ordinal time] of gone", "gone", numbers.nothing),
         Row(f"nodate {_TO} {_ANY} | {_ANY} {_TO} nodate", "gone", numbers.nothing),
         Row(
-            f"[from between]? the? {_ANY} {_TO} the? [date period moment limit now instant] amid?",
+            f"[from between since]? the? {_ANY} onward? {_TO} the? {_END} amid? (?! prior)",
             "period",
             stretches.between,
         ),
         Row(f"[from between] [now instant] [to till and] {_ANY}", "period", stretches.between),
-        Row(f"between the? {_ANY} and the? [date period moment limit now instant]", "period", stretches.between),
+        Row(f"between the? {_ANY} and the? {_END}", "period", stretches.between),
         Row(f"{_ANY} and {_ANY} amid", "period", stretches.between),
         Row(f"[from since]? {_ANY} todate", "period", stretches.to_now),
         Row("[from between]? [now instant] [to till and] time", "moment", stretches.now_to_time),

@@ -85,7 +85,7 @@ _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12)
 # Words that only look like words of time.
 _UNTIMELY = (
     "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
-    " 有一点 差点 差一点 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
+    " 有一点 差点 差一点 前夕 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
     " 日常 日程 今日头条 日记 星期几 月亮 月饼"
 )
 
@@ -131,6 +131,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("halfyear", {"上半年|前半年": 1, "下半年|后半年|後半年": 2}),
     **words("step", {"上|上一|上个|上個|上一个|上一個": -1, "上上|上上个": -2, "这|這|这个|這個|本|这一": 0}),
     **words("step", {"下|下一|下个|下個|下一个|下一個": 1, "下下|下下个": 2}),
+    **words("sui", {"岁|歲": None}),
     **words("lastnth", {"最后|最後|最后一|最後一": -1}),
     **words("stretch", {"过去|過去|最近|近": -1, "未来|未來|接下来|接下來|今后": 1}),
     **words("edge", {"初|上旬": "start", "中旬": "mid", "底|末|下旬": "end"}),
@@ -147,7 +148,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("every", {"每|每个|每個|每逢": None}),
     **words("from", {"从|從": None}),
-    **words("till", {"截至|截止|截止到|直到": None}),
+    **words("till", {"截至|截止|截止到|直到|直至": None}),
     **words("since", {"自从|自從|自": None}),
     **words("onward", {"或之后|或之後|或以后|及以后|及之后|以来|以來|至今|开始|開始|起": None}),
     **words("upto", {"或之前|或以前|及以前|及之前|为止|為止": None}),
@@ -159,7 +160,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("within", {"还剩|還剩|还剩下": None}),
     **words("inside", {"之内|以内|内|之內|以內|內": None}),
     **words("prior", {"之前|以前|前": None}),
-    **words("later", {"之后|之後|以后|以後|后|後": None}),
+    **words("later", {"过后|過後|之后|之後|以后|以後|后|後": None}),
     **words("to", {"到|至": None}),
     **words("and", {"和|与|與|及": None}),
     **words("of", {"的": None}),
@@ -252,6 +253,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("step ge? jidu", "period", relative.stepped_unit),
         Row("step ge? unitedge", "period", edges.stepped_edge),
         Row("number century", "period", days.spelled_century),
+        Row("(?<= relyear) number (?! [sui ge dian nian unit])", "date", days.spoken_feast),
         Row("relyear", "period", relative.stepped_year),
         Row("prior number jidu", "period", days.first_quarters),
         Row("di number ge? jidu | number jidu", "period", days.quarter),
