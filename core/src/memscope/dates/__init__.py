@@ -9,6 +9,8 @@ Rules and not a model: the same answer every time, in microseconds, and silence 
 - 5/8/2023 is May 8th, unless the first number can only be a day; 2023-05-08 and 20230508 are what they look like;
 - "from May to July" ends with July, "3 to 5 pm" at 5;
 - without a direction the last one is meant ("Friday", "in May"), with a future tense the next;
+- "at 3" is at 15:00 unless a part of the day is named; 03:30, with its zero, is of the morning;
+- a day that does not exist (June 31st), a lunar one and what is repeated ("every second Tuesday") are silent;
 - a morning is 8-12, an afternoon 12-16, an evening 16-20, a night 20-24; seasons are those of the northern half.
 """
 
@@ -92,7 +94,7 @@ _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 _CONNECTORS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
-    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban ke"
+    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
     " inside amid upto whose lunar lunarcal cha".split()
 )
 

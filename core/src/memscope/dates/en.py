@@ -349,7 +349,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("past (?= [unit plural number quarter period])", "step", lambda now: -1),
         Row("step unit on? weekday", "date", relative.weekday_of_step),
         Row("number and article? halfword [unit plural]", "length", numbers.and_a_half),
-        Row("article and article? halfword [unit plural]", "length", numbers.and_a_half),
         Row("article? halfword article? [unit plural quarter]", "length", numbers.half_of),
         Row("[number article] unit and article? halfword", "length", numbers.length_and_half),
         Row(

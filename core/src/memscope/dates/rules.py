@@ -41,7 +41,6 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("length [ago prior]", "counted", relative.ago),
         Row("length hence", "counted", relative.ahead),
         Row("length from now", "counted", relative.ahead_of_now),
-        Row("length (?=later (weekday|date|period|reldate))", "length", numbers.value),
         Row("length later", "counted", relative.inside),
         Row("in around? the? length (?! [since beginning])", "counted", relative.inside),
         Row("within the? step length", "period", relative.within_next),
@@ -159,7 +158,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("date half", "moment", clocks.half_day),
         Row("date number number (?! [word unit plural slash])", "moment", clocks.spoken_time),
         Row("length before date", "date", compose.before),
-        Row("length [after from] date", "date", compose.after),
+        Row("(?<! for) length [after from] date", "date", compose.after),
         Row("date comma date (?= comma? [at time part])|date paren date paren?", "date", compose.same_day),
         Row(
             f"date part [comma]* {_HOURS} {_UNCOUNTED}",
