@@ -186,8 +186,12 @@ class ElasticsearchStore:
     async def _open(self) -> Shop:
         self._shop.cluster.check_open()
         if not self._ready:
-            await mapping.prepare(self._shop.cluster, self._shop.names)
-            await self._shop.spaces.meta()
+            try:
+                await mapping.prepare(self._shop.cluster, self._shop.names)
+                await self._shop.spaces.meta()
+            except BaseException:
+                await self._shop.cluster.disconnect()  # nobody closes what could not be opened
+                raise
             self._ready = True
         return self._shop
 

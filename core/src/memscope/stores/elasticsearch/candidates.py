@@ -7,8 +7,11 @@ A few hundred units make a small snapshot (``stores/snapshot.py``), in which the
 from __future__ import annotations
 
 from base64 import b64decode
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,24 +19,32 @@ from numpy.typing import NDArray
 
 from memscope.records import Candidates, Fetched, Handle, Search
 from memscope.stores import Changes, matching, pool
-from memscope.stores.elasticsearch.documents import ORDINALS, PARTS
+from memscope.stores.elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
 from memscope.stores.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
-from memscope.text import PACKED, TURN, Flag, rarity
+from memscope.text import COLUMNS, K1, TURN, Flag, rarity
 
 NO_SITTING = -1
-_FLAGS_AT = PACKED.size - 6  # flags, part, kind, role close the columns
+WORD, HEADER = "w", "h"  # begin the names of the parts of a query
+MOST_TIMES, MOST_LEAST = 1000.0, 40
+RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A unit as the index gave it: columns and terms of ``text.units``, and where it stands."""
+    """A unit as the index gave it: columns of ``text.units``, the query's terms in it, and where it stands.
+
+    ``tf``, ``header``: by index of the query's term. ``pairs``: how many of the query's pairs stand side by side.
+    """
 
     seq: int
-    raw: bytes
+    columns: bytes
     target: str
     rid: str
     place: int
     size: int  # of the record
+    tf: Mapping[int, float]
+    header: frozenset[int]
+    pairs: int = 0
     supersedes: tuple[str, ...] = ()
 
     @property
@@ -41,12 +52,31 @@ class Found:
         return self.place >> ORDINALS if self.place >= 0 else NO_SITTING
 
 
-def found(source: Mapping[str, Any]) -> Found:
-    raw = b64decode(source["unit"])
-    seq = int.from_bytes(raw[:8], "little", signed=True)
+def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int], pairs: int = 0) -> Found:
+    columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
-    names = (supersedes,) if isinstance(supersedes, str) else tuple(supersedes)
-    return Found(seq, raw, source["target"], source["rid"], source.get("place", -1), source["size"], names)
+    return Found(
+        seq=int.from_bytes(columns[:8], "little", signed=True),
+        columns=columns,
+        target=source["target"],
+        rid=source["rid"],
+        place=source.get("place", -1),
+        size=source["size"],
+        tf=tf,
+        header=header,
+        pairs=pairs,
+        supersedes=(supersedes,) if isinstance(supersedes, str) else tuple(supersedes),
+    )
+
+
+def read(source: Mapping[str, Any], asked: Search) -> Found:
+    """A unit whose words are at hand."""
+    terms = {spelled(term): i for i, term in enumerate(asked.terms)}
+    words = [terms.get(word, -1) for word in source.get("words", "").split()]
+    tf = Counter(i for i in words if i >= 0)
+    header = frozenset(terms[word] for word in source.get("header", "").split() if word in terms)
+    beside = set(pairwise(words)) & set(asked.pairs)
+    return found(source, tf, header, len(beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +99,9 @@ class Pieces(ScopeIndex):
         super().__init__()
         self._places, self._sums = places, lengths
 
+    def _link_few(self, fresh: list[int]) -> None:
+        """Rows in a row are no neighbours here."""
+
     def _link_all(self) -> tuple[Ints, Ints, Ints, Floats]:
         kind, rows = self._columns["kind"].view, len(self._live)
         order = np.flatnonzero((kind == TURN) & (self._places >= 0))
@@ -85,32 +118,101 @@ class Pieces(ScopeIndex):
         return previous, following, sitting, np.maximum(here, told).astype(np.float32)
 
 
+class Scores:
+    """What the scores of single terms tell: how often each is there.
+
+    Without a part for the length, BM25 gives ``top * tf / (tf + k1)``. The top of a term is not told; it is what makes
+    whole numbers of all its scores, the least of them the smallest that does.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, set[float]] = {}
+        self._tops: dict[str, float] = {}
+
+    def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        for hit in hits:
+            for name, score in hit.get("matched_queries", {}).items():
+                self._seen.setdefault(name, set()).add(score)
+        self._tops = {name: _top(np.array(sorted(scores))) for name, scores in self._seen.items() if name[0] == WORD}
+
+    def frequencies(self, hit: Mapping[str, Any]) -> tuple[dict[int, float], frozenset[int]]:
+        named = hit.get("matched_queries", {})
+        tf = {int(name[1:]): self._times(name, score) for name, score in named.items() if name[0] == WORD}
+        return tf, frozenset(int(name[1:]) for name in named if name[0] == HEADER)
+
+    def _times(self, name: str, score: float) -> float:
+        return float(round(min(K1 * score / max(self._tops[name] - score, 1e-9), MOST_TIMES)))
+
+
+def _top(scores: NDArray[np.float64]) -> float:
+    """``scores`` are distinct and rising."""
+    for least in range(1, MOST_LEAST):
+        top = scores[0] * (least + K1) / least
+        if top <= scores[-1]:
+            break
+        times = K1 * scores / (top - scores)
+        if (np.abs(times - np.round(times)) < 0.01 + 0.001 * times).all():
+            return float(top)
+    return float(scores[0] * (1 + K1))
+
+
 @dataclass
 class Pile:
     """The units found for one question, and what is known of their surroundings."""
 
     search: Search
     units: dict[int, Found] = field(default_factory=dict)  # by seq
+    scores: Scores = field(default_factory=Scores)
+    unread: AbstractSet[int] = frozenset()  # of which the words are not known yet
+    characters: int = 0  # of the answers
     cosine: dict[int, float] = field(default_factory=dict)
     counts: Counts = Counts()
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each sitting
     allowed: frozenset[str] | None = None  # records that fit the filter
     brought: Fetched | None = None
 
-    def add(self, units: Sequence[Found]) -> None:
-        self.units.update((unit.seq, unit) for unit in units)
+    def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, float]:
+        """Units with what the scores of their terms tell; by seq, the cosine that a score stands for."""
+        cosines = {}
+        for hit in hits:
+            unit = found(hit["_source"], *(self.scores.frequencies(hit) if words else ({}, frozenset())))
+            cosines[unit.seq] = 2 * hit["_score"] - 1
+            if words or unit.seq not in self.units:
+                self.units[unit.seq] = unit
+        self.characters += sum(len(str(hit)) for hit in hits)
+        return cosines
+
+    def pair(self, counts: Mapping[int, int]) -> None:
+        for seq, count in counts.items():
+            if seq in self.units:
+                self.units[seq] = replace(self.units[seq], pairs=count)
+
+    def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
+        """What was just written takes the place of what the index knows of it; what was forgotten goes."""
+        for source in fresh.values():
+            if source.get("kind") in KINDS:
+                unit = read(source, self.search)
+                self.units[unit.seq] = unit
+        gone = {source["rid"] for source in fresh.values() if source.get("kind") not in KINDS and "rid" in source}
+        if gone:
+            kept = [unit for unit in self.units.values() if unit.rid not in gone and unit.target not in gone]
+            self.units = {unit.seq: unit for unit in kept}
 
     def ordered(self) -> list[Found]:
         return [self.units[seq] for seq in sorted(self.units)]
 
     def snapshot(self, ordered: Sequence[Found]) -> Snapshot:
         superseded = {rid for unit in ordered for rid in unit.supersedes}
-        raw = [closed(unit.raw) if unit.rid in superseded else unit.raw for unit in ordered]
         nothing = np.zeros(0, np.int64)
+        columns = np.frombuffer(b"".join(unit.columns for unit in ordered), RECORD).copy()
+        columns["n_header"] = [len(unit.header) for unit in ordered]
+        columns["flags"][[unit.rid in superseded for unit in ordered]] |= int(
+            Flag.PROPOSED
+        )  # as it will be in a moment
         changes = Changes(
             revision=1,
-            columns=b"".join(unit[: PACKED.size] for unit in raw),
-            terms=b"".join(unit[PACKED.size :] for unit in raw),
+            columns=columns.tobytes(),
+            terms=self._terms(ordered, columns["n_terms"]),
             gone=nothing,
             vector_units=nothing,
             vectors=np.zeros((0, 0), np.float16),
@@ -120,12 +222,17 @@ class Pile:
         places = np.array([unit.place for unit in ordered], np.int64)
         return Pieces(places, self.lengths).extend(changes)
 
-
-def closed(raw: bytes) -> bytes:
-    """A unit of a memory whose successor is here already, as it will be in a moment: it is not current."""
-    at = _FLAGS_AT
-    flags = int.from_bytes(raw[at : at + 2], "little") | Flag.PROPOSED
-    return raw[:at] + flags.to_bytes(2, "little") + raw[at + 2 :]
+    def _terms(self, ordered: Sequence[Found], lengths: NDArray[Any]) -> bytes:
+        """The terms of each unit as far as the query has them; the others are one that it has not."""
+        other = next(term for term in range(len(self.search.terms) + 1) if term not in self.search.terms)
+        asked = np.array(self.search.terms, "<u4")
+        parts = []
+        for unit, length in zip(ordered, lengths.tolist(), strict=True):
+            body = np.full(length, other, "<u4")
+            known = np.repeat(asked[list(unit.tf)], [round(tf) for tf in unit.tf.values()])[:length]
+            body[: len(known)] = known
+            parts += [asked[sorted(unit.header)].tobytes(), body.tobytes()]
+        return b"".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +333,9 @@ def candidates(pile: Pile) -> Candidates:
     measured = measure(pile)
     sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
     rows, legs = pool.pool(measured.index, sight, measured.score, measured.found.period, measured.found.cosine)
-    made = pool.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
+    made = pool.columns(measured.index, measured.sight, replace(pile.search, pairs=()), measured.found, rows, legs)
     homes: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid
     }
-    return replace(made, handle=[homes[number] for number in made.handle], brought=pile.brought)
+    pairs = np.array([measured.ordered[row].pairs for row in rows], np.float32)
+    return replace(made, handle=[homes[number] for number in made.handle], pairs=pairs, brought=pile.brought)

@@ -123,6 +123,9 @@ class Cluster:
         if self._closed:
             return
         self._closed = True
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
         found = self._locals.pop(asyncio.get_running_loop(), None)
         if found is not None:
             await found.client.close()
@@ -163,12 +166,14 @@ class Cluster:
         return await self.request("POST", f"/{index}/_search", body=body, **{k: v for k, v in params.items() if v})
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
-        """The answers to several searches in one request; an error in one is an error of all."""
+        """The answers to several searches in one request, with the scores of named parts; an error is one of all."""
         head = json.dumps({"routing": routing})
         lines = [line for body in bodies for line in (head, json.dumps(body))]
-        found = await self.request(
-            "POST", f"/{index}/_msearch", body=lines, filter_path=f"{paths},responses.error.type,responses.status"
-        )
+        params = {
+            "filter_path": f"{paths},responses.error.type,responses.status",
+            "include_named_queries_score": "true",
+        }
+        found = await self.request("POST", f"/{index}/_msearch", body=lines, **params)
         for answer in found["responses"]:
             if "error" in answer:
                 raise refusal(answer["status"], answer["error"]["type"], "")

@@ -18,7 +18,7 @@ from memscope.text import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, microseco
 
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
-BULKY = "words,header,facts,unit"  # of no use to who reads a record
+BULKY = "words,header,facts,columns"  # of no use to who reads a record
 PARTS = 16  # bits of a unit's number for its part
 ORDINALS = 20  # bits of a place for the ordinal in its sitting
 _FIELDS = [name for name, _ in COLUMNS]
@@ -118,10 +118,11 @@ def documents(
     made: dict[str, Body] = {}
     units_made = units(record, number=number, seq=number << PARTS, turns=roots)
     encoded = encode(record)
+    size = len(encoded.encode("utf-8", "surrogatepass"))
     if place is not None:
         places = [place.of(part) for part in range(len(units_made))]
     for part, unit in enumerate(units_made):
-        body = _unit(record, unit, part, names, scope) | {"size": len(encoded)}
+        body = _unit(record, unit, part, names, scope) | {"size": size}
         if place is not None:
             body |= {"sitting": place.sitting, "place": places[part]}
         if part == 0:
@@ -148,7 +149,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "closed": _known(column["closed"]), "expires": _known(column["expires"]),
         "proposed": bool(column["flags"] & Flag.PROPOSED),
         "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
-        "length": column["n_terms"], "unit": b64encode(unit.columns + unit.terms).decode(),
+        "length": column["n_terms"], "columns": b64encode(unit.columns).decode(),
         "words": hashed(unit.terms[header:]), "header": hashed(unit.terms[:header]),
         "facts": facts.tokens(record.metadata if isinstance(record, Turn) else record.data),
     }  # fmt: skip
@@ -162,6 +163,11 @@ def _known(time: int) -> int | None:
 def hashed(terms: bytes) -> str:
     """Terms as words of six characters, as the index has them."""
     return " ".join(word(terms[at : at + 4]) for at in range(0, len(terms), 4))
+
+
+def spelled(term: int) -> str:
+    """A term of a question, as the index has it."""
+    return word(term.to_bytes(4, "little"))
 
 
 def word(term: bytes) -> str:

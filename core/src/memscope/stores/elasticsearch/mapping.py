@@ -11,7 +11,7 @@ from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.stores.elasticsearch.client import Body, Cluster, refusal
-from memscope.text import terms_version
+from memscope.text import K1, terms_version
 
 VERSION = 1
 META = "memscope"
@@ -23,7 +23,10 @@ _KEYWORD, _LONG, _FLAG, _KEPT = (
     {"type": "boolean"},
     {"type": "object", "enabled": False},
 )
-_TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+# Words are looked for as BM25 has it; in "count" without a part for the length: a score tells how often one is there.
+_COUNT = {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "norms": False, "similarity": "count"}
+_TERMS = {"type": "text", "analyzer": "whitespace", "fields": {"count": _COUNT}}
+SIMILARITY = {"count": {"type": "BM25", "k1": K1, "b": 0.0}}
 
 # Of a unit; the first unit of a record carries the record.
 MEMORY: Mapping[str, Body] = {
@@ -38,13 +41,13 @@ MEMORY: Mapping[str, Body] = {
     "time": _LONG, "closed": _LONG, "expires": _LONG,  # microseconds since 1970
     "proposed": _FLAG, "spare": _FLAG,
     "place": _LONG, "sitting": _LONG, "length": {"type": "integer"},
-    "size": _KEPT,  # characters of the record, for whoever wants to bring it along
+    "size": {"type": "integer"},  # bytes of the record, for whoever wants to bring it along
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
     "facts": _KEYWORD,  # of metadata or data, see facts.py
     "space": {"type": "integer"},  # the vector space it was embedded for last
     "terms": _KEYWORD,  # text.terms_version
-    "unit": _KEPT,  # base64 of the columns and terms of text.units
+    "columns": _KEPT,  # base64 of the columns of text.units
     "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
     "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
     "superseded_by": _KEYWORD, "supersedes": _KEYWORD, "wait": _KEYWORD,
@@ -77,7 +80,7 @@ def _definition(alias: str, names: Names, *, shards: int, replicas: int | None) 
     if replicas is not None:
         index["number_of_replicas"] = replicas
     if alias == names.memory:
-        index |= {"refresh_interval": "1s", "sort.field": ["scope"], "sort.order": ["asc"]}
+        index |= {"similarity": SIMILARITY, "refresh_interval": "1s", "sort.field": ["scope"], "sort.order": ["asc"]}
     else:
         index |= {"refresh_interval": "200ms"}
     fields = MEMORY if alias == names.memory else WORK
@@ -149,16 +152,18 @@ def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterato
         yield "it takes documents without routing"
     for name, wanted in fields.items():
         have = mappings.get("properties", {}).get(name)
-        if have is None or any(
-            str(have.get(key, _default(key))).lower() != str(value).lower() for key, value in wanted.items()
-        ):
+        if have is None or not _covers(have, wanted):
             yield f"the field {name!r}"
     if settings.get("translog", {}).get("durability", "request").lower() != "request":
         yield "its translog is not synced with every request (index.translog.durability)"
 
 
-def _default(key: str) -> str | None:
-    return "object" if key == "type" else None
+def _covers(have: Any, wanted: Any) -> bool:
+    """Whether a mapping says all that was wanted; the server leaves out the type of an object."""
+    if not isinstance(wanted, Mapping):
+        return str(have).lower() == str(wanted).lower()
+    told = {"type": "object", **have}
+    return all(key in told and _covers(told[key], value) for key, value in wanted.items())
 
 
 async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:

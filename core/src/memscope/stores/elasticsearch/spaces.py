@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-MOST_QUEUED = 100_000
+_ROW = "scope,kind,seq,space,words,header,rid,part,number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +193,12 @@ class Spaces:
         items, units = [str(seq) for seq, _, _ in chosen], [[id, rev] for _, id, rev in chosen]
         return Batch(secrets.token_hex(16), "embed", items, units)
 
-    async def _rows(self, scope: str, ids: Sequence[str], more: str = "") -> dict[str, dict[str, Any]]:
+    async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Units as they are now: those that are units, of this user."""
         wanted = [{"_index": self._shop.names.memory, "_id": id, "routing": scope} for id in ids]
         if not wanted:
             return {}
-        found = await self._shop.cluster.documents(wanted, includes="scope,kind,seq,space,unit,rid,part,number" + more)
+        found = await self._shop.cluster.documents(wanted, includes="scope,kind,seq,space,words,header,rid,part,number")
         rows = {}
         for document in found:
             source = document.get("_source", {})
@@ -255,7 +255,7 @@ class Spaces:
 
 def _revision(source: Mapping[str, Any]) -> str:
     """Of what a unit's vector is made from."""
-    return text.term(str(source.get("unit", ""))).to_bytes(4, "big").hex()
+    return f"{text.term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 
 def encoded_vector(item: str, vector: Sequence[float] | NDArray[np.float32], space: Space) -> str:

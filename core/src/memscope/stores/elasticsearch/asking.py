@@ -1,0 +1,221 @@
+"""The bodies of a question's searches. Scope is a filter in each; terms are hashes, nothing a user wrote is a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memscope.records import ROLES, Search
+from memscope.stores.elasticsearch import facts
+from memscope.stores.elasticsearch.client import Body
+from memscope.stores.elasticsearch.documents import KINDS, scope_hash, spelled
+from memscope.text import microseconds, scope_key
+
+if TYPE_CHECKING:
+    from memscope.stores.elasticsearch.candidates import Found, Pile
+
+TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
+NEIGHBOURS_OF = 60
+ROOM = 350_000  # bytes of both answers
+ENVELOPE = 200  # of them around each hit
+BESIDE = 500  # of them for a unit and a short record with a place beside
+SHORT, SHARE = 1200, 8
+HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
+DAY = 86_400_000_000
+_UNIT = ["columns", "target", "rid", "place", "size", "supersedes"]
+_RECORD = ["scope", "kind", "part", "rid", "number", "body"]
+
+
+# ---- what may be seen
+
+
+def seen(asked: Search) -> list[Body]:
+    """Filter clauses for what nothing hides: as ``pool._seen``."""
+    scope = asked.scope
+    clauses: list[Body] = [{"term": {"scope": scope_hash(scope.user)}}, {"terms": {"kind": list(KINDS)}}]
+    hidden: list[Body] = [{"term": {"proposed": True}}]
+    if asked.as_of is None:
+        hidden.append({"exists": {"field": "closed"}})
+    else:
+        clauses.append({"range": {"time": {"lte": microseconds(asked.as_of)}}})
+        hidden.append({"range": {"closed": {"lte": microseconds(asked.as_of)}}})
+    if scope.session is None:
+        hidden.append({"term": {"spare": True}})
+    else:
+        clauses.append({"term": {"session": str(scope_key(scope.session))}})
+    if scope.agent is not None:
+        clauses.append({"term": {"agent": str(scope_key(scope.agent))}})
+    if asked.now is not None:
+        hidden.append({"range": {"expires": {"lte": microseconds(asked.now)}}})
+    if asked.exclude:
+        hidden.append({"terms": {"target": sorted(asked.exclude)}})
+    return [*clauses, {"bool": {"must_not": hidden}}]
+
+
+def _wanted(asked: Search) -> list[Body]:
+    """What is seen, of the kinds and with the metadata asked for."""
+    clauses = seen(asked)
+    clauses[1] = {"terms": {"kind": sorted(asked.kinds)}}
+    return clauses + (facts.query(asked.filter) if asked.filter else [])
+
+
+def _named(asked: Search) -> list[Body]:
+    """A clause for each term in the words and in the header; their names come back with each hit, and their scores."""
+    words = list(enumerate(map(spelled, asked.terms)))
+    return [
+        {"term": {field: {"value": word, "boost": boost, "_name": f"{name}{i}"}}}
+        for field, boost, name in (("words.count", COUNT_BOOST, "w"), ("header", HEADER_BOOST, "h"))
+        for i, word in words
+    ]
+
+
+# ---- the first request
+
+
+def legs(asked: Search, vector: Body | None) -> list[Body]:
+    fields = [*_UNIT, "body"] if asked.filter else _UNIT
+    filters = _wanted(asked)
+    terms: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
+    terms += _named(asked)
+    shared: Body = {"_source": fields, "track_total_hits": False}
+
+    def text(size: int, more: Sequence[Body] = ()) -> Body:
+        query = {"filter": [*filters, *more], "should": terms, "minimum_should_match": 1}
+        return {**shared, "size": size, "query": {"bool": query}}
+
+    of_user = {"term": {"role": str(ROLES.index("user"))}}
+    made = [text(TEXT, [{"bool": {"must_not": [of_user]}}]), text(OF_USER, [of_user])]
+    if asked.periods:
+        made.append({**shared, "size": PERIOD, "query": _in_periods(asked, filters, terms)})
+    if vector is not None:
+        knn = {**vector, "k": VECTOR, "num_candidates": VECTOR, "filter": filters}
+        made.append({**shared, "size": VECTOR, "knn": knn})  # what words it has is asked with the neighbours
+    return made
+
+
+def _in_periods(asked: Search, filters: list[Body], terms: list[Body]) -> Body:
+    """Inside a period before soon after it, then by words."""
+    inside, near = [], []
+    for period in asked.periods:
+        start, end = microseconds(period.start), microseconds(period.end)
+        slack = 7 if end - start <= 2 * DAY else 20
+        inside.append({"range": {"time": {"gte": start, "lt": end}}})
+        near.append({"range": {"time": {"gte": start, "lt": end + slack * DAY}}})
+    first = {"constant_score": {"filter": {"bool": {"should": inside}}, "boost": 1000}}
+    turns = {"terms": {"kind": ["turn", "insight"]}}
+    filter = [*filters, turns, {"bool": {"should": near, "minimum_should_match": 1}}]
+    return {"bool": {"filter": filter, "should": [first, *terms], "minimum_should_match": 0}}
+
+
+def counting(asked: Search) -> Body:
+    """No hits: what the ranking needs to know of the whole scope, and how many units have each term."""
+    units = {"term": {"kind": "turn"}}
+    frequency = {
+        field + str(i): {"filter": {"term": {name: term}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}}
+        for i, term in enumerate(map(spelled, asked.terms))
+        for field, name in (("word", "words"), ("header", "header"))
+    }
+    counted: Body = {
+        "keys": {"filter": {"terms": {"kind": ["turn", "insight"]}}, "aggs": {"length": {"sum": {"field": "length"}}}},
+        "turns": {
+            "filter": units,
+            "aggs": {
+                "length": {"sum": {"field": "length"}},
+                "sittings": {"cardinality": {"field": "sitting"}},
+                "speakers": {"terms": {"field": "speaker", "size": 500}},
+                "roles": {"filter": {"term": {"role": str(ROLES.index("assistant"))}}},
+            },
+        },
+        **frequency,
+    }
+    return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": seen(asked)}}, "aggs": counted}
+
+
+# ---- the second request
+
+
+def _beside(pile: Pile, front: Sequence[Found]) -> Body:
+    """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
+    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in (-2, -1, 1, 2)}
+    places -= {unit.place for unit in pile.units.values()}
+    here = {unit.rid for unit in pile.units.values()}
+    homes = sorted({unit.target for unit in pile.units.values()} - here)
+    turns = [
+        {"terms": {"place": sorted(place for place in places if place >= 0)}},
+        {"bool": {"filter": [{"terms": {"rid": homes}}, {"term": {"kind": "turn"}}]}},
+        {"terms": {"seq": sorted(pile.unread)}},
+    ]
+    return {"bool": {"should": turns, "minimum_should_match": 1}}
+
+
+def neighbours(pile: Pile, front: Sequence[Found]) -> Body:
+    """These with the question's terms in them."""
+    filters = [*seen(pile.search), _beside(pile, front)]
+    query = {"bool": {"filter": filters, "should": _named(pile.search), "minimum_should_match": 0}}
+    return {"size": 2000, "_source": _UNIT, "track_total_hits": False, "query": query}
+
+
+def pairs(pile: Pile, front: Sequence[Found]) -> Body:
+    """Which of the question's pairs stand side by side, in all that was or will be found."""
+    words = [spelled(term) for term in pile.search.terms]
+    phrases: list[Body] = [
+        {"match_phrase": {"words": {"query": f"{words[left]} {words[right]}", "_name": f"p{i}"}}}
+        for i, (left, right) in enumerate(pile.search.pairs)
+    ]
+    known = {"terms": {"seq": sorted(seq for seq, unit in pile.units.items() if len(unit.tf) > 1)}}
+    among = {"bool": {"should": [known, _beside(pile, front)], "minimum_should_match": 1}}
+    filters = [{"term": {"scope": scope_hash(pile.search.scope.user)}}, among]
+    query = {"bool": {"filter": filters, "should": phrases, "minimum_should_match": 1}}
+    return {"size": 1000, "_source": ["seq"], "track_total_hits": False, "query": query}
+
+
+def sittings(pile: Pile) -> Body:
+    """How many terms each sitting has that something was found in."""
+    found = sorted({unit.sitting for unit in pile.units.values() if unit.sitting >= 0})
+    filters = [*seen(pile.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": found}}]
+    sums = {
+        "terms": {"field": "sitting", "size": max(1, len(found))},
+        "aggs": {"length": {"sum": {"field": "length"}}},
+    }
+    return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": filters}}, "aggs": {"sittings": sums}}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Records to bring along: by id, and those that have a place."""
+
+    rids: list[str]
+    places: list[int]
+
+
+def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
+    """The best, as far as there is room in the answer; a long one must not keep many others out. Short ones beside."""
+    room = ROOM - pile.characters
+    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in (-2, -1, 1, 2)}
+    room -= len(places) * BESIDE
+    rids: dict[str, None] = {}
+    for unit in front:
+        cost = unit.size + ENVELOPE
+        if unit.target not in rids and cost < room / SHARE:
+            rids[unit.target] = None
+            room -= cost
+    return Wanted(list(rids), sorted(places))
+
+
+def records(scope: str, wanted: Wanted) -> Body:
+    """The records, and what rests on them."""
+    beside = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
+    should: list[Body] = [{"terms": {name: wanted.rids}} for name in ("rid", "sources")]
+    should.append({"bool": {"filter": beside}})
+    filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]
+    query = {"bool": {"filter": filters, "should": should, "minimum_should_match": 1}}
+    return {"size": 1000, "_source": _RECORD, "track_total_hits": False, "query": query}
+
+
+def missing_cosines(pile: Pile, vector: Body) -> Body:
+    seqs = sorted(seq for seq in pile.units if seq not in pile.cosine)
+    count = max(1, len(seqs))
+    filters = [{"term": {"scope": scope_hash(pile.search.scope.user)}}, {"terms": {"seq": seqs}}]
+    knn = {**vector, "k": count, "num_candidates": count, "filter": filters}
+    return {"size": count, "_source": ["seq"], "track_total_hits": False, "knn": knn}
