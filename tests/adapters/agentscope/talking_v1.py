@@ -45,7 +45,7 @@ def text_of(given: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
-def call(name: str, **arguments: Any) -> list[ToolUseBlock]:
+def call(name: str, /, **arguments: Any) -> list[ToolUseBlock]:
     return [ToolUseBlock(type="tool_use", id=f"call-{name}", name=name, input=arguments)]
 
 

@@ -58,7 +58,7 @@ def text_of(given: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
-def call(name: str, **arguments: Any) -> list[ToolCallBlock]:
+def call(name: str, /, **arguments: Any) -> list[ToolCallBlock]:
     return [ToolCallBlock(id=f"call-{name}", name=name, input=json.dumps(arguments))]
 
 

@@ -22,7 +22,7 @@ from memscope.bridge import Bridge, Recall, Record, Said, choose_query, is_injec
 from memscope.errors import MemscopeError
 from memscope.records import Hit
 from memscope.shared import Memory as Given
-from memscope_agentscope.messages import turn
+from memscope_agentscope.messages import to_turn
 
 NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
 FRAMEWORK = ("<system-hint>", "<system-info>")  # how ReActAgent's own words to the model begin
@@ -151,7 +151,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         spoken = ((message, message.get_text_content() or "") for message in messages if message is not None)
         agent = self._bridge.agent
         return [
-            turn(message, words, getattr(message, "timestamp", None), agent)
+            to_turn(message, words, getattr(message, "timestamp", None), agent)
             for message, words in spoken
             if words.strip() and _said(message, words)
         ]

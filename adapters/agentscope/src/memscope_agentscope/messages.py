@@ -29,7 +29,7 @@ def key(message: Message, agent: str | None) -> str:
     return message.id if agent is None else f"{agent}/{message.id}"
 
 
-def turn(message: Message, text: str, created: str | None, agent: str | None) -> Said:
+def to_turn(message: Message, text: str, created: str | None, agent: str | None) -> Said:
     """``created``: the message's own time, which AgentScope writes as this machine's local time."""
     role: Role = "assistant" if message.role == "assistant" else "user"
     return said(role, text, speaker=message.name, id=key(message, agent), time=_time(created))

@@ -22,10 +22,10 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
-from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, choose_query
+from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, choose_query, said
 from memscope.errors import ConfigError
 from memscope.shared import Memory as Given
-from memscope_agentscope.messages import key, turn
+from memscope_agentscope.messages import key, to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
 NOTE = "memory"  # the name of the message that shows what is remembered
@@ -121,7 +121,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
                 yield item
         finally:
             self._of(agent).note = None
-            await self._record(agent, [*agent.state.context, *answer])
+            await self._record(agent, [*answer, *agent.state.context])
 
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
@@ -177,7 +177,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
             return
         context = agent.state.context
         turns = self._turns(context)
-        query = choose_query(self._turns(_arrived(context, agent.name)) or turns)
+        query = _query(self._turns(_arrived(context, agent.name))) or choose_query(turns)
         texts = {turn["content"] for turn in turns}
         recalled = await self.bridge(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
         self._of(agent).note = _note(recalled.text) if recalled.text else None
@@ -185,20 +185,20 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
         kept = self._of(agent).kept
         fresh: dict[str, Said] = {}
-        for said in self._turns(messages):
-            if said["id"] not in kept:
-                fresh.setdefault(said["id"], said)
+        for turn in self._turns(messages):
+            if turn["id"] not in kept:
+                fresh.setdefault(turn["id"], turn)
         kept.update(await self.bridge(agent.state).record(list(fresh.values())))
 
     def _turns(self, messages: Sequence[Msg]) -> list[Said]:
         worded = ((message, _words(message)) for message in messages if message.role != "system" and _settled(message))
-        return [turn(message, words, message.created_at, self.agent) for message, words in worded if words.strip()]
+        return [to_turn(message, words, message.created_at, self.agent) for message, words in worded if words.strip()]
 
 
 def _words(message: Msg) -> str:
-    """What was said; of a structured answer without words the structure."""
+    """What was said; of a structured answer the structure, beside which AgentScope puts words of its own."""
     structured = getattr(message, "structured_output", None)
-    return message.get_text_content() or (json.dumps(structured, ensure_ascii=False) if structured else "")
+    return json.dumps(structured, ensure_ascii=False) if structured else message.get_text_content() or ""
 
 
 def _settled(message: Msg) -> bool:
@@ -211,6 +211,12 @@ def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
     """What came after the agent's own last message."""
     own = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
     return context[own[-1] if own else 0 :]
+
+
+def _query(arrived: Sequence[Said]) -> str:
+    """All that the user has just said, else what others have; "" for a reply that only goes on."""
+    users = [turn["content"] for turn in arrived if turn["role"] == "user"]
+    return choose_query([said("user", "\n".join(users))] if users else arrived)
 
 
 def _note(text: str) -> Msg:
