@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -175,3 +175,39 @@ def test_any_content_is_taken_or_refused_by_type(content):
         assert isinstance(take({"role": "user", "content": content}).turns[0], Turn)
     except InputError:
         pass
+
+
+@pytest.mark.parametrize("value", ["abc", 5, b"x", None])
+def test_one_id_is_not_a_list_of_ids(value):
+    with pytest.raises(InputError):
+        intake.ids("ids", value)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"text": 5}, {"text": b"x"}, {"name": 5}, {"name": "\ud83d"}, {"namespace": ""}, {"ids": 5}, {"kinds": 5},
+     {"kinds": "turn"}, {"kinds": [[]]}, {"kinds": ["facts"]}, {"filter": {"a": {1, 2}}}],
+)  # fmt: skip
+def test_a_selection_that_is_none_is_refused(asked):
+    with pytest.raises(InputError):
+        intake.select(Scope("u"), UTC, **asked)
+
+
+def test_a_filter_without_conditions_selects_nothing_by_itself():
+    assert intake.select(Scope("u"), UTC, filter={}, text="") == intake.select(Scope("u"), UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(date.max, date.max), ("9999-12-31", "9999-12-31"), Interval(NOW.replace(tzinfo=None), NOW.replace(tzinfo=None))],
+)
+def test_a_period_off_the_calendar_or_without_zone_is_refused(value):
+    with pytest.raises(InputError):
+        intake.period(value, None)
+
+
+@pytest.mark.parametrize("value", [{"a": 10**5000}, {"a": -(2**65)}, {"a": ["x" * 1000] * 1000}])
+def test_metadata_has_a_size(value):
+    with pytest.raises(InputError):
+        intake.json_object("metadata", value, intake.Limits())
+    assert intake.json_object("metadata", {"a": 2**64 - 1}, intake.Limits())

@@ -45,16 +45,18 @@ def _check_condition(key: str, operator: object, value: Json) -> None:
         raise InputError(f"unknown operator {operator!r} for {key!r}", hint=f"known are {', '.join(_TESTS)}")
     if operator not in ("$eq", "$ne") and _order(value) is None:
         raise InputError(f"{operator} for {key!r} needs a number or a text, got {type(value).__name__}")
-    _check_depth(key, value, MAX_DEPTH)
+    _check_value(key, value, MAX_DEPTH)
 
 
-def _check_depth(key: str, value: Json, left: int) -> None:
-    if not isinstance(value, Mapping | list | tuple):
+def _check_value(key: str, value: Json, left: int) -> None:
+    if value is None or isinstance(value, bool | int | float | str):
         return
+    if not isinstance(value, Mapping | list | tuple):
+        raise InputError(f"the value for {key!r} is not JSON: {type(value).__name__}")
     if left == 0:
         raise InputError(f"the value for {key!r} is nested deeper than {MAX_DEPTH}")
     for item in value.values() if isinstance(value, Mapping) else value:
-        _check_depth(key, item, left - 1)
+        _check_value(key, item, left - 1)
 
 
 def matches(filter: Mapping[str, Json], mapping: Mapping[str, Json]) -> bool:

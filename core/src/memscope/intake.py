@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
@@ -15,6 +18,7 @@ from memscope.filters import check
 from memscope.records import ROLES, AddReport, Appended, Interval, Json, Kind, Role, Scope, Select, Turn
 
 MAX_IDENTIFIER = 256  # bytes
+INTEGER_BITS = 64
 FUTURE = timedelta(days=1)
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -79,6 +83,18 @@ def scope(user: object, agent: object = None, session: object = None) -> Scope:
     )
 
 
+def owner(user: object) -> str | None:
+    """The user that a call is about; None means every user."""
+    return None if user is None else identifier("user", user)
+
+
+def ids(what: str, value: object) -> tuple[str, ...]:
+    """A list of ids. One id alone would be read as its letters."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InputError(f"{what} must be a list of ids", hint=f"did you mean [{value!r}]?")
+    return tuple(map(str, value))
+
+
 # --------------------------------------------------------------------------------------------------------------- values
 
 
@@ -130,8 +146,10 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
 
 def period(value: object, default_zone: tzinfo | None) -> Interval | None:
     """An interval, or a pair of times or dates (a date as the end counts wholly)."""
-    if value is None or isinstance(value, Interval):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, Interval):
+        value = (value.start, value.end)
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError("period must be an Interval or a pair (start, end)")
     start, end = (_edge(edge, days, default_zone) for edge, days in zip(value, (0, 1), strict=True))
@@ -148,7 +166,10 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
             raise InputError(f"period is not a date: {value!r}") from None
     if isinstance(value, date) and not isinstance(value, datetime):
         midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
-        return midnight + timedelta(days=days)
+        try:
+            value = midnight + timedelta(days=days)
+        except OverflowError:
+            raise InputError("period is out of range") from None
     return when("period", value, default_zone)
 
 
@@ -159,11 +180,15 @@ def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, got {type(value).__name__}")
     copied: dict[str, Json] = _json(what, value, limits, limits.depth)
+    if copied and (size := len(json.dumps(copied, ensure_ascii=False).encode())) > limits.text:
+        raise LimitError(f"bytes in {what}", limit=limits.text, got=size, hint="keep it elsewhere, and its id here")
     return copied
 
 
 def _json(path: str, value: object, limits: Limits, depth: int) -> Json:
     if value is None or isinstance(value, bool | int):
+        if value is not None and value.bit_length() > INTEGER_BITS:
+            raise InputError(f"{path} is an integer of more than {INTEGER_BITS} bits", hint="write it as text")
         return value
     if isinstance(value, str):
         return text(path, value, limits.text)
@@ -198,34 +223,49 @@ def count(what: str, value: object, most: int) -> int:
     return value
 
 
+def choice(what: str, value: object, *allowed: str | bool) -> None:
+    if not any(type(value) is type(one) and value == one for one in allowed):
+        raise InputError(f"{what} must be {' or '.join(map(repr, allowed))}, got {str(value)[:40]!r}")
+
+
+def path(value: object) -> Path:
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise InputError(f"not a path of a file: {str(value)[:200]!r}")
+    return Path(value)
+
+
 def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
+    """A filter with conditions; one without asks for nothing."""
     check(value)
-    return value
+    return value or None
 
 
-def kinds(value: Sequence[str] | None) -> frozenset[Kind]:
+def kinds(value: object) -> frozenset[Kind]:
     """The kinds of record asked for; all by default."""
     if value is None:
         return KINDS
-    strange = [value] if isinstance(value, str) else [kind for kind in value if kind not in KINDS]
-    if strange:
-        raise InputError(f"kinds must be a list of {', '.join(sorted(KINDS))}, got {strange[0]!r}")
-    return frozenset(kind for kind in KINDS if kind in value)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"kinds must be a list of {', '.join(sorted(KINDS))}")
+    asked = list(value)
+    for kind in asked:
+        choice("an entry of kinds", kind, *sorted(KINDS))
+    return frozenset(kind for kind in KINDS if kind in asked)
 
 
 def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
     """Which records are meant, from the keywords of ``list`` and ``forget``."""
-    ids = asked.pop("ids", None)
-    if isinstance(ids, str):
-        raise InputError("ids must be a list of ids", hint=f"did you mean [{ids!r}]?")
+    chosen, words = asked.pop("ids", None), asked.pop("text", None)
+    for label in ("name", "namespace"):
+        if asked.get(label) is not None:
+            identifier(label, asked[label])
     return Select(
         where.user,
         where.agent,
         where.session,
         kinds=kinds(asked.pop("kinds", None)),
-        ids=None if ids is None else frozenset(map(str, ids)),
+        ids=None if chosen is None else frozenset(ids("ids", chosen)),
         period=period(asked.pop("period", None), default_zone),
-        text=asked.pop("text", None) or None,
+        text=None if words is None else text("text", words, Limits().query) or None,
         filter=filter(asked.pop("filter", None)),
         **asked,
     )

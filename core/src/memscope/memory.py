@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from memscope import intake
 from memscope.assembly import assemble
-from memscope.errors import InputError, NotFound
+from memscope.errors import Conflict, InputError, NotFound
 from memscope.keys import statement
 from memscope.records import (
     AddReport,
@@ -86,6 +86,7 @@ class AsyncMemoryScope(Upkeep):
         history shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too.
         """
         where = intake.scope(user, agent, session)
+        intake.choice("wait", wait, "durable", "searchable")
         async with self._operation("add_turns") as parts:
             report = await parts.keep(turns, where, replay=replay)
             parts.wake(user, report.stored)
@@ -107,7 +108,10 @@ class AsyncMemoryScope(Upkeep):
         time: datetime | str | None = None,
         speaker: str | None = None,
     ) -> Observation:
-        """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first."""
+        """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first.
+
+        With a ``time``, a repeated statement is the one that is here; ``Conflict`` if that was forgotten.
+        """
         where = intake.scope(user, agent, session)
         async with self._operation("add_memory") as parts:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
@@ -121,9 +125,12 @@ class AsyncMemoryScope(Upkeep):
                 data=intake.json_object("data", data, parts.limits),
                 expires=None if expires is None else intake.when("expires", expires, parts.zone),
             )
-            await parts.store.append(user, [draft], Plan(new=(memory,)))
+            (outcome,) = (await parts.store.append(user, [draft], Plan(new=(memory,)))).outcomes
+            if outcome == "forgotten":
+                raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
             parts.wake()
-            return memory
+            stored = memory if outcome == "stored" else await self._memory(memory.id, where)
+            return cast("Observation", stored)
 
     async def update(
         self,
@@ -149,12 +156,14 @@ class AsyncMemoryScope(Upkeep):
                 origin="user",
                 recorded=parts.clock(),
             )
-            await parts.store.apply(user, Plan(revised=(Revision(changed, version or old.version),)))
+            expected = old.version if version is None else version
+            await parts.store.apply(user, Plan(revised=(Revision(changed, expected),)))
             parts.wake()
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
         """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
+        intake.owner(user)
         async with self._operation("consolidate") as parts:
             return await parts.consolidate(user, preview=preview)
 
@@ -192,7 +201,7 @@ class AsyncMemoryScope(Upkeep):
                 where,
                 k=intake.count("k", k, parts.limits.k),
                 as_of=None if as_of is None else intake.when("as_of", as_of, parts.zone),
-                exclude=frozenset(exclude),
+                exclude=frozenset(intake.ids("exclude", exclude)),
                 filter=intake.filter(filter),
                 kinds=intake.kinds(kinds),
                 explain=explain,
@@ -217,6 +226,7 @@ class AsyncMemoryScope(Upkeep):
         filter: Mapping[str, Json] | None = None,
     ) -> str:
         """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
+        intake.choice("lines", lines, "memories", "turns")
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
         )
@@ -311,6 +321,7 @@ class AsyncMemoryScope(Upkeep):
         ``everything=True``; several narrow each other. ``NotFound`` for an id that is not there; then nothing goes.
         """
         where = intake.scope(user, agent, session)
+        intake.choice("everything", everything, True, False)
         async with self._operation("forget") as parts:
             select = intake.select(
                 where, parts.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
@@ -320,7 +331,7 @@ class AsyncMemoryScope(Upkeep):
                     "forget needs to know what",
                     hint="give ids, session, period, text, name, namespace or filter, or everything=True",
                 )
-            for id in ids or ():
+            for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
             select = await parts.plugins.before("forget", select, scope=where)
             report = await parts.store.forget(select, dry_run=dry_run)

@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,20 @@ Line = dict[str, Any]
 
 async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
     """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
-    counts: Counter[str] = Counter()
     part = path.with_name(path.name + ".part")
+    with usable(path):
+        try:
+            counts = await _write_lines(store, part, user, progress)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)  # it holds what was said
+            raise
+    del counts["header"]
+    return dict(counts)
+
+
+async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
+    counts: Counter[str] = Counter()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         async for kind, line in lines(store, user):
             file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
@@ -39,9 +52,16 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
                 progress(counts.total(), None)
         file.flush()
         os.fsync(file.fileno())
-    part.replace(path)
-    del counts["header"]
-    return dict(counts)
+    return counts
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What the system says against a file, as an ``InputError``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{str(path)!r}: {error.strerror}", hint="see the path and its rights") from error
 
 
 async def lines(store: Store, user: str | None) -> AsyncIterator[tuple[str, Line]]:
@@ -121,7 +141,7 @@ async def import_(
 
 
 def _parsed(path: Path, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, Line]]:
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
+    with usable(path), open(path, encoding="utf-8-sig", errors="replace") as file:
         for number, text in enumerate(file, 1):
             if not text.strip():
                 continue

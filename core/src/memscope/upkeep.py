@@ -43,6 +43,7 @@ class Upkeep:
 
     async def unpark(self, *, user: str | None = None) -> int:
         """Give batches that failed too often another chance; their number."""
+        intake.owner(user)
         async with self._operation("unpark") as parts:
             return await parts.store.unpark(None, user)
 
@@ -60,7 +61,7 @@ class Upkeep:
         async with self._operation("accept") as parts:
             from memscope import review
 
-            return await review.accept(parts.store, user, ids, clock=parts.clock)
+            return await review.accept(parts.store, user, intake.ids("ids", ids), clock=parts.clock)
 
     async def reject(self, ids: Sequence[str], *, user: str) -> int:
         """Close proposals; they stay in the history, so that their turns are not read again."""
@@ -68,7 +69,7 @@ class Upkeep:
         async with self._operation("reject") as parts:
             from memscope import review
 
-            return await review.reject(parts.store, user, ids, clock=parts.clock)
+            return await review.reject(parts.store, user, intake.ids("ids", ids), clock=parts.clock)
 
     # ---- wiping
 
@@ -91,8 +92,9 @@ class Upkeep:
         """Write all records (of one user, or of all) as JSON lines; the number of each kind."""
         from memscope import transfer
 
+        intake.owner(user)
         async with self._operation("export") as parts:
-            return await transfer.export(parts.store, Path(path), user=user, progress=progress)
+            return await transfer.export(parts.store, intake.path(path), user=user, progress=progress)
 
     async def import_(
         self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
@@ -103,8 +105,9 @@ class Upkeep:
         """
         from memscope import transfer
 
+        intake.owner(user)
         async with self._operation("import") as parts:
-            counts = await transfer.import_(parts.store, Path(path), user=user, strict=strict, progress=progress)
+            counts = await transfer.import_(parts.store, intake.path(path), user=user, strict=strict, progress=progress)
             parts.wake()
             return counts
 
@@ -144,6 +147,7 @@ class Upkeep:
 
     async def status(self, *, user: str | None = None) -> Mapping[str, Json]:
         """Versions, store, models, plugins, counts, what is pending, failed and parked, and with which error."""
+        intake.owner(user)
         async with self._operation("status") as parts:
             return await parts.status(user)
 

@@ -78,7 +78,15 @@ def _pairs(found: list[str], terms: tuple[int, ...]) -> tuple[tuple[int, int], .
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
     """The periods a query names; without a year, every one of the last decades."""
-    first, last = reference - timedelta(days=366 * YEARS_BACK), reference + timedelta(days=366)
+    first, last = _moved(reference, -366 * YEARS_BACK), _moved(reference, 366)
     named = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
     most = MOST_PERIODS // max(1, len(named))
     return tuple(interval for mention in named for interval in dates.recurrences(mention, first, last)[-most:] if most)
+
+
+def _moved(when: datetime, days: int) -> datetime:
+    """As far as the calendar goes."""
+    try:
+        return when + timedelta(days=days)
+    except OverflowError:
+        return (datetime.max if days > 0 else datetime.min).replace(tzinfo=when.tzinfo)  # noqa: DTZ901
