@@ -122,3 +122,21 @@ async def test_a_damaged_file_is_refused_and_recovered_into_a_new_one(tmp_path):
     async with AsyncMemoryScope(tmp_path / "saved.db", settings={}) as saved:
         assert 100 < (await saved.status())["turns"] <= 200
     assert report["lost"]
+
+
+@pytest.mark.parametrize("other", [":memory:", "other.db"])
+async def test_superseded_memories_without_earlier_versions_travel_too(memory, tmp_path, other):
+    for place in ("Paris", "Berlin"):
+        await memory.add_memory(f"I live in {place}.", user="alice", name="home")
+    await memory.add_memory("I drink tea.", user="alice")
+    await memory.export(tmp_path / "all.jsonl")
+    place = other if other == ":memory:" else tmp_path / other
+    async with AsyncMemoryScope(place, settings={}) as copy:
+        assert (await copy.import_(tmp_path / "all.jsonl"))["observation"] == 3
+        assert await copy.list(user="alice", kinds=["observation"], superseded=True) == await memory.list(
+            user="alice", kinds=["observation"], superseded=True
+        )
+        (current,) = await copy.list(user="alice", name="home")
+        assert [old.text for old in await copy.history(current.id, user="alice")] == [
+            "I live in Paris.", "I live in Berlin.",
+        ]  # fmt: skip

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ async def _write_memories(store: Store, bundle: Bundle, counts: Counter[str]) ->
     first = tuple(versions[0] if versions else memory for memory, versions in _pairs(bundle))
     counts[bundle.kind] += await store.apply(bundle.user, Plan(new=first, done=tuple(bundle.done)))
     for memory, versions in _pairs(bundle):
-        for before, after in zip(versions, [*versions[1:], memory], strict=True):
+        for before, after in pairwise([*versions, memory]):
             try:
                 await store.apply(
                     bundle.user, Plan(revised=(Revision(after, before.version),), done=tuple(bundle.done))
