@@ -2,6 +2,7 @@
 
     python benchmarks/kill.py --kills 40                        writers that add turns
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
+    python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
 stores with one promise broken each (``mutants``); it has to catch every one of them, or it proves nothing.
@@ -34,8 +35,6 @@ from memscope.testing.records import observation, turn
 
 USERS = ("alice", "bob", "carol")
 WRITERS, WORKERS = 4, 2
-SHORTEST, LONGEST = 0.005, 0.08  # seconds between two kills
-LEASE_S = 0.05
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
 PATIENCE_S = 60.0
 
@@ -113,10 +112,11 @@ def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: write(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
     children, died = [start(main) for main in run], 0
-    for _ in range(kills):
-        time.sleep(chance.uniform(SHORTEST, LONGEST))
+    for number in range(kills):
+        time.sleep(chance.uniform(*place.pauses))
         victim = chance.randrange(WRITERS)
         died += kill(children[victim])
+        place.trouble(number)
         children[victim] = start(run[victim])
     died += sum(map(kill, children))
     said = [key for log in logs if log.exists() for key in log.read_text().split()]
@@ -146,17 +146,17 @@ async def work(place: Place, mutant: Mutant, seed: int) -> None:
     while True:
         claims: list[Claim] = []
         with suppress(StoreBusy):
-            claims = await store.claim("consolidate", 5, LEASE_S)
+            claims = await store.claim("consolidate", 5, place.lease_s)
         for claim in claims:
             with suppress(LeaseLost, StoreBusy):
-                await consolidate(store, mutant, claim, chance)
+                await consolidate(store, mutant, claim, chance, 2 * place.lease_s)
         await asyncio.sleep(0.002)
 
 
-async def consolidate(store: Store, mutant: Mutant, claim: Claim, chance: random.Random) -> None:
+async def consolidate(store: Store, mutant: Mutant, claim: Claim, chance: random.Random, slowest_s: float) -> None:
     plan = claim.plan
     if plan is None:
-        await asyncio.sleep(chance.uniform(0, 2 * LEASE_S) if chance.random() < 0.3 else 0.001)
+        await asyncio.sleep(chance.uniform(0, slowest_s) if chance.random() < 0.3 else 0.001)
         plan = Plan(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
         await mutant.save(store, claim, plan)
     await mutant.complete(store, claim, plan)
@@ -186,9 +186,10 @@ def consolidate_stage(place: Place, kills: int, chance: random.Random, mutant: M
     asyncio.run(say_more(place, 0))
     children, died = [start(lambda seed=seed: work(place, mutant, seed)) for seed in range(WORKERS)], 0
     for number in range(kills):
-        time.sleep(chance.uniform(SHORTEST, LONGEST))
+        time.sleep(chance.uniform(*place.pauses))
         victim = chance.randrange(WORKERS)
         died += kill(children[victim])
+        place.trouble(number)
         asyncio.run(say_more(place, number + 1))
         children[victim] = start(lambda seed=number + WORKERS: work(place, mutant, seed))
     deadline = time.monotonic() + PATIENCE_S
@@ -219,6 +220,14 @@ async def check_facts(place: Place) -> Found:
 STAGES = {"add": (add_stage, ADD_MUTANTS), "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS)}
 
 
+def mutants_of(store: str, stage: str) -> tuple[Mutant, ...]:
+    if store == "elasticsearch":
+        from kill_elasticsearch import MUTANTS
+
+        return MUTANTS[stage]
+    return STAGES[stage][1]
+
+
 def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Found:
     run, _ = STAGES[stage]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -246,7 +255,7 @@ def main(kills: int, stage: str, store: str, seed: int) -> None:
     begin = time.monotonic()
     found = measure(store, stage, kills, seed, sound)
     seconds = time.monotonic() - begin
-    mutants = {mutant.name: caught(store, stage, max(300, kills), seed, mutant) for mutant in STAGES[stage][1]}
+    mutants = {mutant.name: caught(store, stage, max(300, kills), seed, mutant) for mutant in mutants_of(store, stage)}
     result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
     print(
         json.dumps(

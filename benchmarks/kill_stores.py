@@ -16,12 +16,17 @@ class Place(Protocol):
     """A store that outlives its processes. ``folder`` is for the notes of the harness."""
 
     folder: Path
+    lease_s: float
+    pauses: tuple[float, float]  # seconds between two kills, from and to
 
     async def create(self) -> None:
         """Make an empty store."""
 
     async def open(self) -> Store:
         """Open it in this process."""
+
+    def trouble(self, number: int) -> None:
+        """What else befalls the store at kill ``number``."""
 
     async def damage(self) -> int:
         """How many things do not fit together, looked at without the store's own code."""
@@ -48,6 +53,9 @@ SELECT (SELECT count(*) FROM record r
 
 
 class SQLitePlace:
+    lease_s = 0.05
+    pauses = (0.005, 0.08)
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "memory.db"
@@ -60,10 +68,19 @@ class SQLitePlace:
         await store.open()
         return store
 
+    def trouble(self, number: int) -> None:
+        return
+
     async def damage(self) -> int:
         with closing(sqlite3.connect(self.path)) as db:
             sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             return int(not sound) + int(db.execute(_TORN).fetchone()[0])
 
 
-STORES: dict[str, Callable[[Path], Place]] = {"sqlite": SQLitePlace}
+def _elasticsearch(folder: Path) -> Place:
+    from kill_elasticsearch import ElasticsearchPlace
+
+    return ElasticsearchPlace(folder)
+
+
+STORES: dict[str, Callable[[Path], Place]] = {"sqlite": SQLitePlace, "elasticsearch": _elasticsearch}

@@ -35,6 +35,7 @@ Body: TypeAlias = dict[str, Any]
 BULK_OPERATIONS, BULK_BYTES = 1000, 1_000_000  # bodies over 1 MiB hold up the event loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 MISSING_CLIENT = "install memscope[elasticsearch]"
+_STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 
 
@@ -144,6 +145,9 @@ class Cluster:
         async def send() -> Any:
             self.requests += 1
             answer = await client.perform_request(method, path, params=params or None, headers=headers, body=body)
+            for part in _parts(answer.body):
+                if "error" in part:
+                    raise refusal(part.get("status", 404), part["error"].get("type", ""), "")
             return answer.body
 
         return await self.retried(send)
@@ -162,21 +166,18 @@ class Cluster:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     async def search(self, index: str, body: Body, *, routing: str | None = None, paths: str = "") -> Any:
-        params = {"routing": routing, "filter_path": paths}
+        params = {"routing": routing, "filter_path": paths, "allow_partial_search_results": "false"}
         return await self.request("POST", f"/{index}/_search", body=body, **{k: v for k, v in params.items() if v})
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
         """The answers to several searches in one request, with the scores of named parts; an error is one of all."""
-        head = json.dumps({"routing": routing})
+        head = json.dumps({"routing": routing, "allow_partial_search_results": False})
         lines = [line for body in bodies for line in (head, json.dumps(body))]
         params = {
             "filter_path": f"{paths},responses.error.type,responses.status",
             "include_named_queries_score": "true",
         }
         found = await self.request("POST", f"/{index}/_msearch", body=lines, **params)
-        for answer in found["responses"]:
-            if "error" in answer:
-                raise refusal(answer["status"], answer["error"]["type"], "")
         answers: list[Any] = found["responses"]
         return answers
 
@@ -187,9 +188,6 @@ class Cluster:
         for start in range(0, len(wanted), BULK_OPERATIONS):
             body = {"docs": list(wanted[start : start + BULK_OPERATIONS])}
             found += (await self.request("POST", "/_mget", body=body, **params))["docs"]
-        for document in found:
-            if "error" in document:
-                raise refusal(404, document["error"].get("type", ""), "")
         return found
 
     async def bulk(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
@@ -290,6 +288,11 @@ def trouble(error: Exception) -> Exception:
     return error
 
 
+def _parts(body: object) -> list[Mapping[str, Any]]:
+    """The answers in an answer: of several searches, or several documents."""
+    return [*body.get("responses", ()), *body.get("docs", ())] if isinstance(body, Mapping) else []
+
+
 def _told(body: object) -> tuple[str, str]:
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping):
@@ -322,7 +325,7 @@ def refusal(status: int, kind: str, reason: str) -> MemscopeError:
         return ConfigError(f"{what}: access was refused", hint=hint, detail=reason)
     if status == 429:
         return StoreBusy(f"{what}: too much at once", hint="try again", detail=reason)
-    if status in (502, 503, 504):
+    if status in (502, 503, 504) or kind in _STARTING:
         return StoreUnavailable(f"{what}: not ready", hint="try again", detail=reason)
     if kind == "index_not_found_exception":
         return StoreGone(f"{what}: an index of this store is gone", hint="restore it from a snapshot", detail=reason)

@@ -1,0 +1,134 @@
+"""``kill.py`` on a real Elasticsearch node, which is killed too: same data, started again.
+
+One node serves a whole run; each store in it has indices of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
+
+from memscope.records import Appended
+from memscope.stores.elasticsearch import ElasticsearchStore, Options, append, lanes, work
+from memscope.stores.elasticsearch.append import Committer
+
+NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
+PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
+URL = f"http://127.0.0.1:{PORT}"
+NODE_EVERY = 25  # kills of a process to one of the node
+_started: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def node(what: str, *more: str) -> None:
+    command = [sys.executable, str(NODE), what, "--port", str(PORT), *more]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def start_node() -> None:
+    if not _started:
+        _started.append(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        atexit.register(lambda: node("stop"))
+    node("start", "--data", _started[0].name, "--heap", "512m")
+
+
+class ElasticsearchPlace:
+    lease_s = 0.5
+    pauses = (0.2, 1.0)  # a process needs half a second to begin
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        prefix = f"kill-{uuid4().hex[:8]}"
+        self.options = Options(client={"hosts": [URL]}, prefix=prefix, lease_s=1.0, deadline_s=60.0)
+
+    async def create(self) -> None:
+        start_node()
+        await (await self.open()).close()
+
+    async def open(self) -> ElasticsearchStore:
+        store = ElasticsearchStore(self.options)
+        await store.open()
+        return store
+
+    def trouble(self, number: int) -> None:
+        """After so many kills of processes, the node's turn."""
+        if number % NODE_EVERY == NODE_EVERY - 1:
+            node("kill")
+            start_node()
+
+    async def damage(self) -> int:
+        """Records without all their units, units without their record, numbers given twice; counted over plain HTTP."""
+        post(f"/{self.options.prefix}-mem/_refresh", None)
+        found = units(f"{self.options.prefix}-mem")
+        records = {(unit["scope"], unit["rid"]): unit for unit in found if unit["part"] == 0}
+        parts: dict[tuple[str, str], int] = defaultdict(int)
+        for unit in found:
+            parts[unit["scope"], unit["rid"]] += 1
+        torn = sum(parts[key] != record["parts"] for key, record in records.items()) + len(
+            parts.keys() - records.keys()
+        )
+        numbers = Counter((record["scope"], record["number"]) for record in records.values())
+        return torn + sum(count - 1 for count in numbers.values())
+
+
+def units(index: str) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    fields = ["scope", "rid", "part", "parts", "number"]
+    body: dict[str, Any] = {"size": 5000, "sort": [{"scope": "asc"}, {"seq": "asc"}], "_source": fields}
+    body["query"] = {"terms": {"kind": ["turn", "observation", "insight"]}}
+    while hits := post(f"/{index}/_search", body)["hits"]["hits"]:
+        found += [hit["_source"] for hit in hits]
+        body["search_after"] = hits[-1]["sort"]
+    return found
+
+
+def post(path: str, body: Mapping[str, Any] | None) -> Any:
+    data = b"" if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return json.load(reply)
+
+
+# ---- stores with one promise broken
+
+
+def answer_first() -> None:
+    """Acknowledges what it has not written."""
+
+    async def write(self: Committer, group: list[append.Request]) -> None:
+        for request in group:
+            keys = tuple(draft.turn.key for draft in request.drafts)
+            request.answer.set_result(Appended(keys, ("stored",) * len(keys)))
+        await append._Group(self._shop, group, self._heads).write()
+
+    Committer._write = write  # type: ignore[method-assign]
+
+
+def drop_what_was_begun() -> None:
+    """Nobody finishes what a dead writer began; who comes next begins anew."""
+
+    async def redo(shop: Any, user: str, intent: lanes.Intent) -> None:
+        await lanes.clear(shop, user, intent, lambda lane: None)
+
+    work.redo = redo
+
+
+MUTANTS = {
+    "add": (Mutant("acknowledges before the write", answer_first), Mutant("keys are not the caller's", draft=keyless)),
+    "consolidate": (
+        Mutant("nobody finishes what was begun", drop_what_was_begun, save=no_reply_kept),
+        Mutant("memories, then done", save=no_reply_kept, complete=memories_then_done),
+        Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),
+    ),
+}
