@@ -16,6 +16,7 @@ FAMILIES = {
     "worker": ("worker",),
     "review": ("review",),
     "mcp": ("mcp",),
+    "copy": ("copy",),
     "store": ("backup", "restore", "recover", "compact", "sweep", "status"),
     "plugins": ("plugins",),
     "doctor": ("doctor",),

@@ -26,6 +26,7 @@ import click
 
 from memscope import AsyncMemoryScope, __version__
 from memscope.commands.call import BUG, PARTLY, Call, command, exit_code, pass_call
+from memscope.commands.cluster_checks import cluster
 from memscope.commands.display import Display, counted, visible
 from memscope.commands.memory_checks import clock, memories, work
 from memscope.commands.model_checks import models
@@ -215,5 +216,5 @@ async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(versions, sqlite, settings, plugins, place, store, users, models, clock, work, memories, round_trip),
+    *(versions, sqlite, settings, plugins, place, store, cluster, users, models, clock, work, memories, round_trip),
 )
