@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -140,3 +141,36 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
         assert [old.text for old in await copy.history(current.id, user="alice")] == [
             "I live in Paris.", "I live in Berlin.",
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=2)),
+        (1, lambda line: line["turn"].update(scope=[5, None, None])),
+        (1, lambda line: line["turn"].update(scope=["", None, None])),
+        (1, lambda line: line["turn"].update(scope=["alice", [], None])),
+        (1, lambda line: line["turn"].update(text="\ud83d")), (1, lambda line: line["turn"].update(key=" ")),
+        (1, lambda line: line["turn"].update(kind="insight")),
+        (3, lambda line: line.update(versions=5)), (3, lambda line: line.update(versions=["x"])),
+        (3, lambda line: line["versions"][0].update(scope=["bob", None, None])),
+        (3, lambda line: line["versions"][0].update(id="another")),
+        (3, lambda line: line["observation"].update(quotes=[[5, None]])),
+        (4, lambda line: line.pop("user")), (4, lambda line: line.update(user=5)),
+        (4, lambda line: line.update(forgotten=None)),
+    ],
+)  # fmt: skip
+async def test_a_line_that_no_export_has_is_refused_and_nothing_is_written(memory, tmp_path, number, change):
+    await memory.add_turns([BERLIN, {"role": "user", "content": "gone", "id": "g"}], user="alice")
+    made = await memory.add_memory("Tea.", user="alice")
+    await memory.update(made.id, user="alice", text="Green tea.")
+    await memory.forget(user="alice", ids=["g"])
+    path = tmp_path / "all.jsonl"
+    await memory.export(path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    change(lines[number])
+    path.write_text("\n".join(map(json.dumps, lines)))
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        with pytest.raises(InputError, match=f"line {number + 1} "):
+            await other.import_(path)
+        assert (await other.status())["users"] == 0

@@ -81,6 +81,13 @@ def _scope(scope: Scope) -> list[str | None]:
     return [scope.user, scope.agent, scope.session]
 
 
+def _to_scope(value: list[str | None]) -> Scope:
+    user, agent, session = value
+    if type(value) is not list or not isinstance(user, str) or not all(isinstance(n, str | None) for n in value[1:]):
+        raise TypeError("not a scope")
+    return Scope(user, agent, session)
+
+
 def _interval(interval: Interval) -> list[str]:
     return [interval.start.isoformat(), interval.end.isoformat()]
 
@@ -102,7 +109,7 @@ def _to_interval(value: list[str]) -> Interval:
 
 
 def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
-    return tuple(Quote(turn, text) for turn, text in value)
+    return tuple(Quote(_TEXT(turn), _TEXT(text)) for turn, text in value)
 
 
 def _exactly(cls: type) -> Coder:
@@ -140,7 +147,7 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "Role": (None, _role),
     "datetime": _TIME,
     "datetime | None": _TIME,
-    "Scope": (_scope, lambda value: Scope(*value)),
+    "Scope": (_scope, _to_scope),
     "Interval | None": (_interval, _to_interval),
     "tuple[str, ...]": (list, _texts),
     "tuple[Quote, ...]": (_quotes, _to_quotes),

@@ -16,14 +16,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from memscope import intake
 from memscope.codec import from_json, to_json
 from memscope.errors import Conflict, InputError
-from memscope.records import Draft, Insight, Json, Kind, Observation, Plan, Record, Revision, Select, Stage, Turn
+from memscope.records import Draft, Insight, Kind, Observation, Plan, Record, Revision, Scope, Select, Stage, Turn
 from memscope.stores import Store
 
 Progress = Callable[[int, int | None], None]
 FORMAT = 1
 BATCH = 500
+SECRET_BYTES = range(16, 65)
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
 Line = dict[str, Any]
@@ -132,7 +134,7 @@ async def import_(
             await _write(store, bundle, counts)
             bundle = Bundle(owner, kind)
         bundle.records.append(record)
-        bundle.versions.append([_decoded(old) for old in line.get("versions", ())])
+        bundle.versions.append([from_json(old) for old in line.get("versions", ())])
         if kind in WAITS and not line.get("pending"):
             bundle.done.append(_id(record))
         if progress and number % BATCH == 0:
@@ -148,6 +150,8 @@ def _parsed(path: Path, *, strict: bool, counts: Counter[str]) -> Iterator[tuple
                 continue
             try:
                 line = json.loads(text)
+                if "\\ud" in text.lower():
+                    json.dumps(line, ensure_ascii=False).encode()  # a lone surrogate is no text
                 kind, _ = _record(line)
                 if (number == 1) != (kind == "header"):
                     raise InputError("the first line must be the header of an export, and only that")
@@ -164,18 +168,35 @@ def _record(line: Line) -> tuple[str, Any]:
     if "memscope" in line:
         if line["memscope"] != FORMAT:
             raise InputError(f"an export of format {line['memscope']!r}; this memscope reads {FORMAT}")
-        bytes.fromhex(line["secret"])
+        if len(bytes.fromhex(line["secret"])) not in SECRET_BYTES:
+            raise InputError("a secret that is none")
         return "header", line["secret"]
     if "forgotten" in line:
-        return "forgotten", str(line["forgotten"])
+        intake.identifier("user", line["user"])
+        return "forgotten", intake.identifier("forgotten", line["forgotten"])
     kind = next(kind for kind in (*KINDS, None) if kind is None or kind in line)
-    if kind is None:
+    if kind is None or line[kind]["kind"] != kind:
         raise InputError("a line without a record")
-    return kind, _decoded(line[kind])
+    record = _checked(from_json(line[kind]))
+    for old in line.get("versions", ()):
+        if type(version := from_json(old)) is not type(record) or _owned(version) != _owned(record):
+            raise InputError("a version of something else")
+    return kind, record
 
 
-def _decoded(value: Json) -> Record:
-    return from_json(value)
+def _checked(record: Record) -> Record:
+    """Whose it is and its id, as they would be taken from a caller."""
+    intake.scope(*_parts(record.scope))
+    intake.identifier("id", _id(record))
+    return record
+
+
+def _parts(scope: Scope) -> tuple[str, str | None, str | None]:
+    return scope.user, scope.agent, scope.session
+
+
+def _owned(record: Record) -> tuple[str, str]:
+    return record.scope.user, _id(record)
 
 
 async def _write(store: Store, bundle: Bundle, counts: Counter[str]) -> None:
