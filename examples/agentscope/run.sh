@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# An assistant in each mode, and a chat in Chinese: the second run knows what was said in the first. For AgentScope 2.x.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would leave the pipe early
+python assistant.py "My boat is called Aurora."
+for mode in static_control agent_control both; do
+    python assistant.py --mode "$mode" "What is my boat called?" | knows Aurora
+done
+python chat_zh.py "我的船叫极光号。"
+echo "我的船叫什么名字？" | python chat_zh.py | knows "助手：您的船叫极光号。"
