@@ -3,8 +3,8 @@
     python examples/agentscope/assistant_v1.py "My boat is called Aurora."
     python examples/agentscope/assistant_v1.py "What is my boat called?"
 
-With "static_control" the agent records and shows all by itself, with "agent_control" the model records and looks up what
-it wants with its tools. The runs share nothing but the file that memory keeps.
+With "static_control" the agent records and shows all by itself, with "agent_control" the model records and looks up
+what it wants with its tools. The runs share nothing but the file that memory keeps.
 """
 
 from __future__ import annotations
