@@ -68,6 +68,10 @@ async def forget(shop: Shop, select: Select, redo: Any, *, dry_run: bool) -> For
     removal = await _plan(shop, select)
     if dry_run or not removal.gone:
         return removal.report(dry_run=dry_run)
+    return (await lanes.whole(_forget(shop, select, redo), name="memscope-forget")).report(dry_run=False)
+
+
+async def _forget(shop: Shop, select: Select, redo: Any) -> Removal:
     async with lanes.writing(shop, select.user, "forget", NOTHING, 0, redo) as intent:
         await shop.refresh()
         removal = await _plan(shop, select)
@@ -76,7 +80,7 @@ async def forget(shop: Shop, select: Select, redo: Any, *, dry_run: bool) -> For
             await lanes.change(shop, select.user, lambda lane: _stop_work(lane, intent))
             await _remove(shop, select.user, intent)
         await lanes.clear(shop, select.user, intent, lambda lane: None)
-    return removal.report(dry_run=False)
+    return removal
 
 
 def _slices(removal: Removal) -> Iterable[Mapping[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -147,6 +147,11 @@ async def writing(
     async with shop.cluster.local().lock(user):
         intent = await _begin(shop, user, Intent(secrets.token_hex(8), 0, what, about, number), redo, prepare)
         yield intent
+
+
+async def whole(work: Coroutine[Any, Any, T], *, name: str) -> T:
+    """Do it to its end even if the caller is cancelled: others would have to wait for its lease."""
+    return await asyncio.shield(asyncio.create_task(work, name=name))
 
 
 async def _begin(

@@ -55,8 +55,11 @@ async def _write(
         if claim is not None:
             _owned(lane, claim, shop.now())
 
-    async with lanes.writing(shop, user, what, about, number, redo, prepare) as intent:
-        return await _carry_out(shop, user, intent, plan)
+    async def write() -> Written:
+        async with lanes.writing(shop, user, what, about, number, redo, prepare) as intent:
+            return await _carry_out(shop, user, intent, plan)
+
+    return await lanes.whole(write(), name="memscope-write")
 
 
 async def _carry_out(shop: Shop, user: str, intent: Intent, plan: Plan) -> Written:
