@@ -34,7 +34,7 @@ SCRIPT = [
         "in": "all",
         "tool_calls": [{"name": "search_memory", "arguments": {"query": "What is the user's boat called?"}}],
     },
-    {"match": QUESTION, "reply": "You have not told me."},
+    {"match": QUESTION, "in": "all", "reply": "You have not told me."},
     {"match": "", "reply": "I will keep that in mind."},
 ]
 

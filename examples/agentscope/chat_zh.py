@@ -24,7 +24,7 @@ from memscope.adapters.agentscope import MemoryScopeMiddleware
 # 没有真实模型时的回答：只有记忆给出船名，才答得出来。
 SCRIPT = [
     {"match": r"我的船叫什么.*我的船叫(\w+号)", "in": "all", "reply": r"您的船叫\1。", "expand": True},
-    {"match": "我的船叫什么", "reply": "您还没有告诉我。"},
+    {"match": "我的船叫什么", "in": "all", "reply": "您还没有告诉我。"},
     {"match": "", "reply": "好的，我记住了。"},
 ]
 
