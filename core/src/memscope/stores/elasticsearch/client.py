@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Body: TypeAlias = dict[str, Any]
 BULK_OPERATIONS, BULK_BYTES = 1000, 1_000_000  # bodies over 1 MiB hold up the event loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
+encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = "install memscope[elasticsearch]"
 _STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
@@ -56,11 +57,11 @@ class Operation:
             about["if_seq_no"], about["if_primary_term"] = self.fence
         if self.action == "delete":
             del about["require_alias"]
-        head = json.dumps({self.action: about})
+        head = encode({self.action: about})
         if self.body is None:
             return [head]
         body = {"doc": self.body} if self.action == "update" else self.body
-        return [head, json.dumps(body, allow_nan=False)]
+        return [head, encode(body)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,8 @@ class Cluster:
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
         """The answers to several searches in one request, with the scores of named parts; an error is one of all."""
-        head = json.dumps({"routing": routing, "allow_partial_search_results": False})
-        lines = [line for body in bodies for line in (head, json.dumps(body))]
+        head = encode({"routing": routing, "allow_partial_search_results": False})
+        lines = [line for body in bodies for line in (head, encode(body))]
         params = {
             "filter_path": f"{paths},responses.error.type,responses.status",
             "include_named_queries_score": "true",

@@ -161,17 +161,13 @@ def _known(time: int) -> int | None:
 
 
 def hashed(terms: bytes) -> str:
-    """Terms as words of six characters, as the index has them."""
-    return " ".join(word(terms[at : at + 4]) for at in range(0, len(terms), 4))
+    """Terms as words of eight characters, as the index has them."""
+    return terms.hex(" ", 4)
 
 
 def spelled(term: int) -> str:
     """A term of a question, as the index has it."""
-    return word(term.to_bytes(4, "little"))
-
-
-def word(term: bytes) -> str:
-    return b64encode(term)[:6].decode()
+    return term.to_bytes(4, "little").hex()
 
 
 def _record(record: Record, roots: Iterable[tuple[int, Turn]], wait: Stage | None, supersedes: Sequence[str]) -> Body:

@@ -1,0 +1,254 @@
+"""Elasticsearch against SQLite on the same data: what a retrieve costs, how that grows, how fast turns come in.
+
+    MEMSCOPE_TEST_ES_URL=http://127.0.0.1:19200 python benchmarks/elasticsearch.py --size 100000
+    ... --users 1                  one scope of that size
+    ... --dims 384                 with vectors of random directions; --vectors flat for another type of field
+
+``growth`` is the retrieve of ``--size`` over that of 10,000, both warm, in one run. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import click
+import numpy as np
+
+from memscope import AsyncMemoryScope
+from memscope.records import Draft, Plan, Space
+from memscope.stores import Store
+from memscope.stores.elasticsearch import ElasticsearchStore, Options, options
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.records import turn
+
+WORDS, VOCABULARY = 60, 30_000
+SMALL = 10_000
+BATCH = 500
+QUESTIONS = 100
+ADD_SECONDS = 8.0
+
+
+@dataclass
+class Said:
+    """Texts by a seed: the same for every store. Words are Zipf-distributed, a question has six of one text."""
+
+    size: int
+    users: int
+    chance: random.Random = field(default_factory=lambda: random.Random(7))
+
+    def __post_init__(self) -> None:
+        ranks = np.arange(1, VOCABULARY + 1)
+        self.shares = np.cumsum(1 / ranks**1.07)
+
+    def text(self, seed: int) -> str:
+        drawn = np.random.default_rng(seed).random(WORDS) * self.shares[-1]
+        return " ".join(f"word{rank}" for rank in np.searchsorted(self.shares, drawn))
+
+    def user(self, number: int) -> str:
+        return f"user-{number % self.users}"
+
+    def questions(self) -> list[tuple[str, str]]:
+        asked = [self.chance.randrange(self.size) for _ in range(QUESTIONS)]
+        return [(self.user(n), " ".join(self.chance.sample(self.text(n).split(), 6))) for n in asked]
+
+
+class Directions:
+    """An embedder that answers at once: a direction by the text's hash."""
+
+    def __init__(self, dims: int) -> None:
+        self.space = Space("directions", dims)
+        self.languages = None
+
+    async def measure(self) -> Space:
+        return self.space
+
+    async def embed(self, texts: Sequence[str], **_: Any) -> list[Any]:
+        made = [np.random.default_rng(abs(hash(text))).standard_normal(self.space.dims) for text in texts]
+        return [(one / np.linalg.norm(one)).astype(np.float32) for one in made]
+
+
+async def fill(store: Store, said: Said, dims: int | None) -> float:
+    """Turns of each user in sessions of twenty; how many a second."""
+    begin = time.perf_counter()
+    per_user = said.size // said.users
+    numbers = [[n * said.users + user for n in range(per_user)] for user in range(said.users)]
+
+    async def add(user: int, part: Sequence[int]) -> None:
+        name = said.user(user)
+        drafts = [
+            Draft(turn(f"k{n}", said.text(n), user=name, session=f"s{place // 20}")) for place, n in enumerate(part)
+        ]
+        for start in range(0, len(drafts), BATCH):
+            await store.append(name, drafts[start : start + BATCH], Plan(done=tuple(d.turn.key for d in drafts)))
+
+    for start in range(0, said.users, 20):
+        await asyncio.gather(*(add(user, numbers[user]) for user in range(start, min(start + 20, said.users))))
+    taken = time.perf_counter() - begin
+    if dims is not None:
+        await embed(store, dims)
+    return said.size / taken
+
+
+async def embed(store: Store, dims: int) -> None:
+    embedder = Directions(dims)
+    await store.use_space(embedder.space)
+    while claims := await store.claim("embed", 1000, 600):
+        for claim in claims:
+            vectors = await embedder.embed(claim.texts)
+            await store.complete(claim, Plan(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items))
+
+
+async def retrieves(store: Store, said: Said, dims: int | None) -> list[float]:
+    """Milliseconds of each question, after all of them were asked once."""
+    memory = AsyncMemoryScope(store, embedder=Directions(dims) if dims else None)  # type: ignore[arg-type]
+    taken: list[float] = []
+    asked = said.questions()
+    for user, question in asked:
+        await memory.retrieve(question, user=user)
+    for user, question in asked:
+        begin = time.perf_counter()
+        await memory.retrieve(question, user=user)
+        taken.append(1000 * (time.perf_counter() - begin))
+    return taken
+
+
+async def adds(store: Store, users: int = 1000) -> float:
+    """Turns a second of so many users, each saying the next when the last was acknowledged."""
+    count, until = 0, time.perf_counter() + ADD_SECONDS
+    said = Said(1, 1)
+    text = said.text(1)
+
+    async def say(user: str) -> None:
+        nonlocal count
+        while time.perf_counter() < until:
+            await store.append(user, [Draft(turn(uuid4().hex, text, user=user))])
+            count += 1
+
+    begin = time.perf_counter()
+    await asyncio.gather(*(say(f"adder-{n}") for n in range(users)))
+    return count / (time.perf_counter() - begin)
+
+
+@dataclass
+class Weighed:
+    """Bytes of the answers to searches."""
+
+    kilobytes: list[float] = field(default_factory=list)
+
+    def weigh(self, store: ElasticsearchStore) -> None:
+        asked: Callable[..., Any] = store.cluster.searches
+
+        async def searches(*args: Any, **more: Any) -> list[Any]:
+            answers: list[Any] = await asked(*args, **more)
+            text = json.dumps({"responses": answers}, separators=(",", ":"), ensure_ascii=False)
+            self.kilobytes.append(len(text.encode()) / 1000)
+            return answers
+
+        store.cluster.searches = searches  # type: ignore[method-assign]
+
+    def pairs(self) -> list[float]:
+        """Of both answers together."""
+        return [first + second for first, second in zip(self.kilobytes[::2], self.kilobytes[1::2], strict=False)]
+
+
+@asynccontextmanager
+async def store_of(chosen: Options) -> AsyncIterator[ElasticsearchStore]:
+    """A store with indices of its own, which go in the end."""
+    store = ElasticsearchStore(replace(chosen, prefix=f"bench-{uuid4().hex[:8]}"))
+    try:
+        await store.open()
+        yield store
+    finally:
+        for what in ("mem", "work"):
+            await store.cluster.request("DELETE", f"/{store.options.prefix}-{what}-*", ignore_unavailable="true")
+        await store.close()
+
+
+async def measure(chosen: Options, size: int, users: int, dims: int | None) -> dict[str, Any]:
+    said = Said(size, min(users, size))
+    async with store_of(chosen) as store:
+        refreshes = store.cluster.refreshes
+        per_second = await fill(store, said, dims)
+        await store.searchable(said.user(0))
+        filled = store.cluster.refreshes
+        weighed = Weighed()
+        await asyncio.sleep(3)  # merges, and what is too new to be found by a search alone
+        before = store.cluster.requests
+        taken = await retrieves(store, said, dims)
+        requests = (store.cluster.requests - before) / (2 * QUESTIONS)
+        forced = store.cluster.refreshes - filled + (0 if dims else filled - refreshes)
+        weighed.weigh(store)
+        await retrieves(store, said, dims)
+        stats = await store.cluster.request("GET", f"/{store.options.prefix}-mem/_stats/store")
+    return {
+        "p50": statistics.median(taken),
+        "p95": statistics.quantiles(taken, n=20)[18],
+        "fill_per_s": per_second,
+        "requests": requests,
+        "forced": forced,
+        "kb": max(weighed.pairs()),
+        "bytes": stats["_all"]["total"]["store"]["size_in_bytes"] / size,
+    }
+
+
+async def sqlite(size: int, users: int, dims: int | None) -> float:
+    said = Said(size, min(users, size))
+    with tempfile.TemporaryDirectory() as folder:
+        store = SQLiteStore(Path(folder) / "memory.db")
+        await store.open()
+        await fill(store, said, dims)
+        taken = await retrieves(store, said, dims)
+        await store.close()
+    return statistics.median(taken)
+
+
+async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -> dict[str, Any]:
+    chosen = replace(options(url.replace("http://", "elasticsearch://")), vectors=vectors, deadline_s=120.0)
+    async with store_of(chosen) as store:
+        together = await adds(store)
+    async with store_of(replace(chosen, group_commit=False)) as store:
+        alone = await adds(store)
+    small = await measure(chosen, min(size, SMALL), users, dims)
+    large = await measure(chosen, size, users, dims) if size > SMALL else small
+    found = {
+        "retrieve_ms_p50": large["p50"],
+        "retrieve_ms_p95": large["p95"],
+        "sqlite_ms_p50": await sqlite(size, users, dims),
+        "response_kb": large["kb"],
+        "requests_per_retrieve": large["requests"],
+        "adds_per_s": together,
+        "adds_one_request_per_s": alone,
+        "growth": large["p50"] / small["p50"],
+        "fill_per_s": large["fill_per_s"],
+        "bytes_per_unit": large["bytes"],
+    }
+    return {name: round(value, 2) for name, value in found.items()} | {
+        "forced_refreshes": large["forced"],
+        "size": size,
+    }
+
+
+@click.command()
+@click.option("--size", type=int, default=SMALL, show_default=True)
+@click.option("--users", type=int, default=1000, show_default=True)
+@click.option("--dims", type=int, help="length of vectors; none by default")
+@click.option("--vectors", default=Options.vectors, show_default=True, help="type of the vector field")
+@click.option("--url", default=lambda: os.environ.get("MEMSCOPE_TEST_ES_URL", "http://127.0.0.1:19200"))
+def main(size: int, users: int, dims: int | None, vectors: str, url: str) -> None:
+    print(json.dumps(asyncio.run(run(url, size, users, dims, vectors))))
+
+
+if __name__ == "__main__":
+    main()
