@@ -90,8 +90,8 @@ class Waiting:
 class Background:
     """``memory.start()``: consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
 
-    Every ``poll_s`` it looks for what failed before or came from elsewhere. ``after`` is called when there are new
-    memories. Belongs to one event loop.
+    Every ``poll_s`` it looks for what failed before or came from elsewhere. ``after`` is called then, and
+    when there are new memories. Belongs to one event loop.
     """
 
     def __init__(
@@ -161,7 +161,8 @@ class Background:
                 await self._safely(self._reflect, user)
 
     async def _sweep(self) -> None:
-        """All users but those who are still talking: their batches fill."""
+        """All users but those who are still talking: their batches fill. And what has no vector yet."""
+        self._after()
         async with self._free:
             for duty in (self._consolidate, self._reflect):
                 await self._safely(duty, None)

@@ -7,7 +7,7 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memscope.errors import LeaseLost, MemscopeError, ModelError
+from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, ModelError
 from memscope.records import Plan
 
 if TYPE_CHECKING:
@@ -30,14 +30,15 @@ async def embed_batch(kit: Kit, user: str | None = None) -> int:
     claims = await kit.store.claim("embed", BATCH, LEASE_S, user=user)
     for claim in claims:
         try:
-            vectors = await kit.embedder.embed(claim.texts)
+            vectors = await kit.embed(claim.texts)
             plan = Plan(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
             await kit.store.complete(claim, plan)
         except LeaseLost:
             continue
         except ModelError as error:
             wait = error.retry_after or RETRY_S * 2 ** (claim.attempt - 1)
-            await kit.store.fail(claim, error.code, kit.clock() + timedelta(seconds=wait))
+            not_before = kit.clock() + timedelta(seconds=wait)
+            await kit.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
             raise
     return sum(len(claim.items) for claim in claims)
 
@@ -46,6 +47,12 @@ async def declare(kit: Kit, *, replace: bool = False) -> None:
     """Tell the store whose vectors these will be; asks the model once for the length of a vector."""
     if kit.embedder is not None:
         await kit.store.use_space(await kit.embedder.measure(), replace=replace)
+
+
+async def _left(kit: Kit) -> int:
+    """Units that a model failed at."""
+    stats = await kit.store.stats()
+    return stats.failed["embed"] + stats.parked["embed"]
 
 
 class Filler:
@@ -67,18 +74,29 @@ class Filler:
             self._task = asyncio.create_task(self._run(kit), name="memscope-embed")
 
     async def _run(self, kit: Kit) -> None:
+        try:
+            await self._fill(kit)
+        finally:
+            self._idle.set()
+
+    async def _fill(self, kit: Kit) -> None:
         while self._wanted.is_set():
             self._wanted.clear()
             try:
                 await declare(kit)
                 while await embed_batch(kit):
                     pass
-                self.error = None
+                if self.error is not None and not await _left(kit):
+                    self.error = None
             except MemscopeError as error:
-                if self.error is None or self.error.code != error.code:
-                    log.warning("no vectors for now: %s (text search goes on)", error.code)
-                self.error = error
-        self._idle.set()
+                self._failed(error)
+            except Exception as error:  # an embedder of whoever wrote it; its words may be those of a conversation
+                self._failed(EmbeddingError(f"the embedder failed: {type(error).__name__}"))
+
+    def _failed(self, error: MemscopeError) -> None:
+        if self.error is None or self.error.code != error.code:
+            log.warning("no vectors for now: %s (text search goes on)", error.code)
+        self.error = error
 
     async def drain(self, timeout_s: float | None) -> bool:
         """Wait until nothing is being embedded; False when the time was over before."""

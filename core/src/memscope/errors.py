@@ -171,6 +171,9 @@ class EmbeddingMismatch(EmbeddingError):
     code = "embedding_mismatch"
 
 
+OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError)  # of the endpoint: no batch is parked for them
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The hint for a name that nobody knows: the one that was probably meant, else all there are."""
     from difflib import get_close_matches

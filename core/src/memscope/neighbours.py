@@ -64,10 +64,10 @@ def _search(kit: Kit, scope: Scope, text: str, vector: NDArray[np.float32] | Non
 
 
 async def _vectors(kit: Kit, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
-    if kit.embedder is None:
+    if kit.embedder is None or not texts:
         return [None] * len(texts)
     try:
-        return list(await kit.embedder.embed(texts))
+        return list(await kit.embed(texts))
     except ModelError:
         return [None] * len(texts)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from memscope.errors import ConfigError, ModelError
+from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, MemscopeError, ModelError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,12 +35,20 @@ class Kit:
     prompts: Prompts | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
 
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape [len(texts), dims], rows of length 1. Any error is a ``MemscopeError``, whoever wrote the embedder."""
+        if self.embedder is None:
+            raise ConfigError("there is no embedder", hint="set embedding in the settings")
+        return await _trusted(self.embedder.embed(texts), len(texts), self.embedder)
+
     async def embed_query(self, text: str) -> NDArray[np.float32] | None:
         """The query's vector; None, and a note, without an embedder that answers: the words alone will do."""
         if self.embedder is None:
             return None
         try:
-            return await self.embedder.embed_query(text)
+            rows = await _trusted(self.embedder.embed_query(text), 1, self.embedder)
+            row: NDArray[np.float32] = rows[0]
+            return row
         except ModelError as error:
             self.notes.append(f"without vectors: {error.code}")
             return None
@@ -54,6 +62,27 @@ class Kit:
         except ModelError as error:
             self.notes.append(f"not reranked: {error.code}")
             return None
+
+
+async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:
+    import numpy as np
+
+    dims = embedder.space.dims  # 0 where not known yet
+    try:
+        rows = np.atleast_2d(np.asarray(await given, np.float32))
+    except MemscopeError:
+        raise
+    except Exception as error:  # its words may be those of a conversation
+        raise EmbeddingError(f"the embedder failed: {type(error).__name__}") from None
+    if rows.ndim != 2 or len(rows) != count or not rows.size:
+        raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")
+    if dims and rows.shape[1] != dims:
+        raise EmbeddingMismatch(f"the embedder says {dims} numbers, and made {rows.shape[1]}", hint="mend the embedder")
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or lengths.min() < 1e-12:
+        raise EmbeddingError("the embedder made vectors that are zero or not finite", hint="try another model")
+    scaled: NDArray[np.float32] = (rows / lengths).astype(np.float32)
+    return scaled
 
 
 @dataclass(frozen=True)

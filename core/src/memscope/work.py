@@ -21,15 +21,7 @@ from pathlib import PurePath
 from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
-from memscope.errors import (
-    LeaseLost,
-    MemscopeError,
-    ModelAuthError,
-    ModelError,
-    ModelRateLimited,
-    ModelUnavailable,
-    StoreError,
-)
+from memscope.errors import OUTAGES, LeaseLost, MemscopeError, ModelError, StoreError
 from memscope.models import Usage
 from memscope.pipeline import Kit
 from memscope.records import Claim, Plan, Scope, Stage, WorkReport
@@ -38,7 +30,6 @@ T = TypeVar("T")
 Make = Callable[[Kit, Claim], Awaitable[Plan]]
 
 log = logging.getLogger("memscope")
-OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError)  # of the endpoint: no batch is parked for them
 OUTAGE_S = 30.0
 LONGEST_RETRY_S = 3600.0
 

@@ -1,0 +1,120 @@
+"""Vectors in the background: whatever the embedder does, turns are kept and found, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import numpy as np
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.errors import EmbeddingError, EmbeddingMismatch, ModelUnavailable
+from memscope.records import Space
+
+TEA = {"role": "user", "content": "I drink tea, CANARY."}
+
+
+class Moody:
+    """An embedder that does what ``does`` says."""
+
+    languages = None
+
+    def __init__(self, does=np.ones, dims=4):
+        self.space = Space("moody", dims)
+        self.does = does
+
+    async def measure(self):
+        return self.space
+
+    async def embed(self, texts, *, deadline_s=None):
+        return self.does((len(texts), self.space.dims))
+
+    async def embed_query(self, text, *, deadline_s=None):
+        return (await self.embed([text]))[0]
+
+
+def raises(error):
+    def does(shape):
+        raise error
+
+    return does
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def place(request, tmp_path):
+    return ":memory:" if request.param == "memory" else tmp_path / "memory.db"
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        raises(RuntimeError("CANARY")), lambda shape: np.full(shape, np.nan), np.zeros, lambda shape: np.ones(3),
+        lambda shape: np.ones((shape[0] + 1, shape[1])), lambda shape: None, lambda shape: [["x"] * 4] * shape[0],
+    ],
+)  # fmt: skip
+async def test_an_embedder_that_answers_nonsense_costs_the_vectors_only(place, does, caplog):
+    async with AsyncMemoryScope(place, settings={}, embedder=Moody(does)) as memory:
+        await memory.add_turns([TEA], user="u")
+        with pytest.raises(EmbeddingError):
+            await memory.flush()
+        found = await memory.retrieve("tea", user="u")
+        status = await memory.status()
+    assert (len(found), status["vectors"], status["failed"]["embed"]) == (1, 0, 1)
+    assert status["embedding_error"].startswith("embedding")
+    assert "CANARY" not in caplog.text
+
+
+async def test_an_error_is_there_until_the_vectors_are(place):
+    async with AsyncMemoryScope(place, settings={}, embedder=Moody(raises(ModelUnavailable("down")))) as memory:
+        await memory.add_turns([TEA], user="u")
+        for _ in range(2):
+            with pytest.raises(ModelUnavailable):
+                await memory.flush()
+        assert (await memory.status())["embedding_error"] == "model_unavailable"
+
+
+async def test_another_length_is_a_mismatch_until_reembedded(place, tmp_path):
+    file = tmp_path / "lengths.db"
+    async with AsyncMemoryScope(file, settings={}, embedder=Moody()) as memory:
+        await memory.add_turns([TEA], user="u")
+        assert await memory.flush()
+    async with AsyncMemoryScope(file, settings={}, embedder=Moody(dims=8)) as memory:
+        assert (await memory.add_turns([TEA], user="u")).stored == 1
+        with pytest.raises(EmbeddingMismatch):
+            await memory.flush()
+        assert len(await memory.retrieve("tea", user="u")) == 2
+        assert await memory.reembed() == 2
+        assert await memory.flush()
+
+
+async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):
+    embedder = Moody(raises(ModelUnavailable("down", retry_after=0.001)))
+    async with AsyncMemoryScope(tmp_path / "m.db", settings={"poll_s": 0.02}, embedder=embedder) as memory:
+        await memory.add_turns([TEA], user="u")
+        for _ in range(10):
+            with pytest.raises(ModelUnavailable):
+                await memory.flush()
+            await asyncio.sleep(0.002)
+        assert (await memory.status())["parked"]["embed"] == 0
+        filled = asyncio.Event()
+
+        def mends(shape):
+            filled.set()
+            return np.ones(shape)
+
+        embedder.does = mends
+        await memory.start()
+        await asyncio.wait_for(filled.wait(), 10)
+        assert await memory.flush()
+        assert (await memory.status())["vectors"] == 1
+
+
+async def test_an_embedder_that_cannot_even_be_measured(place, caplog):
+    embedder = Moody()
+    embedder.measure = partial(raises(RuntimeError("CANARY")), None)
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns([TEA], user="u")
+        with pytest.raises(EmbeddingError):
+            await memory.flush()
+    assert "CANARY" not in caplog.text
