@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("elasticsearch")
-
 from memscope.errors import (
     ConfigError,
     LimitError,
@@ -28,6 +26,8 @@ from memscope.errors import (
 )
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
 from memscope.stores.elasticsearch.client import Cluster, Operation
+
+pytest.importorskip("elasticsearch")
 
 Answer = tuple[int, Any]
 Script = Callable[[str, str, bytes], Answer]

@@ -1,7 +1,7 @@
 """ElasticsearchStore: the same memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
 
     options.py client.py   where the cluster is; requests, retries, typed errors; one client an event loop
-    mapping.py             the two indices, made and checked
+    mapping.py migrate.py  the two indices, made, checked, and brought from older formats
     documents.py facts.py  a record as documents; metadata as tokens
     heads.py append.py     numbers of records; turns of all who add at a moment, written together
     lanes.py plans.py work.py forget.py   one writer a user, whose intent outlives it; plans, batches, forgetting
@@ -37,7 +37,7 @@ from memscope.records import (
     Stage,
     Stats,
 )
-from memscope.stores.elasticsearch import forget, mapping, reading, search, work
+from memscope.stores.elasticsearch import forget, mapping, migrate, reading, search, work
 from memscope.stores.elasticsearch.append import Committer
 from memscope.stores.elasticsearch.client import Cluster
 from memscope.stores.elasticsearch.mapping import Names
@@ -187,13 +187,20 @@ class ElasticsearchStore:
         self._shop.cluster.check_open()
         if not self._ready:
             try:
-                await mapping.prepare(self._shop.cluster, self._shop.names)
-                await self._shop.spaces.meta()
+                await self._prepare(self._shop)
             except BaseException:
                 await self._shop.cluster.disconnect()  # nobody closes what could not be opened
                 raise
             self._ready = True
         return self._shop
+
+    async def _prepare(self, shop: Shop) -> None:
+        await mapping.prepare(shop.cluster, shop.names)
+        await migrate.upgrade(shop.cluster, shop.names)
+        await mapping.examine(shop.cluster, shop.names)
+        await mapping.describe(shop.cluster, shop.names)
+        await shop.spaces.meta()
+        await migrate.renew(shop)
 
     def _committer(self) -> Committer:
         more = self._shop.cluster.local().more

@@ -50,9 +50,10 @@ class Operation:
     routing: str
     body: Body | None = None
     fence: tuple[int, int] | None = None
+    by_alias: bool = True
 
     def lines(self) -> list[str]:
-        about: Body = {"_index": self.index, "_id": self.id, "routing": self.routing, "require_alias": True}
+        about: Body = {"_index": self.index, "_id": self.id, "routing": self.routing, "require_alias": self.by_alias}
         if self.fence is not None:
             about["if_seq_no"], about["if_primary_term"] = self.fence
         if self.action == "delete":

@@ -98,6 +98,10 @@ class Place:
     sitting: int
     ordinal: int
 
+    @classmethod
+    def at(cls, place: int) -> Place:
+        return cls(place >> ORDINALS, place & ((1 << ORDINALS) - 1))
+
     def of(self, part: int) -> int:
         return (self.sitting << ORDINALS) + self.ordinal + part
 

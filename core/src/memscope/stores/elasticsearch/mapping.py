@@ -68,11 +68,11 @@ class Names:
     def __init__(self, prefix: str) -> None:
         self.memory, self.work = f"{prefix}-mem", f"{prefix}-work"
 
-    def index(self, alias: str, version: int = VERSION) -> str:
-        return f"{alias}-{version:06d}"
+    def index(self, alias: str) -> str:
+        return f"{alias}-{VERSION:06d}"
 
 
-def _definition(alias: str, names: Names, *, shards: int, replicas: int | None) -> Body:
+def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -> Body:
     index: Body = {
         "number_of_shards": shards, "translog.durability": "request",
         "merge.policy.expunge_deletes_allowed": 0,  # for compact
@@ -90,11 +90,20 @@ def _definition(alias: str, names: Names, *, shards: int, replicas: int | None) 
 
 
 async def prepare(cluster: Cluster, names: Names) -> None:
-    """Create what is not there, check what is. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
+    """Create what is not there."""
+    for alias in (names.memory, names.work):
+        if not await exists(cluster, alias):
+            await create(cluster, alias, names)
+
+
+async def examine(cluster: Cluster, names: Names) -> None:
+    """Check what is there. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
-        if not await _exists(cluster, alias):
-            await _create(cluster, alias, names)
         check(alias, fields, await cluster.request("GET", f"/{alias}"))
+
+
+async def describe(cluster: Cluster, names: Names) -> None:
+    """The document that all processes share, unless it is there."""
     about = {"scope": META, "kind": "meta", "state": {"secret": secrets.token_bytes(32).hex(), "spaces": []}}
     try:
         await cluster.request(
@@ -105,7 +114,7 @@ async def prepare(cluster: Cluster, names: Names) -> None:
             raise
 
 
-async def _exists(cluster: Cluster, alias: str) -> bool:
+async def exists(cluster: Cluster, alias: str) -> bool:
     try:
         await cluster.request("GET", f"/{alias}/_settings/index.uuid")
     except MemscopeError as error:
@@ -115,10 +124,13 @@ async def _exists(cluster: Cluster, alias: str) -> bool:
     return True
 
 
-async def _create(cluster: Cluster, alias: str, names: Names) -> None:
+async def create(cluster: Cluster, alias: str, names: Names, *, alone: bool = False) -> None:
+    """A new index of this format under its alias; ``alone``, without it."""
     chosen = cluster.options
     try:
-        body = _definition(alias, names, shards=chosen.shards, replicas=chosen.replicas)
+        body = definition(alias, names, shards=chosen.shards, replicas=chosen.replicas)
+        if alone:
+            del body["aliases"]
         await cluster.request("PUT", f"/{names.index(alias)}", body=body, wait_for_active_shards="1")
     except StoreError as error:
         if "resource_already_exists" not in str(error):

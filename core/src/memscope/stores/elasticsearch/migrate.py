@@ -1,0 +1,123 @@
+"""From an older format to this one, and from other terms to these. Both go on where they were broken off.
+
+An older index is copied into a new one while nobody can write the old; then the alias changes its place, in one step.
+Units whose terms were made otherwise are made again from their records, in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any
+
+from memscope.errors import StoreGone
+from memscope.records import Turn
+from memscope.stores.elasticsearch import mapping
+from memscope.stores.elasticsearch.client import Body, Cluster, Operation
+from memscope.stores.elasticsearch.documents import KINDS, Place, Stored, documents, stored
+from memscope.stores.elasticsearch.mapping import META, Names
+from memscope.stores.elasticsearch.shop import Shop
+from memscope.text import terms_version
+
+PAGE = 500
+
+# ---- the format
+
+
+async def upgrade(cluster: Cluster, names: Names) -> None:
+    """Bring each index of an older format to this one."""
+    for alias in (names.memory, names.work):
+        ((index, about),) = (await cluster.request("GET", f"/{alias}")).items()
+        version = about["mappings"].get("_meta", {}).get(META, {}).get("version")
+        if isinstance(version, int) and version < mapping.VERSION and index != alias:
+            with suppress(StoreGone):  # another process was quicker
+                await _move(cluster, names, alias, index, about)
+
+
+async def _move(cluster: Cluster, names: Names, alias: str, old: str, about: Mapping[str, Any]) -> None:
+    new = names.index(alias)
+    await cluster.request("PUT", f"/{old}/_settings", body={"index.blocks.write": True})
+    if not await mapping.exists(cluster, new):
+        await mapping.create(cluster, alias, names, alone=True)
+        fields = about["mappings"].get("properties", {})
+        vectors = {name: field for name, field in fields.items() if field.get("type") == "dense_vector"}
+        if vectors:
+            await cluster.request("PUT", f"/{new}/_mapping", body={"properties": vectors})
+    await cluster.refresh(old)
+    async with aclosing(_everything(cluster, old)) as pages:
+        async for hits in pages:  # what an earlier attempt copied is there
+            copies = ((hit["_id"], hit["_routing"], hit["_source"]) for hit in hits)
+            await cluster.bulk(Operation("create", new, *copy, by_alias=False) for copy in copies)
+    await cluster.refresh(new)
+    swap = [
+        {"add": {"index": new, "alias": alias, "is_write_index": True}},
+        {"remove_index": {"index": old}},
+    ]
+    await cluster.request("POST", "/_aliases", body={"actions": swap})
+
+
+async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mapping[str, Any]], None]:
+    """Pages of all documents, vectors included, as they are at one moment."""
+    opened = await cluster.request("POST", f"/{index}/_pit", keep_alive="10m")
+    pit, after = opened["id"], None
+    try:
+        while True:
+            body: Body = {"size": PAGE, "pit": {"id": pit, "keep_alive": "10m"}, "sort": [{"_shard_doc": "asc"}]}
+            body |= {"_source": {"exclude_vectors": False}} | ({"search_after": after} if after is not None else {})
+            answer = await cluster.request("POST", "/_search", body=body)
+            hits = answer["hits"]["hits"]
+            if not hits:
+                return
+            yield hits
+            pit, after = answer.get("pit_id", pit), hits[-1]["sort"]
+    finally:
+        await cluster.request("DELETE", "/_pit", body={"id": pit})
+
+
+# ---- the terms
+
+
+async def renew(shop: Shop) -> int:
+    """Make the units again whose terms are not these; how many records."""
+    ((_, about),) = (await shop.cluster.request("GET", f"/{shop.names.memory}")).items()
+    meta = about["mappings"]["_meta"]
+    if meta[META].get("terms") == terms_version:
+        return 0
+    count = 0
+    await shop.refresh()
+    while hits := await _outdated(shop):
+        for scope in dict.fromkeys(hit["_source"]["scope"] for hit in hits):
+            of_scope = [one for hit in hits if (one := stored(hit, scope)) is not None]
+            count += await _again(shop, scope, of_scope)
+        await shop.refresh()
+    meta[META] = {**meta[META], "terms": terms_version}
+    await shop.cluster.request("PUT", f"/{shop.names.memory}/_mapping", body={"_meta": meta})
+    return count
+
+
+async def _outdated(shop: Shop) -> list[Mapping[str, Any]]:
+    clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
+    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": terms_version}}]}}}
+    answer = await shop.cluster.search(shop.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits")
+    hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
+    return hits
+
+
+async def _again(shop: Shop, scope: str, found: Sequence[Stored]) -> int:
+    """Texts did not change, nor did the number of units: vectors stay."""
+    if not found:
+        return 0
+    user = found[0].record.scope.user
+    roots = await shop.load(user, {rid for one in found for rid in one.source.get("roots") or ()})
+    operations = []
+    for one in found:
+        on = [(roots[rid].number, roots[rid].record) for rid in one.source.get("roots") or () if rid in roots]
+        turns = [(number, record) for number, record in on if isinstance(record, Turn)]
+        place = Place.at(one.source["places"][0]) if isinstance(one.record, Turn) else None
+        made = documents(one.record, one.number, sorted(turns), place=place)
+        for part, (id, body) in enumerate(made.items()):
+            changed = {name: body[name] for name in ("columns", "words", "header", "length", "terms")}
+            fence = one.fence if part == 0 else None
+            operations.append(Operation("update", shop.names.memory, id, scope, changed, fence))
+    await shop.cluster.bulk(operations)
+    return len(found)
