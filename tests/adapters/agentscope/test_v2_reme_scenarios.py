@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from memscope import AsyncMemoryScope
 from memscope.bridge import NOTHING_FOUND
-from memscope.testing.scripted import FickleStore, ScriptedModel
+from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 from memscope_agentscope import MemoryScopeMiddleware
 
 from .talking_v2 import agent_with, answers, call, texts
@@ -189,7 +189,9 @@ async def test_concurrent_sessions_isolate_recall(told):
         talk(memory, f"a asks: {QUESTION}", session="sess-a"), talk(memory, "Nothing of the kind!", session="sess-b")
     )
     assert [len(notes(agent.model.last)) for agent in agents] == [1, 0]
-    assert asyncio.all_tasks() == before
+    for _ in range(10):  # AgentScope 2.0.1 leaves its generators to the event loop
+        await asyncio.sleep(0)
+    assert unclosed(before) == []
 
 
 # ---- agent_control

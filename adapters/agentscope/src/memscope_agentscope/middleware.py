@@ -116,8 +116,9 @@ class MemoryScopeMiddleware(MiddlewareBase):
             async for item in next_handler(**input_kwargs):
                 if isinstance(item, ReplyStartEvent):
                     await self._begin(agent)
-                elif isinstance(item, Msg) and getattr(item, "structured_output", None):
-                    answer = [item]
+                elif isinstance(item, Msg):  # the last one; whoever has it may never ask for more
+                    answer = [item] if getattr(item, "structured_output", None) else []
+                    await self._record(agent, [*answer, *agent.state.context])
                 yield item
         finally:
             self._of(agent).note = None
