@@ -85,13 +85,14 @@ async def fill(store: Store, said: Said, dims: int | None) -> float:
     per_user = said.size // said.users
     numbers = [[n * said.users + user for n in range(per_user)] for user in range(said.users)]
 
-    async def add(user: int, part: Sequence[int]) -> None:
+    async def add(user: int, numbers: Sequence[int]) -> None:
         name = said.user(user)
         drafts = [
-            Draft(turn(f"k{n}", said.text(n), user=name, session=f"s{place // 20}")) for place, n in enumerate(part)
+            Draft(turn(f"k{n}", said.text(n), user=name, session=f"s{place // 20}")) for place, n in enumerate(numbers)
         ]
         for start in range(0, len(drafts), BATCH):
-            await store.append(name, drafts[start : start + BATCH], Plan(done=tuple(d.turn.key for d in drafts)))
+            part = drafts[start : start + BATCH]
+            await store.append(name, part, Plan(done=tuple(draft.turn.key for draft in part)))
 
     for start in range(0, said.users, 20):
         await asyncio.gather(*(add(user, numbers[user]) for user in range(start, min(start + 20, said.users))))
