@@ -132,6 +132,42 @@ asyncio.run(store.close())
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@needs_posix
+async def test_a_fork_in_the_middle_of_writing_leaves_the_child_a_store(path: Path) -> None:
+    code = f"""
+import os, signal, threading, warnings
+warnings.simplefilter("ignore")
+from memscope import MemoryScope
+memory = MemoryScope({str(path)!r}, settings={{}})
+turn, over = {{"role": "user", "content": "x"}}, threading.Event()
+def write():
+    while not over.is_set():
+        memory.add_turns([turn], user="parent")
+writer = threading.Thread(target=write)
+writer.start()
+codes = []
+for _ in range(12):
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        try:
+            memory.add_turns([turn], user="child")
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    codes.append(os.waitpid(child, 0)[1])
+over.set()
+writer.join()
+print(sum(codes), len(memory.list(user="child")))
+memory.close()
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "0 12", done.stdout + done.stderr
+
+
 async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
     async with opened(path) as store:
 

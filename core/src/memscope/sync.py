@@ -28,9 +28,14 @@ class LoopThread:
     """An event loop in a daemon thread; made again after a fork, where threads do not survive."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
+        self._unlock()
+        if hasattr(os, "register_at_fork"):  # another thread may have held the lock, and is no more in the child
+            os.register_at_fork(after_in_child=self._unlock)
+
+    def _unlock(self) -> None:
+        self._lock = threading.Lock()
 
     def loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:

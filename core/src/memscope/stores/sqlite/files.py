@@ -7,11 +7,13 @@ import logging
 import os
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
+from weakref import WeakSet
 
 from memscope.errors import (
     ConfigError,
@@ -134,6 +136,8 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + "-lock")
         self._file: int | None = None
+        self.working = threading.RLock()
+        _locks.add(self)
 
     @contextmanager
     def held(self, timeout_s: float = LOCK_S) -> Iterator[None]:
@@ -146,7 +150,8 @@ class FileLock:
             time.sleep(pause)
             pause = min(pause * 1.5, 0.01)
         try:
-            yield
+            with self.working:
+                yield
         finally:
             _unlock(self._file)
 
@@ -154,6 +159,31 @@ class FileLock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+# SQLite remembers per process who writes. A child forked in the middle would wait for ever for a writer that only its
+# parent has; so a fork waits for the end of what is being written.
+
+_locks: WeakSet[FileLock] = WeakSet()
+_forking = threading.Lock()
+_paused: list[FileLock] = []
+
+
+def _pause() -> None:
+    _forking.acquire()
+    for lock in list(_locks):
+        lock.working.acquire()
+        _paused.append(lock)
+
+
+def _go_on() -> None:
+    while _paused:
+        _paused.pop().working.release()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_go_on)
 
 
 if sys.platform == "win32":  # pragma: no cover
