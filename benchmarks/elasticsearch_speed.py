@@ -78,6 +78,9 @@ class Directions:
         made = [np.random.default_rng(abs(hash(text))).standard_normal(self.space.dims) for text in texts]
         return [(one / np.linalg.norm(one)).astype(np.float32) for one in made]
 
+    async def embed_query(self, text: str, **_: Any) -> Any:
+        return (await self.embed([text]))[0]
+
 
 async def fill(store: Store, said: Said, dims: int | None) -> float:
     """Turns of each user in sessions of twenty; how many a second."""

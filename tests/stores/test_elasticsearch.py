@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from memscope import AsyncMemoryScope, copying, text
+from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew
-from memscope.records import Closing, Draft, Fetched, Plan, Revision, Scope, Search, Select, Space
+from memscope.records import Draft, Fetched, Plan, Select
 from memscope.stores import Store
-from memscope.stores.elasticsearch import (
-    ElasticsearchStore,
-    Options,
-    forget,
-    lanes,
-    mapping,
-    migrate,
-    options,
-    plans,
-    work,
-)
-from memscope.stores.elasticsearch import documents as made_of
-from memscope.stores.elasticsearch.client import Cluster
-from memscope.stores.elasticsearch.documents import documents, scope_hash
-from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
+from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
+from memscope.testing.records import drafts, get, ids, observation, turn
 from memscope.testing.stores import StoreSuite
-from memscope.text import terms
-
-URL = os.environ.get("MEMSCOPE_TEST_ES_URL", "")
-needs_node = pytest.mark.skipif(not URL, reason="MEMSCOPE_TEST_ES_URL is not set; see tests/servers/elasticsearch")
-
-
-def location(prefix: str) -> str:
-    return URL.replace("http://", "elasticsearch://") + f"/{prefix}"
-
-
-async def remove(store: ElasticsearchStore) -> None:
-    """The indices of a test."""
-    last = ElasticsearchStore(store.options)
-    for alias in (last._shop.names.memory, last._shop.names.work):
-        await last.cluster.request("DELETE", f"/{alias}-*", ignore_unavailable="true")
-    await last.close()
+from stores.elasticsearch_node import location, needs_node, opened, remove, texts
 
 
 @needs_node
@@ -74,30 +40,6 @@ class TestElasticsearchStore(StoreSuite):
 
 
 # ----------------------------------------------------------------------------------------- what it promises beyond that
-
-
-@pytest.fixture
-async def place() -> AsyncIterator[Options]:
-    """Options of a store of its own, with short leases of writers."""
-    chosen = replace(options(location(f"test-{secrets.token_hex(4)}")), lease_s=0.5, deadline_s=10.0)
-    yield chosen
-    await remove(ElasticsearchStore(chosen))
-
-
-@asynccontextmanager
-async def opened(place: Options) -> AsyncIterator[ElasticsearchStore]:
-    """The store as another process would open it."""
-    store = ElasticsearchStore(place)
-    try:
-        await store.open()
-        yield store
-    finally:
-        await store.close()
-
-
-async def texts(store: Store, query: str, user: str = "alice", **conditions: Any) -> set[str]:
-    pool = await store.search(Search(Scope(user), tuple(dict.fromkeys(terms(query))), **conditions))
-    return {record.text for record in (await store.fetch(user, list(pool.handle))).records.values()}
 
 
 @needs_node
@@ -148,90 +90,6 @@ async def test_one_bad_turn_does_not_fail_those_it_is_written_with(place: Option
         assert isinstance(results[1], StoreError)
         assert await ids(store) == ["a"]
         assert await ids(store, "carol") == ["c"]
-
-
-@needs_node
-async def test_what_a_dead_writer_began_is_done_by_the_next(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At each step of a plan the writer dies; another process finishes it, once."""
-    for died_in in ("read", "flush", "settle", "clear"):
-        user = f"user-{died_in}"
-        async with opened(place) as store:
-            await store.append(user, drafts("a", "b", user=user))
-            await remember(store, observation("old", "a", user=user, name="city"))
-            (claim,) = await store.claim("consolidate", 9, 60, user=user)
-            new = observation("new", "b", user=user, name="city")
-            plan = Plan(new=(new,), closed=(Closing("old", "new", at(5), at(4)),), done=("a", "b"))
-            with monkeypatch.context() as patched:
-                die(patched, died_in)
-                with pytest.raises(Killed):
-                    await store.complete(claim, plan)
-        async with opened(place) as next_one:
-            await remember(next_one, observation("later", "a", user=user))
-            assert await ids(next_one, user) == ["a", "b", "old", "new", "later"]
-            assert (await get(next_one, "old", user)).superseded_by == "new"
-            assert await ids(next_one, user, name="city", current=True) == ["new"]
-            assert await ids(next_one, user, pending="consolidate") == []
-            assert await next_one.complete(claim, plan) == 0
-
-
-class Killed(BaseException):
-    """The process ends here: nothing after it is done."""
-
-
-def die(patched: pytest.MonkeyPatch, step: str) -> None:
-    async def end(*_: object, **__: object) -> None:
-        raise Killed
-
-    where: dict[str, tuple[object, str]] = {
-        "read": (plans.Board, "read"),
-        "flush": (plans.Board, "flush"),
-        "settle": (work, "settle"),
-        "clear": (lanes, "clear"),
-    }
-    patched.setattr(*where[step], end)
-
-
-@needs_node
-async def test_an_abandoned_forget_is_finished(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(place) as store:
-        await store.append("alice", drafts("a", "b"))
-        await remember(store, observation("o", "a"), observation("p", "a", "b"))
-        with monkeypatch.context() as patched:
-            patched.setattr(forget, "_reopen", raising(Killed()))
-            with pytest.raises(Killed):
-                await store.forget(Select("alice", ids=frozenset({"a"})))
-    async with opened(place) as other:
-        await until(place.lease_s)
-        assert [claim.items for claim in await other.claim("consolidate", 9, 60)] == [("b",)]
-        assert await ids(other) == ["b"]
-        assert await other.tombstones("alice") == ["a", "o", "p"]
-
-
-def raising(error: BaseException) -> Any:
-    async def call(*_: object) -> None:
-        raise error
-
-    return call
-
-
-async def until(seconds: float) -> None:
-    """A lease that nobody can end early has to run out."""
-    await asyncio.sleep(seconds)
-
-
-@needs_node
-async def test_a_late_write_cannot_bring_back_what_was_forgotten(place: Options) -> None:
-    """The request was on its way while the record was forgotten."""
-    async with opened(place) as store:
-        await store.append("alice", [Draft(turn("long", "So many zebras. " * 300)), Draft(turn("b", "other"))])
-        shop = store._shop
-        (made,) = (await shop.load("alice", ["long"])).values()
-        late = shop.creates(scope_hash("alice"), documents(made.record, made.number))
-        await store.forget(Select("alice", ids=frozenset({"long"})))
-        outcomes = await shop.cluster.bulk(late)
-        assert not any(outcome.ok for outcome in outcomes)
-        await shop.refresh()
-        assert await texts(store, "zebras") == set()
 
 
 @needs_node
@@ -317,103 +175,3 @@ def test_each_event_loop_has_its_own_client() -> None:
     assert asyncio.run(add("a")) == ["a"]
     assert asyncio.run(add("b")) == ["a", "b"]
     asyncio.run(remove(store))
-
-
-@needs_node
-async def test_a_memory_moves_between_stores_and_back(place: Options, tmp_path: Path) -> None:
-    first, last = SQLiteStore(tmp_path / "first.db"), SQLiteStore(tmp_path / "last.db")
-    async with opened(place) as middle:
-        for store in (first, last):
-            await store.open()
-        for user in ("alice", "bob"):
-            await first.append(user, drafts("a", "b", "c", user=user, metadata={"n": 1}))
-            await remember(
-                first, *(observation(f"o{n}", "a", user=user, name="city", recorded=at(n)) for n in range(3))
-            )
-            changed = replace(await get(first, "o2", user), text="Alice lives in Köln.")
-            await first.apply(user, Plan(new=(insight("i", "o2", user=user),), revised=(Revision(changed, 1),)))
-            await first.forget(Select(user, ids=frozenset({"c"})))
-        for source, target in ((first, middle), (middle, last)):
-            copied = await copying.copy(source, target)
-            assert (copied.unequal, copied.secret_adopted) == ((), True)
-        again = await copying.copy(middle, last)
-        assert (again.skipped, again.counts) == (2, {})
-        for user in ("alice", "bob"):
-            assert await copying.digest(first, user) == await copying.digest(last, user)
-            assert [one.text for one in await last.history(user, "o2")] == [
-                one.text for one in await first.history(user, "o2")
-            ]
-        await first.close()
-        await last.close()
-
-
-# -------------------------------------------------------------------------------------------------------- older formats
-
-
-async def filled(store: ElasticsearchStore) -> None:
-    said = [*drafts("a", "b", text="zebras in Köln"), Draft(turn("long", "So many words. " * 300))]
-    await store.append("alice", said)
-    await remember(store, observation("o", "a", text="Zebras are loved."), insight("i", "o", text="wanderlust"))
-    space = Space("small", 4)
-    await store.use_space(space)
-    (claim,) = await store.claim("embed", 1000, 60)
-    vectors = {item: np.eye(4, dtype=np.float32)[int(item) % 4] + 0.1 for item in claim.items}
-    await store.complete(claim, Plan(vectors=vectors, done=claim.items))
-
-
-async def everything(store: Store) -> tuple[object, ...]:
-    stats = await store.stats("alice")
-    pool = await store.search(
-        Search(Scope("alice"), tuple(terms("zebras")), vector=np.ones(4, np.float32), space=Space("small", 4))
-    )
-    cosines = sorted(np.round(pool.cosine, 4).tolist())
-    return await ids(store), stats.units, stats.vectors, dict(stats.pending), await store.secret(), cosines
-
-
-@needs_node
-@pytest.mark.parametrize("dies", [False, True])
-async def test_an_older_format_moves_into_a_new_index(
-    place: Options, monkeypatch: pytest.MonkeyPatch, dies: bool
-) -> None:
-    """Broken off before the alias changes its place, it goes on; turns and vectors are as they were."""
-    async with opened(place) as store:
-        await filled(store)
-        await store.searchable("alice")
-        before = await everything(store)
-    monkeypatch.setattr(mapping, "VERSION", mapping.VERSION + 1)
-    if dies:
-        with monkeypatch.context() as patched:
-            patched.setattr(migrate, "PAGE", 2)
-            sent = Cluster.bulk
-
-            async def bulk(self: Cluster, operations: Any, **more: Any) -> Any:
-                await sent(self, operations, **more)
-                raise Killed
-
-            patched.setattr(Cluster, "bulk", bulk)
-            with pytest.raises(Killed):
-                async with opened(place):
-                    pass
-    async with opened(place) as store:
-        assert await everything(store) == before
-        ((index, _),) = (await store.cluster.request("GET", f"/{place.prefix}-mem")).items()
-        assert index.endswith(f"{mapping.VERSION:06d}")
-        assert (await store.append("alice", drafts("a", "new"))).outcomes == ("duplicate", "stored")
-
-
-@needs_node
-async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(place) as store:
-        await filled(store)
-        await store.searchable("alice")
-        before = await everything(store)
-        assert await texts(store, "zebras")
-    for module in (mapping, migrate, made_of):
-        monkeypatch.setattr(module, "terms_version", "other")
-    monkeypatch.setattr(text, "stem", lambda word: word[::-1])
-    text._content_terms.cache_clear()
-    async with opened(place) as store:
-        assert {"zebras in Köln"} <= await texts(store, "zebras")
-        assert await everything(store) == before
-        assert await migrate.renew(store._shop) == 0
-    text._content_terms.cache_clear()

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF = 60
 ROOM = 350_000  # bytes of both answers
-ENVELOPE = 200  # of them around each hit
-BESIDE = 500  # of them for a unit and a short record with a place beside
+ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
+BESIDE = 0.5  # of the room left: for records beside the best
 SHORT, SHARE = 1200, 8
+STEPS = (-2, -1, 1, 2)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
 _UNIT = ["columns", "target", "rid", "place", "size", "supersedes"]
@@ -137,7 +138,7 @@ def counting(asked: Search) -> Body:
 
 def _beside(pile: Pile, front: Sequence[Found]) -> Body:
     """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
-    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in (-2, -1, 1, 2)}
+    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in STEPS}
     places -= {unit.place for unit in pile.units.values()}
     here = {unit.rid for unit in pile.units.values()}
     homes = sorted({unit.target for unit in pile.units.values()} - here)
@@ -191,9 +192,9 @@ class Wanted:
 
 def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
     """The best, as far as there is room in the answer; a long one must not keep many others out. Short ones beside."""
-    room = ROOM - pile.characters
-    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in (-2, -1, 1, 2)}
-    room -= len(places) * BESIDE
+    room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
+    places = _places(front, room * BESIDE)
+    room -= int(room * BESIDE) if places else 0
     rids: dict[str, None] = {}
     for unit in front:
         cost = unit.size + ENVELOPE
@@ -201,6 +202,18 @@ def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
             rids[unit.target] = None
             room -= cost
     return Wanted(list(rids), sorted(places))
+
+
+def _places(front: Sequence[Found], room: float) -> set[int]:
+    """Places beside the best, as many as their records fit in there: those that are short."""
+    typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
+    places: set[int] = set()
+    for unit in front[:NEIGHBOURS_OF]:
+        beside = {unit.place + step for step in STEPS} if unit.place >= 0 else set()
+        if len(places | beside) * typical > room:
+            break
+        places |= beside
+    return places
 
 
 def records(scope: str, wanted: Wanted) -> Body:

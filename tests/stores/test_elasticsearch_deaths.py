@@ -1,0 +1,94 @@
+"""Writers that die on the way: the next one does what they began, and nothing that was forgotten comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from memscope.records import Closing, Draft, Plan, Select
+from memscope.stores.elasticsearch import Options, forget, lanes, plans, work
+from memscope.stores.elasticsearch.documents import documents, scope_hash
+from memscope.testing.records import at, drafts, get, ids, observation, remember, turn
+from stores.elasticsearch_node import Killed, needs_node, opened, texts
+
+
+@needs_node
+async def test_what_a_dead_writer_began_is_done_by_the_next(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each step of a plan the writer dies; another process finishes it, once."""
+    for died_in in ("read", "flush", "settle", "clear"):
+        user = f"user-{died_in}"
+        async with opened(place) as store:
+            await store.append(user, drafts("a", "b", user=user))
+            await remember(store, observation("old", "a", user=user, name="city"))
+            (claim,) = await store.claim("consolidate", 9, 60, user=user)
+            new = observation("new", "b", user=user, name="city")
+            plan = Plan(new=(new,), closed=(Closing("old", "new", at(5), at(4)),), done=("a", "b"))
+            with monkeypatch.context() as patched:
+                die(patched, died_in)
+                with pytest.raises(Killed):
+                    await store.complete(claim, plan)
+        async with opened(place) as next_one:
+            await remember(next_one, observation("later", "a", user=user))
+            assert await ids(next_one, user) == ["a", "b", "old", "new", "later"]
+            assert (await get(next_one, "old", user)).superseded_by == "new"
+            assert await ids(next_one, user, name="city", current=True) == ["new"]
+            assert await ids(next_one, user, pending="consolidate") == []
+            assert await next_one.complete(claim, plan) == 0
+
+
+def die(patched: pytest.MonkeyPatch, step: str) -> None:
+    async def end(*_: object, **__: object) -> None:
+        raise Killed
+
+    where: dict[str, tuple[object, str]] = {
+        "read": (plans.Board, "read"),
+        "flush": (plans.Board, "flush"),
+        "settle": (work, "settle"),
+        "clear": (lanes, "clear"),
+    }
+    patched.setattr(*where[step], end)
+
+
+@needs_node
+async def test_an_abandoned_forget_is_finished(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(place) as store:
+        await store.append("alice", drafts("a", "b"))
+        await remember(store, observation("o", "a"), observation("p", "a", "b"))
+        with monkeypatch.context() as patched:
+            patched.setattr(forget, "_reopen", raising(Killed()))
+            with pytest.raises(Killed):
+                await store.forget(Select("alice", ids=frozenset({"a"})))
+    async with opened(place) as other:
+        await until(place.lease_s)
+        assert [claim.items for claim in await other.claim("consolidate", 9, 60)] == [("b",)]
+        assert await ids(other) == ["b"]
+        assert await other.tombstones("alice") == ["a", "o", "p"]
+
+
+def raising(error: BaseException) -> Any:
+    async def call(*_: object) -> None:
+        raise error
+
+    return call
+
+
+async def until(seconds: float) -> None:
+    """A lease that nobody can end early has to run out."""
+    await asyncio.sleep(seconds)
+
+
+@needs_node
+async def test_a_late_write_cannot_bring_back_what_was_forgotten(place: Options) -> None:
+    """The request was on its way while the record was forgotten."""
+    async with opened(place) as store:
+        await store.append("alice", [Draft(turn("long", "So many zebras. " * 300)), Draft(turn("b", "other"))])
+        shop = store._shop
+        (made,) = (await shop.load("alice", ["long"])).values()
+        late = shop.creates(scope_hash("alice"), documents(made.record, made.number))
+        await store.forget(Select("alice", ids=frozenset({"long"})))
+        outcomes = await shop.cluster.bulk(late)
+        assert not any(outcome.ok for outcome in outcomes)
+        await shop.refresh()
+        assert await texts(store, "zebras") == set()
