@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # .ci/adapters.sh NAME: the adapter's tests in each environment that .ci/adapters names for it, the examples and the guide
-# among them; types; then its README's and the title's lines from wheels in a fresh environment. Needs uv.
+# among them; types; then its README's and the title's lines from wheels in a fresh environment, in SQLite and, where
+# MEMSCOPE_TEST_ES_URL names a node, in Elasticsearch. Needs uv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 NAME="$1"
@@ -29,8 +30,14 @@ printf '\n-- %s, from wheels\n' "$NAME"
 uv build --quiet --wheel --package memscope --out-dir "$PLACE/dist"
 uv build --quiet --wheel --package "memscope-$NAME" --out-dir "$PLACE/dist"
 uv venv --quiet "$PLACE/wheels"
-uv pip install --quiet --python "$PLACE/wheels/bin/python" --find-links "$PLACE/dist" "memscope[$NAME]>=0.2.0" \
+uv pip install --quiet --python "$PLACE/wheels/bin/python" --find-links "$PLACE/dist" "memscope[$NAME,elasticsearch]>=0.2.0" \
     --group "$PART/pyproject.toml:examples"
-for example in "examples/$NAME"/*.sh; do
-    (cd "$PLACE" && PATH="$PLACE/wheels/bin:$PATH" MEMSCOPE_STORE="$PLACE/memory.db" bash "$OLDPWD/$example")
+STORES=("$PLACE/memory.db")
+ADDRESS="${MEMSCOPE_TEST_ES_URL:-}"  # where there is a node, the same once more in Elasticsearch: one setting
+[ -z "$ADDRESS" ] || STORES+=("elasticsearch://${ADDRESS#http://}/examples-$NAME-$$")
+for store in "${STORES[@]}"; do
+    printf '\n-- %s, examples in %s\n' "$NAME" "${store%%:*}"
+    for example in "examples/$NAME"/*.sh; do
+        (cd "$PLACE" && PATH="$PLACE/wheels/bin:$PATH" MEMSCOPE_STORE="$store" bash "$OLDPWD/$example")
+    done
 done
