@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF = 60
+RECORDS_BESIDE = 30
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
@@ -150,11 +151,16 @@ def _beside(pile: Pile, front: Sequence[Found]) -> Body:
     return {"bool": {"should": turns, "minimum_should_match": 1}}
 
 
-def neighbours(pile: Pile, front: Sequence[Found]) -> Body:
-    """These with the question's terms in them."""
+def neighbours(pile: Pile, front: Sequence[Found], wanted: Wanted) -> tuple[Body, Body]:
+    """These with the question's terms in them; the first search brings the records of those that are wanted along."""
     filters = [*seen(pile.search), _beside(pile, front)]
-    query = {"bool": {"filter": filters, "should": _named(pile.search), "minimum_should_match": 0}}
-    return {"size": 2000, "_source": _UNIT, "track_total_hits": False, "query": query}
+    short = {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
+
+    def body(fields: list[str], **more: Body) -> Body:
+        query = {"filter": filters, "should": _named(pile.search), "minimum_should_match": 0, **more}
+        return {"size": 2000, "_source": fields, "track_total_hits": False, "query": {"bool": query}}
+
+    return body(sorted({*_UNIT, *_RECORD}), must=short), body(_UNIT, must_not=short)
 
 
 def pairs(pile: Pile, front: Sequence[Found]) -> Body:
@@ -184,7 +190,7 @@ def sittings(pile: Pile) -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records to bring along: by id, and those that have a place."""
+    """Records to bring along: by id, and short ones that have a place."""
 
     rids: list[str]
     places: list[int]
@@ -193,7 +199,7 @@ class Wanted:
 def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
     """The best, as far as there is room in the answer; a long one must not keep many others out. Short ones beside."""
     room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
-    places = _places(front, room * BESIDE)
+    places = _places(front, room * BESIDE) - {unit.place for unit in pile.units.values()}
     room -= int(room * BESIDE) if places else 0
     rids: dict[str, None] = {}
     for unit in front:
@@ -208,7 +214,7 @@ def _places(front: Sequence[Found], room: float) -> set[int]:
     """Places beside the best, as many as their records fit in there: those that are short."""
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
-    for unit in front[:NEIGHBOURS_OF]:
+    for unit in front[:RECORDS_BESIDE]:
         beside = {unit.place + step for step in STEPS} if unit.place >= 0 else set()
         if len(places | beside) * typical > room:
             break
@@ -217,10 +223,11 @@ def _places(front: Sequence[Found], room: float) -> set[int]:
 
 
 def records(scope: str, wanted: Wanted) -> Body:
-    """The records, and what rests on them."""
-    beside = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
+    """The records wanted by id, and what rests on any of them."""
+    resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
+    turns = {"term": {"kind": "turn"}}
     should: list[Body] = [{"terms": {name: wanted.rids}} for name in ("rid", "sources")]
-    should.append({"bool": {"filter": beside}})
+    should.append({"bool": {"filter": resting, "must_not": turns}})
     filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]
     query = {"bool": {"filter": filters, "should": should, "minimum_should_match": 1}}
     return {"size": 1000, "_source": _RECORD, "track_total_hits": False, "query": query}

@@ -26,6 +26,7 @@ from memscope.text import COLUMNS, K1, TURN, Flag, rarity
 NO_SITTING = -1
 WORD, HEADER = "w", "h"  # begin the names of the parts of a query
 MOST_TIMES, MOST_LEAST = 1000.0, 40
+HIT, NAMED = 280, 20  # characters of a hit without its words; of each name of a part
 RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 
 
@@ -156,6 +157,11 @@ def _top(scores: NDArray[np.float64]) -> float:
     return float(scores[0] * (1 + K1))
 
 
+def _characters(hit: Mapping[str, Any]) -> int:
+    """About how long a hit is in the answer."""
+    return HIT + NAMED * len(hit.get("matched_queries", ())) + len(hit["_source"].get("body", ""))
+
+
 @dataclass
 class Pile:
     """The units found for one question, and what is known of their surroundings."""
@@ -179,7 +185,7 @@ class Pile:
             cosines[unit.seq] = 2 * hit["_score"] - 1
             if words or unit.seq not in self.units:
                 self.units[unit.seq] = unit
-        self.characters += sum(len(str(hit)) for hit in hits)
+        self.characters += sum(map(_characters, hits))
         return cosines
 
     def pair(self, counts: Mapping[int, int]) -> None:
@@ -206,13 +212,12 @@ class Pile:
         nothing = np.zeros(0, np.int64)
         columns = np.frombuffer(b"".join(unit.columns for unit in ordered), RECORD).copy()
         columns["n_header"] = [len(unit.header) for unit in ordered]
-        columns["flags"][[unit.rid in superseded for unit in ordered]] |= int(
-            Flag.PROPOSED
-        )  # as it will be in a moment
+        replaced = [unit.rid in superseded for unit in ordered]
+        columns["flags"][replaced] |= int(Flag.PROPOSED)  # as it will be in a moment
         changes = Changes(
             revision=1,
             columns=columns.tobytes(),
-            terms=self._terms(ordered, columns["n_terms"]),
+            terms=self._terms(ordered, columns),
             gone=nothing,
             vector_units=nothing,
             vectors=np.zeros((0, 0), np.float16),
@@ -222,17 +227,23 @@ class Pile:
         places = np.array([unit.place for unit in ordered], np.int64)
         return Pieces(places, self.lengths).extend(changes)
 
-    def _terms(self, ordered: Sequence[Found], lengths: NDArray[Any]) -> bytes:
-        """The terms of each unit as far as the query has them; the others are one that it has not."""
-        other = next(term for term in range(len(self.search.terms) + 1) if term not in self.search.terms)
+    def _terms(self, ordered: Sequence[Found], columns: NDArray[Any]) -> bytes:
+        """The terms of each unit, headers first, as far as the query has them; the others are one that it has not."""
         asked = np.array(self.search.terms, "<u4")
-        parts = []
-        for unit, length in zip(ordered, lengths.tolist(), strict=True):
-            body = np.full(length, other, "<u4")
-            known = np.repeat(asked[list(unit.tf)], [round(tf) for tf in unit.tf.values()])[:length]
-            body[: len(known)] = known
-            parts += [asked[sorted(unit.header)].tobytes(), body.tobytes()]
-        return b"".join(parts)
+        other = next(term for term in range(len(asked) + 1) if term not in self.search.terms)
+        lengths = columns["n_terms"].astype(np.int64)
+        ends = np.cumsum(columns["n_header"] + lengths)
+        places: list[int] = []
+        which: list[int] = []
+        for end, length, unit in zip(ends.tolist(), lengths.tolist(), ordered, strict=True):
+            words = [i for i, times in unit.tf.items() for _ in range(round(times))][:length]
+            here = [*sorted(unit.header), *words]
+            start = end - length - len(unit.header)
+            places += range(start, start + len(here))
+            which += here
+        made = np.full(int(columns["n_header"].sum() + lengths.sum()), other, "<u4")
+        made[places] = asked[which]
+        return made.tobytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,16 @@ class Stored:
         return int(self.source["parts"])
 
 
+def holds_record(document: Mapping[str, Any], scope: str) -> bool:
+    """Whether a get or a hit holds a record of this user; not if it is missing, forgotten, or another user's."""
+    source = document.get("_source") or {}
+    return source.get("scope") == scope and source.get("kind") in KINDS and source.get("part") == 0
+
+
 def stored(document: Mapping[str, Any], scope: str) -> Stored | None:
-    """What a get or a hit holds; None for what is missing, forgotten, or another user's."""
-    source = document.get("_source")
-    if not source or source.get("scope") != scope or source.get("kind") not in KINDS or source.get("part") != 0:
+    if not holds_record(document, scope):
         return None
+    source = document["_source"]
     fence = (document.get("_seq_no", -1), document.get("_primary_term", -1))
     return Stored(decode(source["body"]), source, document["_id"], fence)
 

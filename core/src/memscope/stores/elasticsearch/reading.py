@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from memscope.filters import matches
@@ -41,7 +41,7 @@ async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
     )
     known = {one.id: one for one in found} | fresh
     memories = {id: one for id, one in known.items() if one is not None}
-    return Fetched({rid: one.record for rid, one in records.items()}, derived(rids, records, memories.values()))
+    return Fetched({rid: one.record for rid, one in records.items()}, derived(records, memories.values()))
 
 
 async def fresh_memories(shop: Shop, user: str) -> dict[str, Stored | None]:
@@ -54,11 +54,9 @@ async def fresh_memories(shop: Shop, user: str) -> dict[str, Stored | None]:
     return {document["_id"]: stored(document, scope) for document in documents}
 
 
-def derived(
-    rids: Iterable[str], records: Mapping[str, Stored], memories: Iterable[Stored]
-) -> dict[Handle, tuple[Observation | Insight, ...]]:
+def derived(rids: Iterable[Handle], memories: Iterable[Stored]) -> dict[Handle, tuple[Observation | Insight, ...]]:
     """Per record what names it as a source, in the order it was stored."""
-    made: dict[Handle, list[Observation | Insight]] = {rid: [] for rid in rids if rid in records}
+    made: dict[Handle, list[Observation | Insight]] = {rid: [] for rid in rids}
     for one in sorted(memories, key=lambda one: one.number):
         if not isinstance(one.record, Turn):
             for source in dict.fromkeys(one.record.sources):

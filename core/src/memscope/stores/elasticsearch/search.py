@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memscope.filters import matches
-from memscope.records import Candidates, Fetched, Handle, Search, Turn
+from memscope.records import Candidates, Fetched, Handle, Record, Search, Turn
 from memscope.stores.elasticsearch import asking, reading
 from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import Stored, decode, scope_hash, stored
+from memscope.stores.elasticsearch.documents import decode, holds_record, scope_hash, stored
 from memscope.stores.elasticsearch.shop import Shop
 
 if TYPE_CHECKING:
@@ -138,8 +138,10 @@ def _frequency(counted: Mapping[str, Any]) -> int:
 
 async def _complete(shop: Shop, pile: Pile, front: Sequence[Found], vector: Body | None, fresh: Sources) -> None:
     wanted = asking.affordable(pile, front)
+    with_records, without = asking.neighbours(pile, front, wanted)
     bodies = {
-        "neighbours": asking.neighbours(pile, front),
+        "beside": with_records,
+        "neighbours": without,
         "sittings": asking.sittings(pile),
         "records": asking.records(scope_hash(pile.search.scope.user), wanted),
     }
@@ -149,21 +151,42 @@ async def _complete(shop: Shop, pile: Pile, front: Sequence[Found], vector: Body
         bodies["cosines"] = asking.missing_cosines(pile, vector)
     answers = dict(zip(bodies, await _ask(shop, pile.search, list(bodies.values())), strict=True))
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
-    pile.scores.see(hits["neighbours"])
-    pile.add_hits(hits["neighbours"])
+    near = hits["beside"] + hits["neighbours"]
+    pile.scores.see(near)
+    pile.add_hits(near)
     pile.pair({hit["_source"]["seq"]: len(hit["matched_queries"]) for hit in hits.get("pairs", ())})
     pile.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits.get("cosines", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
     pile.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
     pile.replace(fresh)
-    pile.brought = _brought(hits["records"], fresh, scope_hash(pile.search.scope.user))
+    pile.brought = _brought(hits["records"] + hits["beside"], fresh, scope_hash(pile.search.scope.user))
+
+
+class Brought(Mapping[Handle, Record]):
+    """Records that came along, each read when it is asked for: of many that came, few are shown."""
+
+    def __init__(self, bodies: Mapping[Handle, str]) -> None:
+        self._bodies = bodies
+
+    def __getitem__(self, handle: Handle) -> Record:
+        return decode(self._bodies[handle])
+
+    def __contains__(self, handle: object) -> bool:
+        return handle in self._bodies
+
+    def __iter__(self) -> Iterator[Handle]:
+        return iter(self._bodies)
+
+    def __len__(self) -> int:
+        return len(self._bodies)
 
 
 def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> Fetched:
     """The records that came along, as ``fetch`` would give them."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
-    rows = [one for hit in made.values() if (one := stored(hit, scope)) is not None]
-    by_rid: dict[str, Stored] = {str(one.source["rid"]): one for one in rows}
-    records: dict[Handle, Any] = {rid: one.record for rid, one in by_rid.items()}
-    memories = [one for one in rows if not isinstance(one.record, Turn)]
-    return Fetched(records, reading.derived(by_rid, by_rid, memories))
+    documents = [document for document in made.values() if holds_record(document, scope)]
+    bodies: dict[Handle, str] = {one["_source"]["rid"]: one["_source"]["body"] for one in documents}
+    memories = [
+        one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
+    ]
+    return Fetched(Brought(bodies), reading.derived(bodies, memories))
