@@ -178,8 +178,9 @@ async def rank(question: Question, kit: Kit) -> Question:
     found = question.candidates
     if found is None or not len(found.unit):
         return question
-    values = features(question, found)
-    scores = values @ np.array([weight for _, weight in NAMED], np.float32)
+    with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
+        values = features(question, found)
+        scores = values @ np.array([weight for _, weight in NAMED], np.float32)
     best_last = np.lexsort((found.unit, found.time, np.round(scores, 4)))  # of equals the latest
     best: dict[Handle, int] = {}
     for row in best_last[::-1].tolist():

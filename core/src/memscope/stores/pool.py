@@ -31,6 +31,7 @@ class Found:
     cosine: Floats | None
 
 
+@np.errstate(invalid="ignore")  # OpenBLAS may claim it of finite numbers (numpy #24067)
 def search(
     index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None
 ) -> Candidates:

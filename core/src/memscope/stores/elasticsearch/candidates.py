@@ -257,6 +257,7 @@ class Measured:
     score: Floats
 
 
+@np.errstate(invalid="ignore")  # as pool.search
 def measure(pile: Pile) -> Measured:
     """As ``pool.search``, with the scope's own frequencies and lengths in place of the pile's."""
     ordered = pile.ordered()
