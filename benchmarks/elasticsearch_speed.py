@@ -4,7 +4,8 @@
     ... --users 1                  one scope of that size
     ... --dims 384                 with vectors of random directions; --vectors flat for another type of field
 
-``growth`` is the retrieve of ``--size`` over that of 10,000, both warm, in one run. Prints one JSON object.
+``growth`` is the retrieve of ``--size`` over that of 10,000, both warm, in one run; ``forgotten`` are the turns of one
+user, by one call. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import click
 import numpy as np
 
 from memscope import AsyncMemoryScope
-from memscope.records import Draft, Plan, Space
+from memscope.records import Draft, Plan, Select, Space
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, options
 from memscope.stores.sqlite import SQLiteStore
@@ -196,6 +197,9 @@ async def measure(chosen: Options, size: int, users: int, dims: int | None) -> d
         weighed.weigh(store)
         await retrieves(store, said, dims)
         stats = await store.cluster.request("GET", f"/{store.options.prefix}-mem/_stats/store")
+        begin = time.perf_counter()
+        forgotten = await store.forget(Select(said.user(0)))
+        forget_s = time.perf_counter() - begin
     return {
         "p50": statistics.median(taken),
         "p95": statistics.quantiles(taken, n=20)[18],
@@ -204,6 +208,8 @@ async def measure(chosen: Options, size: int, users: int, dims: int | None) -> d
         "forced": forced,
         "kb": max(weighed.pairs()),
         "bytes": stats["_all"]["total"]["store"]["size_in_bytes"] / size,
+        "forgotten": forgotten.turns,
+        "forget_s": forget_s,
     }
 
 
@@ -237,6 +243,8 @@ async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -
         "growth": large["p50"] / small["p50"],
         "fill_per_s": large["fill_per_s"],
         "bytes_per_unit": large["bytes"],
+        "forgotten": large["forgotten"],
+        "forget_s": large["forget_s"],
     }
     return {name: round(value, 2) for name, value in found.items()} | {
         "forced_refreshes": large["forced"],

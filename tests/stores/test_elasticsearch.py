@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew
+from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
 from memscope.records import Draft, Fetched, Plan, Select
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
 from memscope.testing.records import drafts, get, ids, observation, turn
 from memscope.testing.stores import StoreSuite
-from stores.elasticsearch_node import location, needs_node, opened, remove, texts
+from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
 
 
 @needs_node
@@ -122,6 +124,57 @@ async def canaries(store: Store, user: str) -> None:
 
     await add(1)
     await asyncio.gather(*(step(n) for n in range(10) for step in (add, ask, ask, change)))
+
+
+@needs_node
+async def test_a_server_that_goes_away_in_the_middle_refuses_turns_and_takes_them_later(place: Options) -> None:
+    async with forwarded() as (port, cut):
+        between = replace(place, client={"hosts": [f"http://127.0.0.1:{port}"]}, deadline_s=0.5)
+        async with opened(between) as store:
+            await store.append("alice", drafts("a"))
+            with cut():
+                with pytest.raises(StoreUnavailable) as raised:
+                    await store.append("alice", drafts("b", "c"))
+                assert raised.value.retryable
+                with pytest.raises(StoreUnavailable):
+                    await texts(store, "Berlin")
+            assert await ids(store) == ["a"]
+            assert (await store.append("alice", drafts("a", "b", "c"))).outcomes == ("duplicate", "stored", "stored")
+
+
+@asynccontextmanager
+async def forwarded() -> AsyncIterator[tuple[int, Callable[[], AbstractContextManager[None]]]]:
+    """A port that leads to the node, and what breaks its connections for a while."""
+    node = urlsplit(URL)
+    open_now: set[asyncio.StreamWriter] = set()
+    away = False
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if away:
+            return writer.close()
+        there = await asyncio.open_connection(node.hostname, node.port)
+        open_now.update((writer, there[1]))
+        await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+        open_now.difference_update((writer, there[1]))
+
+    @contextmanager
+    def cut() -> Iterator[None]:
+        nonlocal away
+        away = True
+        for writer in open_now:
+            writer.transport.abort()
+        yield
+        away = False
+
+    async with await asyncio.start_server(forward, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1], cut
 
 
 @needs_node
