@@ -232,19 +232,19 @@ async def test_forget_needs_to_know_what(memory):
 
 
 async def test_what_is_forgotten_is_gone_everywhere_and_a_replay_does_not_bring_it_back(memory, tmp_path):
-    said = {"role": "user", "content": "My locker code is 4471."}
+    said = {"role": "user", "content": "My locker code is 4471-K."}
     await memory.add_turns([said, BERLIN], user="alice", session="s")
     preview = await memory.forget(user="alice", text="locker", dry_run=True)
     assert (preview.turns, preview.dry_run, len(preview.ids)) == (1, True, 1)
     assert await texts(memory, "locker code", user="alice")
     receipt = await memory.forget(user="alice", text="LOCKER")
     assert (receipt.turns, receipt.remaining, receipt.physical) == (1, 0, "wiped")
-    assert not [text for text in await texts(memory, "locker code", user="alice") if "4471" in text]
+    assert not [text for text in await texts(memory, "locker code", user="alice") if "4471-K" in text]
     assert [record.text for record in await memory.list(user="alice")] == [BERLIN["content"]]
     shown = await memory.add_turns([said, BERLIN], user="alice", session="s", replay=True)
     assert (shown.stored, shown.duplicates, shown.forgotten) == (0, 1, 1)
     await memory.export(tmp_path / "all.jsonl")
-    assert "4471" not in (tmp_path / "all.jsonl").read_text()
+    assert "4471-K" not in (tmp_path / "all.jsonl").read_text()
     assert (await memory.add_turns([said], user="alice", session="s")).stored == 1
 
 

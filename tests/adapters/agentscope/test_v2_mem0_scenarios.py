@@ -205,7 +205,7 @@ async def test_search_memory_tool(core):
     found = text(await tools["search_memory"](query="How do I take my coffee?"))
     assert FACT in found
     assert "black" in found
-    assert "bad" not in found
+    assert "Coffee is bad" not in found
 
 
 async def test_k_of_one_call_changes_nothing(core):
