@@ -27,16 +27,10 @@ async def test_terms_are_distinct_and_fillers_count_half(question: Ask) -> None:
     assert asked.weights == (1, 0.5, 1, 1)
 
 
-async def test_pairs_are_neighbours_once_stop_words_are_out(question: Ask) -> None:
-    asked = await understand(question("the border of a collie and the border collie"), KIT)
-    assert asked.pairs == ((0, 1), (1, 0))
-
-
 async def test_chinese_characters_without_meaning_are_left_out(question: Ask) -> None:
     asked = await understand(question("她是在哪里看的日落？"), KIT)
     assert term("日落") in asked.terms
     assert term("的") not in asked.terms
-    assert asked.pairs == ()
     assert (await understand(question("你的是什么"), KIT)).terms
 
 

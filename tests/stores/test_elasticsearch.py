@@ -63,9 +63,9 @@ async def test_a_retrieve_is_two_requests(place: Options) -> None:
             said = [{"role": "user", "content": f"The zebra number {n} likes place {n % 7}."} for n in range(300)]
             await memory.add_turns(said, user="alice", wait="searchable")
             before = store.cluster.requests
-            hits = await memory.retrieve("zebra place 3", user="alice", k=20)
-            assert len(hits) == 20
-            assert store.cluster.requests - before == 2
+            for times, k in enumerate((1, 20, 100), 1):
+                assert len(await memory.retrieve("zebra place 3", user="alice", k=k)) == k
+                assert store.cluster.requests - before == 2 * times
 
 
 @needs_node

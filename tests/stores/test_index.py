@@ -84,13 +84,12 @@ async def test_columns_of_a_unit_and_its_neighbours() -> None:
         turn("1", "Oslo?"), turn("2", "Berlin is Berlin, Paris not", minutes=1, role="assistant", speaker="Bot"),
         turn("3", "Rome", minutes=2), turn("4", "Berlin", minutes=3, session="t"),
     )  # fmt: skip
-    found = await store.search(asked("Berlin Paris Oslo", pairs=((0, 1),)))
+    found = await store.search(asked("Berlin Paris Oslo"))
     rows = {handle: row for row, handle in enumerate(found.handle)}
     row = rows[2]
     assert found.tf[row].tolist() == [2, 1, 0]
     assert found.tf_neighbours[row].tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]
     assert found.length_neighbours[row].tolist() == [0, 1, 1, 0]
-    assert found.pairs[row] == 1
     assert found.document_frequency.tolist() == [2, 1, 1]
     assert (found.units, found.average_length, found.session_length[row]) == (4, 1.5, 5)
     assert found.flags_before[row] & Flag.QUESTION

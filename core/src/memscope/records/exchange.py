@@ -125,11 +125,10 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One question to a store. ``terms``: the query's distinct hashes; ``pairs``: indices of neighbours in them."""
+    """One question to a store. ``terms``: the query's distinct hashes; ``k``: hits that will be asked for, about."""
 
     scope: Scope
     terms: tuple[int, ...]
-    pairs: tuple[tuple[int, int], ...] = ()
     periods: tuple[Interval, ...] = ()
     vector: NDArray[np.float32] | None = None
     space: Space | None = None
@@ -138,6 +137,7 @@ class Search:
     kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
     exclude: frozenset[str] = frozenset()
     filter: Mapping[str, Json] | None = None
+    k: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,6 @@ class Candidates:
     length_neighbours: NDArray[np.float32]  # [n, 4]
     session: NDArray[np.int64]  # [n]
     session_length: NDArray[np.float32]  # [n] terms in the whole session
-    pairs: NDArray[np.float32]  # [n] distinct pairs of the query that stand side by side in the unit
     flags: NDArray[np.uint16]  # [n] text.Flag
     flags_before: NDArray[np.uint16]  # [n] of the unit before
     kind: NDArray[np.uint8]  # [n] 0 turn, 2 insight

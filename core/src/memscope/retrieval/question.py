@@ -32,7 +32,6 @@ class Question:
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # what to think of each term, 1 or less
-    pairs: tuple[tuple[int, int], ...] = ()  # indices into terms: words side by side
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False

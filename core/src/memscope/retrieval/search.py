@@ -11,7 +11,7 @@ from memscope.text import language
 
 
 @worker(
-    reads=("query", "scope", "terms", "pairs", "periods", "as_of", "now", "kinds", "exclude", "filter"),
+    reads=("query", "scope", "terms", "periods", "as_of", "now", "kinds", "exclude", "filter", "k"),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )
 async def search(question: Question, kit: Kit) -> Question:
@@ -24,7 +24,6 @@ async def search(question: Question, kit: Kit) -> Question:
     asked = Search(
         scope=question.scope,
         terms=question.terms,
-        pairs=question.pairs,
         periods=question.periods,
         vector=vector,
         space=space,
@@ -33,6 +32,7 @@ async def search(question: Question, kit: Kit) -> Question:
         kinds=question.kinds,
         exclude=question.exclude,
         filter=question.filter,
+        k=question.k,
     )
     found = await kit.store.search(asked)
     cjk = embedder is None or knows(embedder.languages, "中")

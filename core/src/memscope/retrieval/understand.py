@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from memscope import dates
 from memscope.pipeline import Kit, worker
 from memscope.records import Interval
 from memscope.retrieval.question import Question
-from memscope.text import fold, has_cjk, names, term, words
+from memscope.text import fold, names, term, words
 
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these
@@ -46,7 +45,7 @@ _ASSISTANT = re.compile(
 
 @worker(
     reads=("query", "now", "as_of"),
-    writes=("terms", "weights", "pairs", "names", "periods", "asks_number", "asks_assistant"),
+    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant"),
 )
 async def understand(question: Question, kit: Kit) -> Question:
     wording = fold(question.query)
@@ -56,7 +55,6 @@ async def understand(question: Question, kit: Kit) -> Question:
         question,
         terms=terms,
         weights=tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms),
-        pairs=_pairs(found, terms),
         names=names(question.query),
         periods=periods(question.query, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
@@ -67,13 +65,6 @@ async def understand(question: Question, kit: Kit) -> Question:
 def _content(found: list[str]) -> list[str]:
     telling = [word for word in found if not CJK_STOP.issuperset(word)]
     return telling or found
-
-
-def _pairs(found: list[str], terms: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Neighbours among the words; a CJK pair is a term of its own already."""
-    place = {one: i for i, one in enumerate(terms)}
-    neighbours = [(term(a), term(b)) for a, b in pairwise(found) if not has_cjk(a + b)]
-    return tuple(dict.fromkeys((place[a], place[b]) for a, b in neighbours if a != b and a in place and b in place))
 
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:

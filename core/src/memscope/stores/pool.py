@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memscope.records import Candidates, Interval, Search
 from memscope.stores.matching import Matches, Sight, frequencies, header_matrix, lend, look, match, window_scores
-from memscope.stores.snapshot import USER, Bools, Floats, Ints, Snapshot, find, spread
+from memscope.stores.snapshot import USER, Bools, Floats, Ints, Snapshot
 from memscope.text import microseconds, rarity
 
 TEXT, PERIOD, OF_USER, VECTOR = 1, 2, 4, 8  # Candidates.legs
@@ -147,7 +147,6 @@ def columns(
         length_neighbours=np.where(around >= 0, sight.length[around], np.float32(0)),
         session=np.where(sitting >= 0, sitting, -1 - rows),
         session_length=np.where(sitting >= 0, sight.statistics.sitting_length[sitting], index.length[rows]),
-        pairs=_pairs(index, asked, rows, tf[:, 0]),
         flags=column["flags"][rows],
         flags_before=np.where((before >= 0) & sight.keys[before], column["flags"][before], np.uint16(0)),
         kind=column["kind"][rows],
@@ -175,25 +174,3 @@ def term_frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np
     at = slot[matches.row]
     matrix[at[at >= 0], matches.term[at >= 0]] = matches.tf[at >= 0]
     return matrix[slot[wanted]]
-
-
-def _pairs(index: Snapshot, asked: Search, rows: NDArray[np.int64], tf: Floats) -> Floats:
-    """How many distinct pairs of the query stand side by side in each row."""
-    found = np.zeros(len(rows), np.float32)
-    if not asked.pairs:
-        return found
-    left, right = (np.array(side) for side in zip(*asked.pairs, strict=True))
-    among = np.flatnonzero(((tf[:, left] > 0) & (tf[:, right] > 0)).any(axis=1))
-    if not len(among):
-        return found
-    lengths = (index.starts[rows[among] + 1] - index.starts[rows[among]]).astype(np.int64)
-    terms = index.terms[spread(index.starts[rows[among]], lengths)].astype(np.uint64)
-    owner = np.repeat(among, lengths)
-    both = (terms[:-1] << np.uint64(32)) | terms[1:]
-    words = np.array(asked.terms, np.uint64)
-    wanted = np.unique((words[left] << np.uint64(32)) | words[right])
-    which = find(wanted, both)
-    kept = (which >= 0) & (owner[:-1] == owner[1:])
-    distinct = np.unique(owner[:-1][kept] * len(wanted) + which[kept])
-    np.add.at(found, distinct // len(wanted), 1)
-    return found

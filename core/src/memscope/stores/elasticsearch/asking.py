@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF = 60
-RECORDS_BESIDE = 30
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
@@ -163,20 +162,6 @@ def neighbours(pile: Pile, front: Sequence[Found], wanted: Wanted) -> tuple[Body
     return body(sorted({*_UNIT, *_RECORD}), must=short), body(_UNIT, must_not=short)
 
 
-def pairs(pile: Pile, front: Sequence[Found]) -> Body:
-    """Which of the question's pairs stand side by side, in all that was or will be found."""
-    words = [spelled(term) for term in pile.search.terms]
-    phrases: list[Body] = [
-        {"match_phrase": {"words": {"query": f"{words[left]} {words[right]}", "_name": f"p{i}"}}}
-        for i, (left, right) in enumerate(pile.search.pairs)
-    ]
-    known = {"terms": {"seq": sorted(seq for seq, unit in pile.units.items() if len(unit.tf) > 1)}}
-    among = {"bool": {"should": [known, _beside(pile, front)], "minimum_should_match": 1}}
-    filters = [{"term": {"scope": scope_hash(pile.search.scope.user)}}, among]
-    query = {"bool": {"filter": filters, "should": phrases, "minimum_should_match": 1}}
-    return {"size": 1000, "_source": ["seq"], "track_total_hits": False, "query": query}
-
-
 def sittings(pile: Pile) -> Body:
     """How many terms each sitting has that something was found in."""
     found = sorted({unit.sitting for unit in pile.units.values() if unit.sitting >= 0})
@@ -197,12 +182,15 @@ class Wanted:
 
 
 def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
-    """The best, as far as there is room in the answer; a long one must not keep many others out. Short ones beside."""
+    """Those of the best from which the ranking will choose ``k``, and short ones beside; as far as there is room in the
+    answer. A long one must not keep many others out.
+    """
+    k = pile.search.k
     room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
-    places = _places(front, room * BESIDE) - {unit.place for unit in pile.units.values()}
+    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pile.units.values()}
     room -= int(room * BESIDE) if places else 0
     rids: dict[str, None] = {}
-    for unit in front:
+    for unit in front[: 40 + 3 * k]:
         cost = unit.size + ENVELOPE
         if unit.target not in rids and cost < room / SHARE:
             rids[unit.target] = None
@@ -214,7 +202,7 @@ def _places(front: Sequence[Found], room: float) -> set[int]:
     """Places beside the best, as many as their records fit in there: those that are short."""
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
-    for unit in front[:RECORDS_BESIDE]:
+    for unit in front:
         beside = {unit.place + step for step in STEPS} if unit.place >= 0 else set()
         if len(places | beside) * typical > room:
             break

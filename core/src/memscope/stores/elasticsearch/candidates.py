@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 class Found:
     """A unit as the index gave it: columns of ``text.units``, the query's terms in it, and where it stands.
 
-    ``tf``, ``header``: by index of the query's term. ``pairs``: how many of the query's pairs stand side by side.
+    ``tf``, ``header``: by index of the query's term.
     """
 
     seq: int
@@ -45,7 +44,6 @@ class Found:
     size: int  # of the record
     tf: Mapping[int, float]
     header: frozenset[int]
-    pairs: int = 0
     supersedes: tuple[str, ...] = ()
 
     @property
@@ -53,7 +51,7 @@ class Found:
         return self.place >> ORDINALS if self.place >= 0 else NO_SITTING
 
 
-def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int], pairs: int = 0) -> Found:
+def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int]) -> Found:
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
     return Found(
@@ -65,7 +63,6 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[
         size=source["size"],
         tf=tf,
         header=header,
-        pairs=pairs,
         supersedes=(supersedes,) if isinstance(supersedes, str) else tuple(supersedes),
     )
 
@@ -76,8 +73,7 @@ def read(source: Mapping[str, Any], asked: Search) -> Found:
     words = [terms.get(word, -1) for word in source.get("words", "").split()]
     tf = Counter(i for i in words if i >= 0)
     header = frozenset(terms[word] for word in source.get("header", "").split() if word in terms)
-    beside = set(pairwise(words)) & set(asked.pairs)
-    return found(source, tf, header, len(beside))
+    return found(source, tf, header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +183,6 @@ class Pile:
                 self.units[unit.seq] = unit
         self.characters += sum(map(_characters, hits))
         return cosines
-
-    def pair(self, counts: Mapping[int, int]) -> None:
-        for seq, count in counts.items():
-            if seq in self.units:
-                self.units[seq] = replace(self.units[seq], pairs=count)
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
         """What was just written takes the place of what the index knows of it; what was forgotten goes."""
@@ -345,9 +336,8 @@ def candidates(pile: Pile) -> Candidates:
     measured = measure(pile)
     sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
     rows, legs = pool.pool(measured.index, sight, measured.score, measured.found.period, measured.found.cosine)
-    made = pool.columns(measured.index, measured.sight, replace(pile.search, pairs=()), measured.found, rows, legs)
+    made = pool.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
     homes: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid
     }
-    pairs = np.array([measured.ordered[row].pairs for row in rows], np.float32)
-    return replace(made, handle=[homes[number] for number in made.handle], pairs=pairs, brought=pile.brought)
+    return replace(made, handle=[homes[number] for number in made.handle], brought=pile.brought)

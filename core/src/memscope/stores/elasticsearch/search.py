@@ -145,8 +145,6 @@ async def _complete(shop: Shop, pile: Pile, front: Sequence[Found], vector: Body
         "sittings": asking.sittings(pile),
         "records": asking.records(scope_hash(pile.search.scope.user), wanted),
     }
-    if pile.search.pairs:
-        bodies["pairs"] = asking.pairs(pile, front)
     if vector is not None:
         bodies["cosines"] = asking.missing_cosines(pile, vector)
     answers = dict(zip(bodies, await _ask(shop, pile.search, list(bodies.values())), strict=True))
@@ -154,7 +152,6 @@ async def _complete(shop: Shop, pile: Pile, front: Sequence[Found], vector: Body
     near = hits["beside"] + hits["neighbours"]
     pile.scores.see(near)
     pile.add_hits(near)
-    pile.pair({hit["_source"]["seq"]: len(hit["matched_queries"]) for hit in hits.get("pairs", ())})
     pile.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits.get("cosines", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
     pile.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
