@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from memscope.stores.elasticsearch.candidates import Found, Pile
 
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
-NEIGHBOURS_OF = 60
+NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
 SHORT, SHARE = 1200, 8
-STEPS = (-2, -1, 1, 2)
+STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
-_UNIT = ["columns", "target", "rid", "place", "size", "supersedes"]
+_UNIT = ["columns", "header", "target", "rid", "place", "size", "supersedes"]
 _RECORD = ["scope", "kind", "part", "rid", "number", "body"]
 
 
@@ -62,13 +62,9 @@ def _wanted(asked: Search) -> list[Body]:
 
 
 def _named(asked: Search) -> list[Body]:
-    """A clause for each term in the words and in the header; their names come back with each hit, and their scores."""
-    words = list(enumerate(map(spelled, asked.terms)))
-    return [
-        {"term": {field: {"value": word, "boost": boost, "_name": f"{name}{i}"}}}
-        for field, boost, name in (("words.count", COUNT_BOOST, "w"), ("header", HEADER_BOOST, "h"))
-        for i, word in words
-    ]
+    """A clause for each term, by whose name and score a hit tells how often it has it."""
+    counted = ({"value": spelled(term), "boost": COUNT_BOOST, "_name": str(i)} for i, term in enumerate(asked.terms))
+    return [{"term": {"words.count": one}} for one in counted]
 
 
 # ---- the first request
@@ -78,6 +74,7 @@ def legs(asked: Search, vector: Body | None) -> list[Body]:
     fields = [*_UNIT, "body"] if asked.filter else _UNIT
     filters = _wanted(asked)
     terms: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
+    terms += [{"term": {"header": {"value": spelled(term), "boost": HEADER_BOOST}}} for term in asked.terms]
     terms += _named(asked)
     shared: Body = {"_source": fields, "track_total_hits": False}
 
@@ -136,9 +133,14 @@ def counting(asked: Search) -> Body:
 # ---- the second request
 
 
+def places_beside(unit: Found, steps: Sequence[int]) -> set[int]:
+    return {unit.place + step for step in steps} if unit.place >= 0 else set()
+
+
 def _beside(pile: Pile, front: Sequence[Found]) -> Body:
     """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
-    places = {unit.place + step for unit in front[:NEIGHBOURS_OF] if unit.place >= 0 for step in STEPS}
+    near = (places_beside(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
+    places = set[int]().union(*near)
     places -= {unit.place for unit in pile.units.values()}
     here = {unit.rid for unit in pile.units.values()}
     homes = sorted({unit.target for unit in pile.units.values()} - here)
@@ -203,7 +205,7 @@ def _places(front: Sequence[Found], room: float) -> set[int]:
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
     for unit in front:
-        beside = {unit.place + step for step in STEPS} if unit.place >= 0 else set()
+        beside = places_beside(unit, STEPS)
         if len(places | beside) * typical > room:
             break
         places |= beside

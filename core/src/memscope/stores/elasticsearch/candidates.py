@@ -23,9 +23,8 @@ from memscope.stores.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snap
 from memscope.text import COLUMNS, K1, TURN, Flag, rarity
 
 NO_SITTING = -1
-WORD, HEADER = "w", "h"  # begin the names of the parts of a query
 MOST_TIMES, MOST_LEAST = 1000.0, 40
-HIT, NAMED = 280, 20  # characters of a hit without its words; of each name of a part
+HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a part
 RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 
 
@@ -51,7 +50,8 @@ class Found:
         return self.place >> ORDINALS if self.place >= 0 else NO_SITTING
 
 
-def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int]) -> Found:
+def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> Found:
+    """``terms``: the query's as they are spelled, and their index."""
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
     return Found(
@@ -62,18 +62,14 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[
         place=source.get("place", -1),
         size=source["size"],
         tf=tf,
-        header=header,
+        header=frozenset(terms[word] for word in source.get("header", "").split() if word in terms),
         supersedes=(supersedes,) if isinstance(supersedes, str) else tuple(supersedes),
     )
 
 
-def read(source: Mapping[str, Any], asked: Search) -> Found:
+def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> Found:
     """A unit whose words are at hand."""
-    terms = {spelled(term): i for i, term in enumerate(asked.terms)}
-    words = [terms.get(word, -1) for word in source.get("words", "").split()]
-    tf = Counter(i for i in words if i >= 0)
-    header = frozenset(terms[word] for word in source.get("header", "").split() if word in terms)
-    return found(source, tf, header)
+    return found(source, Counter(terms[word] for word in source.get("words", "").split() if word in terms), terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +119,20 @@ class Scores:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, set[float]] = {}
-        self._tops: dict[str, float] = {}
+        self._seen: dict[int, set[float]] = {}
+        self._tops: dict[int, float] = {}
 
     def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
         for hit in hits:
-            for name, score in hit.get("matched_queries", {}).items():
-                self._seen.setdefault(name, set()).add(score)
-        self._tops = {name: _top(np.array(sorted(scores))) for name, scores in self._seen.items() if name[0] == WORD}
+            for term, score in hit.get("matched_queries", {}).items():
+                self._seen.setdefault(int(term), set()).add(score)
+        self._tops = {term: _top(np.array(sorted(scores))) for term, scores in self._seen.items()}
 
-    def frequencies(self, hit: Mapping[str, Any]) -> tuple[dict[int, float], frozenset[int]]:
-        named = hit.get("matched_queries", {})
-        tf = {int(name[1:]): self._times(name, score) for name, score in named.items() if name[0] == WORD}
-        return tf, frozenset(int(name[1:]) for name in named if name[0] == HEADER)
+    def frequencies(self, hit: Mapping[str, Any]) -> dict[int, float]:
+        return {int(term): self._times(int(term), score) for term, score in hit.get("matched_queries", {}).items()}
 
-    def _times(self, name: str, score: float) -> float:
-        return float(round(min(K1 * score / max(self._tops[name] - score, 1e-9), MOST_TIMES)))
+    def _times(self, term: int, score: float) -> float:
+        return float(round(min(K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
 
 
 def _top(scores: NDArray[np.float64]) -> float:
@@ -173,11 +167,14 @@ class Pile:
     allowed: frozenset[str] | None = None  # records that fit the filter
     brought: Fetched | None = None
 
+    def __post_init__(self) -> None:
+        self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
+
     def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, float]:
         """Units with what the scores of their terms tell; by seq, the cosine that a score stands for."""
         cosines = {}
         for hit in hits:
-            unit = found(hit["_source"], *(self.scores.frequencies(hit) if words else ({}, frozenset())))
+            unit = found(hit["_source"], self.scores.frequencies(hit) if words else {}, self.terms)
             cosines[unit.seq] = 2 * hit["_score"] - 1
             if words or unit.seq not in self.units:
                 self.units[unit.seq] = unit
@@ -188,7 +185,7 @@ class Pile:
         """What was just written takes the place of what the index knows of it; what was forgotten goes."""
         for source in fresh.values():
             if source.get("kind") in KINDS:
-                unit = read(source, self.search)
+                unit = read(source, self.terms)
                 self.units[unit.seq] = unit
         gone = {source["rid"] for source in fresh.values() if source.get("kind") not in KINDS and "rid" in source}
         if gone:
