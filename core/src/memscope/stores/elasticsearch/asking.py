@@ -185,14 +185,16 @@ class Wanted:
 
 def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
     """Those of the best from which the ranking will choose ``k``, and short ones beside; as far as there is room in the
-    answer. A long one must not keep many others out.
+    answer. A long one must not keep many others out. In front the legs take turns, so each has its share.
     """
-    k = pile.search.k
+    asked, k = pile.search, pile.search.k
+    legs = 1 + bool(asked.periods) + (asked.vector is not None) + pile.counts.has_roles
     room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
-    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pile.units.values()}
+    places = _places(front[: min(legs * (10 + k), NEIGHBOURS_OF)], room * BESIDE)
+    places -= {unit.place for unit in pile.units.values()}
     room -= int(room * BESIDE) if places else 0
     rids: dict[str, None] = {}
-    for unit in front[: 40 + 3 * k]:
+    for unit in front[: legs * (40 + 3 * k)]:
         cost = unit.size + ENVELOPE
         if unit.target not in rids and cost < room / SHARE:
             rids[unit.target] = None
