@@ -231,23 +231,23 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
             for store in (small, large):
                 await settled(store)
             forced = 0 if dims else large.cluster.refreshes - before
-            asked = [Asked(store, its, dims) for store, its in ((large, said), (small, few), (file, said))]
+            big, little, local = (Asked(store, its, dims) for store, its in ((large, said), (small, few), (file, said)))
             requests, refreshes = large.cluster.requests, large.cluster.refreshes
-            await timed(asked)
+            await timed((big, little, local))
             requests, forced = large.cluster.requests - requests, forced + large.cluster.refreshes - refreshes
             weighed = Weighed()
             weighed.weigh(large)
-            await asked[0].round()
+            await big.round()
             stats = await large.cluster.request("GET", f"/{large.options.prefix}-mem/_stats/store")
-            forgotten, forget_s = await forget(asked[0])
+            forgotten, forget_s = await forget(big)
         await file.close()
     return {
-        "retrieve_ms_p50": asked[0].p50,
-        "retrieve_ms_p95": asked[0].p95,
-        "sqlite_ms_p50": asked[2].p50,
+        "retrieve_ms_p50": big.p50,
+        "retrieve_ms_p95": big.p95,
+        "sqlite_ms_p50": local.p50,
         "response_kb": max(weighed.pairs()),
         "requests_per_retrieve": requests / (QUESTIONS * (ROUNDS + 1)),
-        "growth": asked[0].p50 / asked[1].p50,
+        "growth": big.p50 / little.p50,
         "fill_per_s": per_second,
         "bytes_per_unit": stats["_all"]["total"]["store"]["size_in_bytes"] / size,
         "forgotten": forgotten,

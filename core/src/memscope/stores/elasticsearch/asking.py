@@ -133,13 +133,13 @@ def counting(asked: Search) -> Body:
 # ---- the second request
 
 
-def places_beside(unit: Found, steps: Sequence[int]) -> set[int]:
+def _around(unit: Found, steps: Sequence[int]) -> set[int]:
     return {unit.place + step for step in steps} if unit.place >= 0 else set()
 
 
 def _beside(pile: Pile, front: Sequence[Found]) -> Body:
     """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
-    near = (places_beside(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
+    near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
     places = set[int]().union(*near)
     places -= {unit.place for unit in pile.units.values()}
     here = {unit.rid for unit in pile.units.values()}
@@ -207,7 +207,7 @@ def _places(front: Sequence[Found], room: float) -> set[int]:
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
     for unit in front:
-        beside = places_beside(unit, STEPS)
+        beside = _around(unit, STEPS)
         if len(places | beside) * typical > room:
             break
         places |= beside
