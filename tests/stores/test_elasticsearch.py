@@ -13,9 +13,10 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
-from memscope.records import Draft, Fetched, Plan, Select
+from memscope.records import Draft, Fetched, Plan, Select, Space, Stage
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
+from memscope.stores.elasticsearch.shop import FRESH_S
 from memscope.testing.records import drafts, get, ids, observation, turn
 from memscope.testing.stores import StoreSuite
 from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
@@ -66,6 +67,27 @@ async def test_a_retrieve_is_two_requests(place: Options) -> None:
             for times, k in enumerate((1, 20, 100), 1):
                 assert len(await memory.retrieve("zebra place 3", user="alice", k=k)) == k
                 assert store.cluster.requests - before == 2 * times
+
+
+@needs_node
+@pytest.mark.parametrize("stage", ["embed", "consolidate"])
+async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(place: Options, stage: Stage) -> None:
+    """A second worker comes right after the first: the index still names what that one did, and refreshes no more."""
+    async with opened(place) as store, opened(place) as other:
+        for each in (store, other):
+            await each.use_space(Space("m", 2))
+        await store.append("alice", drafts(*(f"k{n}" for n in range(300))))
+        await store.searchable("alice")
+        names = store._shop.names
+        await store.cluster.request("PUT", f"/{names.memory}/_settings", body={"refresh_interval": -1})
+        await asyncio.sleep(FRESH_S)  # by when both take it that searches find everything
+        done: set[str] = set()
+        for each in (store, other, store):
+            (claim,) = await each.claim(stage, 100, 60)
+            assert not done.intersection(claim.items)
+            await each.complete(claim, Plan(done=claim.items, vectors=dict.fromkeys(claim.items, (1.0, 0.0))))
+            done.update(claim.items)
+        assert len(done) == 300
 
 
 @needs_node

@@ -115,21 +115,27 @@ class Shop:
 
     # ---- searches of records
 
-    async def pages(self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, after: int = -1) -> Any:
-        """Async pages of hits on records, by rising number; there is no end of results."""
-        scope = scope_hash(user)
-        clauses = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]
+    async def walk(self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any) -> Any:
+        """Async pages of hits of a user's, by a rising number; there is no end of results."""
+        size = max(1, min(size, PAGE))
         while True:
-            body = {"size": PAGE, "sort": [{"number": "asc"}], "query": {"bool": {"filter": clauses}},
-                    "track_total_hits": False, "seq_no_primary_term": True, "search_after": [after],
-                    "_source": {"excludes": BULKY.split(",")}}  # fmt: skip
-            answer = await self.cluster.search(self.names.memory, body, routing=scope, paths="hits.hits")
+            body = {"size": size, "sort": [{by: "asc"}], "query": {"bool": query}, "track_total_hits": False,
+                    "search_after": [after], **more}  # fmt: skip
+            answer = await self.cluster.search(self.names.memory, body, routing=scope_hash(user), paths="hits.hits")
             hits = answer.get("hits", {}).get("hits", [])
             if hits:
                 yield hits
                 after = hits[-1]["sort"][0]
-            if len(hits) < PAGE:
+            if len(hits) < size:
                 return
+
+    def pages(self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, after: int = -1) -> Any:
+        """Async pages of hits on records."""
+        mine = [{"term": {"scope": scope_hash(user)}}, {"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}]
+        fields = {"excludes": BULKY.split(",")}
+        return self.walk(
+            user, {"filter": [*mine, *filters]}, "number", after=after, seq_no_primary_term=True, _source=fields
+        )
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:
         """All records that a search finds, by rising number."""

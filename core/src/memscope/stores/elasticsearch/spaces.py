@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -168,37 +168,41 @@ class Spaces:
             return {"filter": [{"match_none": {}}]}
         return {"filter": [{"terms": {"kind": list(KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
 
-    async def form(self, user: str, limit: int, taken: Iterable[str]) -> Batch | None:
-        """Units without a vector: those a search finds, and those this process has just written."""
+    async def form(self, user: str, limit: int, taken: Set[str]) -> Batch | None:
+        """Units without a vector: those this process has just written, and those a search finds."""
         await self.meta()
-        target, scope, taken = self.target, scope_hash(user), set(taken)
+        target = self.target
         if target is None or target.space != self.declared:
             return None
-        waiting = self.waiting("embed")
-        waiting["filter"] = [{"term": {"scope": scope}}, *waiting["filter"]]
-        body = {"size": min(limit + len(taken), 10_000), "sort": [{"seq": "asc"}], "query": {"bool": waiting},
-                "_source": False, "track_total_hits": False}  # fmt: skip
-        names = self._shop.names
-        answer = await self._shop.cluster.search(names.memory, body, routing=scope, paths="hits.hits._id")
-        ids = [hit["_id"] for hit in answer.get("hits", {}).get("hits", [])]
-        ids = list(dict.fromkeys([*ids, *self._shop.recent.of(user)]))
-        rows = await self._rows(scope, ids)
-        fresh = sorted(
-            (row["seq"], id, row.get("rev", 1)) for id, row in rows.items()
-            if row.get("space") != target.number and str(row["seq"]) not in taken
-        )  # fmt: skip
-        chosen = fresh[:limit]
+        fresh: list[tuple[int, str, str]] = []
+        async for ids in self._lacking(user, limit):
+            rows = await self._rows(scope_hash(user), ids)
+            fresh += sorted(
+                (row["seq"], id, row["rev"]) for id, row in rows.items()
+                if row.get("space") != target.number and str(row["seq"]) not in taken
+            )  # fmt: skip
+            if len(fresh) >= limit:
+                break
+        chosen = list(dict.fromkeys(fresh))[:limit]
         if not chosen:
             return None
         items, units = [str(seq) for seq, _, _ in chosen], [[id, rev] for _, id, rev in chosen]
         return Batch(secrets.token_hex(16), "embed", items, units)
+
+    async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
+        """Ids of units, page by page: a search still names those that got a vector up to a second ago."""
+        yield self._shop.recent.of(user)
+        waiting = self.waiting("embed")
+        waiting["filter"] = [{"term": {"scope": scope_hash(user)}}, *waiting["filter"]]
+        async for hits in self._shop.walk(user, waiting, "seq", size=limit, _source=False):
+            yield [hit["_id"] for hit in hits]
 
     async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Units as they are now: those that are units, of this user."""
         wanted = [{"_index": self._shop.names.memory, "_id": id, "routing": scope} for id in ids]
         if not wanted:
             return {}
-        found = await self._shop.cluster.documents(wanted, includes="scope,kind,seq,space,words,header,rid,part,number")
+        found = await self._shop.cluster.documents(wanted, includes=_ROW)
         rows = {}
         for document in found:
             source = document.get("_source", {})

@@ -28,7 +28,6 @@ from memscope.text import microseconds
 
 USERS_AT_ONCE = 8
 LOOKED_AT = 64
-MOST_ITEMS = 10_000  # the window of a search
 
 # ---- plans without a claim
 
@@ -216,21 +215,15 @@ async def _form(shop: Shop, user: str, stage: Stage, limit: int, lane: Lane) -> 
         formed: Batch | None = await shop.spaces.form(user, limit, taken)
         return formed
     await shop.settle()
-    scope, size = scope_hash(user), min(limit + len(taken), MOST_ITEMS)
-    waiting = {"filter": [{"term": {"scope": scope}}, *shop.spaces.waiting(stage)["filter"]]}
-    body = {
-        "size": size,
-        "sort": [{"number": "asc"}],
-        "query": {"bool": waiting},
-        "_source": ["rid"],
-        "track_total_hits": False,
-    }
-    answer = await shop.cluster.search(shop.names.memory, body, routing=scope, paths="hits.hits._source")
-    rids = [hit["_source"]["rid"] for hit in answer.get("hits", {}).get("hits", [])]
-    free = [rid for rid in rids if rid not in taken][:limit]
-    found = await shop.load(user, free)
-    items = [rid for rid in free if rid in found and found[rid].source.get("wait") == stage]
-    return Batch(secrets.token_hex(16), stage, items) if items else None
+    items: list[str] = []
+    waiting = [{"term": {"scope": scope_hash(user)}}, *shop.spaces.waiting(stage)["filter"]]
+    async for hits in shop.walk(user, {"filter": waiting}, "number", size=limit, _source=["rid"]):
+        free = [hit["_source"]["rid"] for hit in hits if hit["_source"]["rid"] not in taken]
+        found = await shop.load(user, free)
+        items += [rid for rid in free if rid in found and found[rid].source.get("wait") == stage]
+        if len(items) >= limit:
+            break
+    return Batch(secrets.token_hex(16), stage, items[:limit]) if items else None
 
 
 # ---- leases
