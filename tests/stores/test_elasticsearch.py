@@ -16,8 +16,7 @@ from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, 
 from memscope.records import Draft, Fetched, Plan, Select, Space, Stage
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
-from memscope.stores.elasticsearch.shop import FRESH_S
-from memscope.testing.records import drafts, get, ids, observation, turn
+from memscope.testing.records import drafts, get, ids, observation, remember, turn
 from memscope.testing.stores import StoreSuite
 from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
 
@@ -58,6 +57,31 @@ async def test_a_turn_is_found_at_once_without_a_refresh(place: Options) -> None
 
 
 @needs_node
+async def test_what_was_written_is_found_however_long_a_refresh_takes(place: Options) -> None:
+    """And once there was one, nothing is read twice."""
+    async with opened(replace(place, shards=3)) as store:
+        users = [f"user-{n}" for n in range(9)]
+        await store.append("alice", drafts("before"))
+        await store.searchable("alice")
+        await refresh_every(store, "4s")
+        for user in users:
+            await store.append(user, [Draft(turn("k", "zebras", user=user))])
+            await remember(store, observation("o", "k", user=user, text="Berlin"))
+        await asyncio.sleep(2.5)
+        for user in users:
+            assert await texts(store, "zebras", user) == {"zebras"}
+            assert await texts(store, "Berlin", user) == {"zebras"}  # which the observation was made from
+        assert store._shop.recent.users() == users
+        await store.searchable("alice")
+        assert store._shop.recent.users() == []
+
+
+async def refresh_every(store: ElasticsearchStore, interval: str) -> None:
+    settings = {"refresh_interval": interval}
+    await store.cluster.request("PUT", f"/{store._shop.names.memory}/_settings", body=settings)
+
+
+@needs_node
 async def test_a_retrieve_is_two_requests(place: Options) -> None:
     async with opened(place) as store:
         async with AsyncMemoryScope(store) as memory:
@@ -78,9 +102,8 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
             await each.use_space(Space("m", 2))
         await store.append("alice", drafts(*(f"k{n}" for n in range(300))))
         await store.searchable("alice")
-        names = store._shop.names
-        await store.cluster.request("PUT", f"/{names.memory}/_settings", body={"refresh_interval": -1})
-        await asyncio.sleep(FRESH_S)  # by when both take it that searches find everything
+        await other._shop.settle()
+        await refresh_every(store, "-1")
         done: set[str] = set()
         for each in (store, other, store):
             (claim,) = await each.claim(stage, 100, 60)

@@ -82,6 +82,7 @@ class ElasticsearchStore:
     async def close(self) -> None:
         for committer in list(self._committers()):
             await committer.drain()
+        await self._shop.close()
         await self._shop.cluster.close()
 
     async def secret(self) -> bytes:
@@ -136,7 +137,7 @@ class ElasticsearchStore:
         return await search.search(await self._open(), search_for)
 
     async def searchable(self, user: str) -> None:
-        await (await self._open()).searchable(user)
+        await (await self._open()).searchable()
 
     # ---- work
 

@@ -236,7 +236,7 @@ class _Group:
                 self._settle(entry)
             else:
                 lost.append(entry)
-        shop.wrote(entry.request.user for entry in entries)
+        shop.wrote()
         if lost:
             await self._look_again(lost)
 

@@ -227,10 +227,12 @@ class Cluster:
         return [done[i] for i in range(len(chunk))]
 
     async def _send_bulk(self, lines: list[str], wait_for: bool) -> list[Mapping[str, Any]]:
-        params = {"filter_path": _ITEM_PATHS, **({"refresh": "wait_for"} if wait_for else {})}
+        client, params = self.local().client, {"filter_path": _ITEM_PATHS}
+        if wait_for:  # for as long as the index takes its time between refreshes
+            client, params["refresh"] = client.options(request_timeout=self.options.deadline_s), "wait_for"
         headers = {"accept": "application/json", "content-type": "application/x-ndjson"}
         self.requests += 1
-        answer = await self.local().client.perform_request("POST", "/_bulk", params=params, headers=headers, body=lines)
+        answer = await client.perform_request("POST", "/_bulk", params=params, headers=headers, body=lines)
         return [next(iter(item.values())) for item in answer.body["items"]]
 
     async def refresh(self, index: str) -> None:

@@ -36,8 +36,8 @@ async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
     if not rids:
         shop.cluster.check_open()
         return Fetched({}, {})
-    records, found, fresh = await asyncio.gather(
-        shop.load(user, rids), shop.find_any(user, "sources", rids), fresh_memories(shop, user)
+    fresh, records, found = await asyncio.gather(
+        fresh_memories(shop, user), shop.load(user, rids), shop.find_any(user, "sources", rids)
     )
     known = {one.id: one for one in found} | fresh
     memories = {id: one for id, one in known.items() if one is not None}

@@ -35,10 +35,10 @@ async def search(shop: Shop, asked: Search) -> Candidates:
     from memscope.stores.elasticsearch.candidates import Pile, best, candidates, measure
 
     if len(shop.recent.of(asked.scope.user)) > MOST_FRESH:
-        await shop.searchable(asked.scope.user)  # cheaper than to read them all
+        await shop.searchable()  # cheaper than to read them all
     pile, vector = Pile(asked), await _vector(shop, asked)
     bodies = [*asking.legs(asked, vector), asking.counting(asked)]
-    answers, fresh = await asyncio.gather(_ask(shop, asked, bodies), _fresh(shop, asked))
+    fresh, answers = await asyncio.gather(_fresh(shop, asked), _ask(shop, asked, bodies))
     _take(pile, answers, fresh, dense=vector is not None)
     if not pile.units:
         return candidates(pile)

@@ -1,58 +1,60 @@
 """What every part of the store works with: the cluster, the indices' names, the clock, and what is too new to be found.
 
-A search finds a document up to a second after it was written. ``Recent`` remembers the ids this process wrote so
-lately: they are read directly and take the place of what a search says.
+A search finds a document only after the next refresh, a second later or whenever the index is told to. ``Recent`` has
+the ids this process wrote since: they are read directly and take the place of what a search says.
 """
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from typing import Any
 
+from memscope.errors import ClosedError, MemscopeError
 from memscope.stores.elasticsearch.client import Body, Cluster, Operation
 from memscope.stores.elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
 from memscope.stores.elasticsearch.mapping import Names
 from memscope.text import microseconds
 
-FRESH_S = 2.0  # a refresh a second, and as much again for a busy node
 PAGE = 500
+MARK = "mark"
+AGAIN_S = 1.0
 
 
 class Recent:
-    """Ids of documents, by user, written less than ``FRESH_S`` ago."""
+    """Ids of documents, by user, and when they were written. Several threads may write."""
 
     def __init__(self) -> None:
         self._written: dict[str, dict[str, float]] = {}
-        self._swept = 0.0
+        self._lock = threading.Lock()
 
     def note(self, user: str, ids: Iterable[str]) -> None:
-        now = time.monotonic()
-        self._written.setdefault(user, {}).update(dict.fromkeys(ids, now))
-        if now - self._swept > FRESH_S:
-            self._sweep(now)
+        with self._lock:
+            self._written.setdefault(user, {}).update(dict.fromkeys(ids, time.monotonic()))
 
     def of(self, user: str) -> list[str]:
-        since = time.monotonic() - FRESH_S
-        return [id for id, when in self._written.get(user, {}).items() if when > since]
-
-    def drop(self, user: str, until: float) -> None:
-        """What was written until then is found by now."""
-        self._written[user] = {id: when for id, when in self._written.get(user, {}).items() if when > until}
+        """To be asked before a search begins: what goes from here is found by searches that begin later."""
+        with self._lock:
+            return list(self._written.get(user, ()))
 
     def users(self) -> list[str]:
-        return [user for user in list(self._written) if self.of(user)]
+        with self._lock:
+            return list(self._written)
 
-    def _sweep(self, now: float) -> None:
-        self._swept = now
-        for user in list(self._written):
-            kept = {id: when for id, when in self._written[user].items() if when > now - FRESH_S}
-            if kept:
-                self._written[user] = kept
-            else:
-                del self._written[user]
+    def drop(self, until: float) -> None:
+        """What was written until then is found by now."""
+        with self._lock:
+            for user, written in list(self._written.items()):
+                kept = {id: when for id, when in written.items() if when > until}
+                if kept:
+                    self._written[user] = kept
+                else:
+                    del self._written[user]
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Shop:
     spaces: Any = None  # spaces.Spaces
     _wrote: float = field(default_factory=time.monotonic)  # or another process did, just before this one began
     _settled: float = -1e9
+    _to_shard: dict[int, str] = field(default_factory=dict)
 
     def now(self) -> int:
         return microseconds(self.clock())
@@ -92,26 +95,58 @@ class Shop:
 
     # ---- freshness
 
-    def wrote(self, users: Iterable[str] = ()) -> None:
+    def wrote(self) -> None:
+        """A task of this event loop waits until searches find what was written."""
         self._wrote = time.monotonic()
+        more = self.cluster.local().more
+        if "watch" not in more or more["watch"].done():
+            more["watch"] = asyncio.create_task(self._watch(), name="memscope-refresh")
+
+    async def _watch(self) -> None:
+        while self._wrote > self._settled:
+            try:
+                await self.searchable()
+            except ClosedError:
+                return
+            except MemscopeError:
+                await asyncio.sleep(AGAIN_S)
+
+    async def close(self) -> None:
+        for watch in self.cluster.of_this_loop("watch"):
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    async def searchable(self) -> None:
+        """Waits for the index's next refresh, in each of its shards; forces none."""
+        begun = time.monotonic()
+        body = {"scope": MARK, "kind": MARK}
+        marks = [Operation("index", self.names.memory, f"{MARK}-{at}", at, body) for at in await self._routings()]
+        await self.cluster.bulk(marks, wait_for=True)
+        self._found(begun)
 
     async def settle(self) -> None:
-        """After this, searches find what this process wrote: at once unless it wrote in the last two seconds."""
-        if self._wrote > self._settled and time.monotonic() - self._wrote < FRESH_S:
+        """After this, searches find what this process wrote, and what others did before it began."""
+        if self._wrote > self._settled:
             await self.refresh()
-
-    async def searchable(self, user: str) -> None:
-        """Waits for the index's next refresh, up to a second; forces none."""
-        scope, body = scope_hash(user), {"scope": scope_hash(user), "kind": "mark"}
-        mark = Operation("index", self.names.memory, document_id(scope, "mark"), scope, body)
-        begun = time.monotonic()
-        await self.cluster.bulk([mark], wait_for=True)
-        self.recent.drop(user, begun)
 
     async def refresh(self) -> None:
         begun = time.monotonic()
         await self.cluster.refresh(self.names.memory)
-        self._settled = begun
+        self._found(begun)
+
+    def _found(self, begun: float) -> None:
+        self._settled = max(begun, self._settled)
+        self.recent.drop(begun)
+
+    async def _routings(self) -> Iterable[str]:
+        """A routing to each shard; which one leads where is the server's to say."""
+        path, routing = f"/{self.names.memory}/_search_shards", map(str, count())
+        shards = 0 if self._to_shard else len((await self.cluster.request("GET", path))["shards"])
+        while len(self._to_shard) < shards:
+            at = next(routing)
+            found = await self.cluster.request("GET", path, routing=at)
+            self._to_shard.setdefault(found["shards"][0][0]["shard"], at)
+        return self._to_shard.values()
 
     # ---- searches of records
 
