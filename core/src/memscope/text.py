@@ -149,6 +149,7 @@ def _grams(run: str) -> list[str]:
     return [*grams, run[-1]]
 
 
+@lru_cache(maxsize=1 << 12)
 def name_key(name: str) -> int:
     """The term by which a question names a speaker: the first name, or a whole name in CJK; 0 for none."""
     pieces = _split(fold(name))
@@ -214,11 +215,14 @@ _FLAGS = (
         Flag.INSTRUCTION,
         re.compile(
             r"(?i)^\W*(?:please\s+)?(?:always|never|from now on)\b"
-            r"|\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
-            r"|^\W*(?:请)?(?:以后|总是|从现在起|从今以后|永远不要)|我(?:更|比较)?(?:喜欢|希望)你"
+            r"|^\W*(?:请)?(?:以后|总是|从现在起|从今以后|永远不要)"
         ),
     ),
     (Flag.GREETING, re.compile(r"(?i)^\W*(?:(?:hey|hi|hello|thanks|thank you|wow|great)\b|你好|您好|谢谢)")),
+)
+_WISH = re.compile(
+    r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
+    r"|我(?:更|比较)?(?:喜欢|希望)你"
 )
 
 
@@ -227,6 +231,8 @@ def flags(text: str) -> Flag:
     for flag, pattern in _FLAGS:
         if pattern.search(text):
             found |= flag
+    if found & Flag.FIRST_PERSON and _WISH.search(text):  # as each wish names who has it
+        found |= Flag.INSTRUCTION
     return found
 
 
@@ -364,8 +370,14 @@ def _part(memory: Observation, turn: Turn) -> int:
     return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
 
 
+@lru_cache(maxsize=1 << 12)
+def _header(said: str) -> tuple[int, ...]:
+    """Many units have the same: one speaker, on one day."""
+    return tuple(terms(said)[:_MOST])
+
+
 def _unit(body: str, date: str, speaker: str, columns: dict[str, int]) -> Unit:
-    header, content = terms(f"{date} {speaker}")[:_MOST], terms(body)
+    header, content = _header(f"{date} {speaker}"), terms(body)
     columns = {**columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content)}
     packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS))
     hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
