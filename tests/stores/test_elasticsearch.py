@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -15,7 +16,8 @@ from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
 from memscope.records import Draft, Fetched, Plan, Select, Space, Stage
 from memscope.stores import Store
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
+from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options, shop
+from memscope.stores.elasticsearch.shop import Recent
 from memscope.testing.records import drafts, get, ids, observation, remember, turn
 from memscope.testing.stores import StoreSuite
 from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
@@ -258,6 +260,35 @@ async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> N
         assert await texts(store, "Berlin") == {"I moved to Berlin."}
         await store.cluster.request("PUT", f"/{place.prefix}-mem/_settings", body={"index.blocks.write": False})
         assert (await store.append("alice", drafts("b"))).outcomes == ("stored",)
+
+
+@needs_node
+def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> None:
+    store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
+
+    async def add() -> None:
+        await store.append("alice", [Draft(turn("a", "zebras"))])
+        await store.cluster.disconnect()
+
+    async def look() -> None:
+        assert await texts(store, "zebras") == {"zebras"}
+        while store._shop.recent.users():
+            await asyncio.sleep(0.05)
+        await store.close()
+
+    asyncio.run(add())
+    assert store._shop.recent.users() == ["alice"]
+    asyncio.run(asyncio.wait_for(look(), 20))
+    asyncio.run(remove(store))
+
+
+def test_ids_that_nobody_waits_for_go_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    recent = Recent()
+    recent.note("alice", ["a"])
+    later = time.monotonic() + 61
+    monkeypatch.setattr(shop.time, "monotonic", lambda: later)
+    recent.note("bob", ["b"])
+    assert recent.users() == ["bob"]
 
 
 @needs_node

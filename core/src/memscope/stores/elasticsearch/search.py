@@ -77,6 +77,7 @@ async def _fresh(shop: Shop, asked: Search) -> Sources:
     scope, ids = scope_hash(asked.scope.user), shop.recent.of(asked.scope.user)
     if not ids:
         return {}
+    shop.watch()  # the loop that wrote them may have ended
     wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
     documents = await shop.cluster.documents(wanted, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}

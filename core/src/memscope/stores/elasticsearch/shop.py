@@ -24,6 +24,7 @@ from memscope.text import microseconds
 PAGE = 500
 MARK = "mark"
 AGAIN_S = 1.0
+KEPT_S = 60.0  # ids that nobody could wait for, as their event loop ended
 
 
 class Recent:
@@ -31,11 +32,16 @@ class Recent:
 
     def __init__(self) -> None:
         self._written: dict[str, dict[str, float]] = {}
+        self._swept = time.monotonic()
         self._lock = threading.Lock()
 
     def note(self, user: str, ids: Iterable[str]) -> None:
+        now = time.monotonic()
         with self._lock:
-            self._written.setdefault(user, {}).update(dict.fromkeys(ids, time.monotonic()))
+            self._written.setdefault(user, {}).update(dict.fromkeys(ids, now))
+        if now > self._swept + KEPT_S:
+            self._swept = now
+            self.drop(now - KEPT_S)
 
     def of(self, user: str) -> list[str]:
         """To be asked before a search begins: what goes from here is found by searches that begin later."""
@@ -96,13 +102,16 @@ class Shop:
     # ---- freshness
 
     def wrote(self) -> None:
-        """A task of this event loop waits until searches find what was written."""
         self._wrote = time.monotonic()
+        self.watch()
+
+    def watch(self) -> None:
+        """Have a task of this event loop wait until searches find what was written."""
         more = self.cluster.local().more
         if "watch" not in more or more["watch"].done():
-            more["watch"] = asyncio.create_task(self._watch(), name="memscope-refresh")
+            more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh")
 
-    async def _watch(self) -> None:
+    async def _until_found(self) -> None:
         while self._wrote > self._settled:
             try:
                 await self.searchable()
