@@ -14,6 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
 
 RUNS = 5
@@ -29,8 +30,11 @@ REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?[^;]*(?:;(.*))?")
 BESIDES = {"numpy", "memscope"}
 
 
-def import_ratio() -> float:
-    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+def import_ratio(bytecode: str) -> float:
+    """``bytecode``: where it is kept, whatever the environment says of keeping any."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = bytecode
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True, env=environment)
     return float(done.stdout)
 
 
@@ -68,10 +72,11 @@ def megabytes(names: set[str]) -> float:
 
 
 def main() -> None:
-    import_ratio()  # writes the bytecode
     needed = closure("memscope") - BESIDES
     print(f"{', '.join(sorted(needed))}: {megabytes(needed)} MB", file=sys.stderr)
-    ratio = statistics.median(import_ratio() for _ in range(RUNS))
+    with tempfile.TemporaryDirectory() as bytecode:
+        import_ratio(bytecode)  # writes it
+        ratio = statistics.median(import_ratio(bytecode) for _ in range(RUNS))
     print(json.dumps({"ratio": round(ratio, 2), "distributions": len(needed), "megabytes": megabytes(needed)}))
 
 
