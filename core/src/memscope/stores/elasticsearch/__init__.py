@@ -137,7 +137,7 @@ class ElasticsearchStore:
         return await search.search(await self._open(), search_for)
 
     async def searchable(self, user: str) -> None:
-        await (await self._open()).searchable()
+        await (await self._open()).searchable(user)
 
     # ---- work
 

@@ -236,7 +236,6 @@ class _Group:
                 self._settle(entry)
             else:
                 lost.append(entry)
-        shop.wrote()
         if lost:
             await self._look_again(lost)
 
@@ -248,7 +247,7 @@ class _Group:
 
     def _settle(self, entry: _Entry) -> None:
         entry.request.keys[entry.index], entry.request.outcomes[entry.index] = entry.key, "stored"
-        self._shop.recent.note(entry.request.user, (operation.id for operation in entry.operations))
+        self._shop.wrote(entry.request.user, (operation.id for operation in entry.operations))
 
     async def _look_again(self, lost: list[_Entry]) -> None:
         """Somebody was quicker; or it was this very write, whose first answer got lost: then the number is ours."""

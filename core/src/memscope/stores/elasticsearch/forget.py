@@ -234,8 +234,7 @@ async def bury(shop: Shop, user: str, ids: Sequence[str]) -> None:
         Operation("create", names.memory, id, scope, tombstone(scope, rid)) for id, rid in zip(at, wanted, strict=True)
     ]
     await shop.cluster.bulk(made)
-    shop.wrote()
-    shop.recent.note(user, at)
+    shop.wrote(user, at)
 
 
 async def compact(shop: Shop) -> ForgetReport:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from memscope.errors import Conflict, InputError, StoreBusy
 from memscope.records import Closing, Insight, Observation, Plan, Record, Revision, Stage, Turn
-from memscope.stores.elasticsearch.client import Body, Operation
+from memscope.stores.elasticsearch.client import Body, Operation, Outcome
 from memscope.stores.elasticsearch.documents import (
     Stored,
     blank,
@@ -225,13 +225,16 @@ class Board:
         operations = created + [op for entry in changed for op in self.changes(entry, token)] + self._naming()
         if not operations:
             return
-        outcomes = await self.shop.cluster.bulk(operations)
-        self.shop.wrote()
-        self.shop.recent.note(self.user, (op.id for op in operations if op.index == self.shop.names.memory))
+        outcomes = await self._write(operations)
         behind = {op.id for op, outcome in zip(operations, outcomes, strict=True) if op.fence and not outcome.ok}
         for entry in changed:
             if entry.stored is not None and entry.stored.id in behind:
                 await self._again(entry, token)
+
+    async def _write(self, operations: Sequence[Operation]) -> list[Outcome]:
+        outcomes = await self.shop.cluster.bulk(operations)
+        self.shop.wrote(self.user, (op.id for op in operations if op.index == self.shop.names.memory))
+        return outcomes
 
     def _new(self, entry: Entry) -> list[Operation]:
         made = self.made(entry)
@@ -282,7 +285,7 @@ class Board:
             if now is None or now.source.get("rev", 1) != entry.stored.source.get("rev", 1):
                 raise StoreBusy("another process wrote for this user meanwhile", hint="try again")
             entry.stored = now
-            outcomes = await self.shop.cluster.bulk(self.changes(entry, token))
+            outcomes = await self._write(self.changes(entry, token))
             if outcomes[0].ok:
                 return
         raise StoreBusy("a memory changes all the time", hint="try again")

@@ -36,17 +36,18 @@ async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
     if not rids:
         shop.cluster.check_open()
         return Fetched({}, {})
+    ids = await shop.fresh(user)
     fresh, records, found = await asyncio.gather(
-        fresh_memories(shop, user), shop.load(user, rids), shop.find_any(user, "sources", rids)
+        fresh_memories(shop, user, ids), shop.load(user, rids), shop.find_any(user, "sources", rids)
     )
     known = {one.id: one for one in found} | fresh
     memories = {id: one for id, one in known.items() if one is not None}
     return Fetched({rid: one.record for rid, one in records.items()}, derived(records, memories.values()))
 
 
-async def fresh_memories(shop: Shop, user: str) -> dict[str, Stored | None]:
+async def fresh_memories(shop: Shop, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
     """Memories among what was written too lately to be found, None for those that went."""
-    scope, ids = scope_hash(user), shop.recent.of(user)
+    scope = scope_hash(user)
     wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
     if not wanted:
         return {}

@@ -24,7 +24,6 @@ from memscope.stores.elasticsearch.shop import Shop
 if TYPE_CHECKING:
     from memscope.stores.elasticsearch.candidates import Counts, Found, Pile
 
-MOST_FRESH = 500
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
 _PATHS = f"{_HITS}_source,{_HITS}_id,{_HITS}_score,{_HITS}matched_queries,{_TOLD}"
@@ -34,11 +33,9 @@ Sources = Mapping[str, Mapping[str, Any]]
 async def search(shop: Shop, asked: Search) -> Candidates:
     from memscope.stores.elasticsearch.candidates import Pile, best, candidates, measure
 
-    if len(shop.recent.of(asked.scope.user)) > MOST_FRESH:
-        await shop.searchable()  # cheaper than to read them all
     pile, vector = Pile(asked), await _vector(shop, asked)
-    bodies = [*asking.legs(asked, vector), asking.counting(asked)]
-    fresh, answers = await asyncio.gather(_fresh(shop, asked), _ask(shop, asked, bodies))
+    ids, bodies = await shop.fresh(asked.scope.user), [*asking.legs(asked, vector), asking.counting(asked)]
+    fresh, answers = await asyncio.gather(_fresh(shop, asked, ids), _ask(shop, asked, bodies))
     _take(pile, answers, fresh, dense=vector is not None)
     if not pile.units:
         return candidates(pile)
@@ -72,12 +69,11 @@ async def _vector(shop: Shop, asked: Search) -> Body | None:
     return {"field": active.field, "query_vector": b64encode((values / norm).astype(">f4").tobytes()).decode()}
 
 
-async def _fresh(shop: Shop, asked: Search) -> Sources:
+async def _fresh(shop: Shop, asked: Search, ids: Sequence[str]) -> Sources:
     """Units written too lately to be found, by id, as they are now."""
-    scope, ids = scope_hash(asked.scope.user), shop.recent.of(asked.scope.user)
+    scope = scope_hash(asked.scope.user)
     if not ids:
         return {}
-    shop.watch()  # the loop that wrote them may have ended
     wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
     documents = await shop.cluster.documents(wanted, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}

@@ -7,60 +7,65 @@ the ids this process wrote since: they are read directly and take the place of w
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from typing import Any
 
-from memscope.errors import ClosedError, MemscopeError
+from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
 from memscope.stores.elasticsearch.client import Body, Cluster, Operation
 from memscope.stores.elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
 from memscope.stores.elasticsearch.mapping import Names
 from memscope.text import microseconds
 
 PAGE = 500
-MARK = "mark"
+MOST_FRESH = 500  # ids that are read directly for one user
+KEPT_S = 300.0  # ids that nobody waits for any more, as their event loop ended
 AGAIN_S = 1.0
-KEPT_S = 60.0  # ids that nobody could wait for, as their event loop ended
+PATIENT_S, LONGEST_S = 5.0, 30.0  # to wait for a refresh: while somebody waits, while nobody does
+MARK = "mark"
+
+_lock = threading.Lock()  # several event loops may write; a fork must not find it held
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class Recent:
-    """Ids of documents, by user, and when they were written. Several threads may write."""
+    """Ids of documents, by user, and when they were written."""
 
     def __init__(self) -> None:
         self._written: dict[str, dict[str, float]] = {}
         self._swept = time.monotonic()
-        self._lock = threading.Lock()
 
     def note(self, user: str, ids: Iterable[str]) -> None:
         now = time.monotonic()
-        with self._lock:
+        with _lock:
             self._written.setdefault(user, {}).update(dict.fromkeys(ids, now))
         if now > self._swept + KEPT_S:
             self._swept = now
-            self.drop(now - KEPT_S)
+            self.drop(now - KEPT_S, self.users())
 
     def of(self, user: str) -> list[str]:
         """To be asked before a search begins: what goes from here is found by searches that begin later."""
-        with self._lock:
+        with _lock:
             return list(self._written.get(user, ()))
 
     def users(self) -> list[str]:
-        with self._lock:
+        with _lock:
             return list(self._written)
 
-    def drop(self, until: float) -> None:
+    def drop(self, until: float, users: Iterable[str]) -> None:
         """What was written until then is found by now."""
-        with self._lock:
-            for user, written in list(self._written.items()):
-                kept = {id: when for id, when in written.items() if when > until}
+        with _lock:
+            for user in users:
+                kept = {id: when for id, when in self._written.pop(user, {}).items() if when > until}
                 if kept:
                     self._written[user] = kept
-                else:
-                    del self._written[user]
 
 
 @dataclass
@@ -72,7 +77,7 @@ class Shop:
     spaces: Any = None  # spaces.Spaces
     _wrote: float = field(default_factory=time.monotonic)  # or another process did, just before this one began
     _settled: float = -1e9
-    _to_shard: dict[int, str] = field(default_factory=dict)
+    _to_shards: tuple[str, ...] = ()
 
     def now(self) -> int:
         return microseconds(self.clock())
@@ -101,37 +106,76 @@ class Shop:
 
     # ---- freshness
 
-    def wrote(self) -> None:
+    def wrote(self, user: str = "", ids: Iterable[str] = ()) -> None:
+        """After each write; ``ids`` are those of documents that a search has to find."""
+        if user:
+            self.recent.note(user, ids)
         self._wrote = time.monotonic()
         self.watch()
 
     def watch(self) -> None:
         """Have a task of this event loop wait until searches find what was written."""
-        more = self.cluster.local().more
-        if "watch" not in more or more["watch"].done():
-            more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh")
+        with suppress(ClosedError):
+            more = self.cluster.local().more
+            if "watch" not in more or more["watch"].done():
+                more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh")
 
     async def _until_found(self) -> None:
         while self._wrote > self._settled:
+            begun = time.monotonic()
             try:
-                await self.searchable()
+                await self._refreshed(await self._routings(), LONGEST_S)
             except ClosedError:
                 return
             except MemscopeError:
                 await asyncio.sleep(AGAIN_S)
+            else:
+                self._found(begun)
+
+    async def _refreshed(self, routings: Iterable[str], within_s: float) -> None:
+        """Write a document that waits for the next refresh; force one if none comes, or if it cannot be written."""
+        body = {"kind": MARK}
+        marks = [Operation("index", self.names.memory, document_id(at, MARK), at, body) for at in routings]
+        try:
+            async with asyncio.timeout(within_s):
+                await self.cluster.bulk(marks, wait_for=True)
+        except (TimeoutError, MemscopeError):
+            await self.refresh()
+
+    async def _routings(self) -> Iterable[str]:
+        """One to each shard; which one leads where is the server's to say."""
+        path, made = f"/{self.names.memory}/_search_shards", dict[int, str]()
+        if not self._to_shards:
+            shards = len((await self.cluster.request("GET", path))["shards"])
+            for at in map(str, count()):
+                (copies,) = (await self.cluster.request("GET", path, routing=at))["shards"]
+                if not copies:
+                    raise StoreUnavailable("a shard of the index is away", hint="'memscope doctor' checks the indices")
+                made.setdefault(copies[0]["shard"], at)
+                if len(made) == shards:
+                    break
+            self._to_shards = tuple(made.values())
+        return self._to_shards
 
     async def close(self) -> None:
         for watch in self.cluster.of_this_loop("watch"):
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
 
-    async def searchable(self) -> None:
-        """Waits for the index's next refresh, in each of its shards; forces none."""
+    async def searchable(self, user: str) -> None:
+        """Waits until searches find what anybody has written for a user."""
         begun = time.monotonic()
-        body = {"scope": MARK, "kind": MARK}
-        marks = [Operation("index", self.names.memory, f"{MARK}-{at}", at, body) for at in await self._routings()]
-        await self.cluster.bulk(marks, wait_for=True)
-        self._found(begun)
+        await self._refreshed([scope_hash(user)], PATIENT_S)
+        self.recent.drop(begun, [user])
+
+    async def fresh(self, user: str) -> list[str]:
+        """Ids to read directly, before a search begins: as long as these are few, it waits for nothing."""
+        if len(self.recent.of(user)) > MOST_FRESH:
+            await self.refresh()
+        ids = self.recent.of(user)
+        if ids:
+            self.watch()  # the loop that wrote them may have ended
+        return ids
 
     async def settle(self) -> None:
         """After this, searches find what this process wrote, and what others did before it began."""
@@ -145,17 +189,7 @@ class Shop:
 
     def _found(self, begun: float) -> None:
         self._settled = max(begun, self._settled)
-        self.recent.drop(begun)
-
-    async def _routings(self) -> Iterable[str]:
-        """A routing to each shard; which one leads where is the server's to say."""
-        path, routing = f"/{self.names.memory}/_search_shards", map(str, count())
-        shards = 0 if self._to_shard else len((await self.cluster.request("GET", path))["shards"])
-        while len(self._to_shard) < shards:
-            at = next(routing)
-            found = await self.cluster.request("GET", path, routing=at)
-            self._to_shard.setdefault(found["shards"][0][0]["shard"], at)
-        return self._to_shard.values()
+        self.recent.drop(begun, self.recent.users())
 
     # ---- searches of records
 

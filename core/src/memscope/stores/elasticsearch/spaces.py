@@ -174,24 +174,23 @@ class Spaces:
         target = self.target
         if target is None or target.space != self.declared:
             return None
-        fresh: list[tuple[int, str, str]] = []
+        fresh: dict[int, list[str]] = {}  # by seq: id and revision
         async for ids in self._lacking(user, limit):
             rows = await self._rows(scope_hash(user), ids)
-            fresh += sorted(
-                (row["seq"], id, row["rev"]) for id, row in rows.items()
+            fresh |= {
+                row["seq"]: [id, row["rev"]] for id, row in rows.items()
                 if row.get("space") != target.number and str(row["seq"]) not in taken
-            )  # fmt: skip
+            }  # fmt: skip
             if len(fresh) >= limit:
                 break
-        chosen = list(dict.fromkeys(fresh))[:limit]
+        chosen = sorted(fresh)[:limit]
         if not chosen:
             return None
-        items, units = [str(seq) for seq, _, _ in chosen], [[id, rev] for _, id, rev in chosen]
-        return Batch(secrets.token_hex(16), "embed", items, units)
+        return Batch(secrets.token_hex(16), "embed", [str(seq) for seq in chosen], [fresh[seq] for seq in chosen])
 
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
         """Ids of units, page by page: a search still names those that got a vector up to a second ago."""
-        yield self._shop.recent.of(user)
+        yield await self._shop.fresh(user)
         waiting = self.waiting("embed")
         waiting["filter"] = [{"term": {"scope": scope_hash(user)}}, *waiting["filter"]]
         async for hits in self._shop.walk(user, waiting, "seq", size=limit, _source=False):
