@@ -294,13 +294,19 @@ async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> N
         assert (await store.append("alice", drafts("b"))).outcomes == ("stored",)
 
 
+async def leave(store: ElasticsearchStore) -> None:
+    """What the end of an event loop does, without its complaints."""
+    await store._shop.close()
+    await store.cluster.disconnect()
+
+
 @needs_node
 def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> None:
     store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
 
     async def add() -> None:
         await store.append("alice", [Draft(turn("a", "zebras"))])
-        await store.cluster.disconnect()
+        await leave(store)
 
     async def look() -> None:
         assert await texts(store, "zebras") == {"zebras"}
@@ -329,7 +335,7 @@ def test_each_event_loop_has_its_own_client() -> None:
     async def add(key: str) -> list[str]:
         await store.append("alice", drafts(key))
         found = await ids(store)
-        await store.cluster.disconnect()
+        await leave(store)
         return found
 
     assert asyncio.run(add("a")) == ["a"]
