@@ -20,7 +20,7 @@ NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
-SHORT, SHARE = 1200, 8
+SHORT, SHARE = 1200, 4
 STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
@@ -185,16 +185,14 @@ class Wanted:
 
 def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
     """Those of the best from which the ranking will choose ``k``, and short ones beside; as far as there is room in the
-    answer. A long one must not keep many others out. In front the legs take turns, so each has its share.
+    answer. A long one must not keep many others out.
     """
-    asked, k = pile.search, pile.search.k
-    legs = 1 + bool(asked.periods) + (asked.vector is not None) + pile.counts.has_roles
+    k = pile.search.k
     room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
-    places = _places(front[: min(legs * (10 + k), NEIGHBOURS_OF)], room * BESIDE)
-    places -= {unit.place for unit in pile.units.values()}
+    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pile.units.values()}
     room -= int(room * BESIDE) if places else 0
     rids: dict[str, None] = {}
-    for unit in front[: legs * (40 + 3 * k)]:
+    for unit in front[: 40 + 3 * k]:
         cost = unit.size + ENVELOPE
         if unit.target not in rids and cost < room / SHARE:
             rids[unit.target] = None
