@@ -48,10 +48,7 @@ async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
 async def fresh_memories(shop: Shop, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
     """Memories among what was written too lately to be found, None for those that went."""
     scope = scope_hash(user)
-    wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
-    if not wanted:
-        return {}
-    documents = await shop.cluster.documents(wanted, excludes=BULKY)
+    documents = await shop.documents(scope, ids, excludes=BULKY)
     return {document["_id"]: stored(document, scope) for document in documents}
 
 

@@ -72,10 +72,7 @@ async def _vector(shop: Shop, asked: Search) -> Body | None:
 async def _fresh(shop: Shop, asked: Search, ids: Sequence[str]) -> Sources:
     """Units written too lately to be found, by id, as they are now."""
     scope = scope_hash(asked.scope.user)
-    if not ids:
-        return {}
-    wanted = [{"_index": shop.names.memory, "_id": id, "routing": scope} for id in ids]
-    documents = await shop.cluster.documents(wanted, excludes="facts")
+    documents = await shop.documents(scope, ids, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
 
 

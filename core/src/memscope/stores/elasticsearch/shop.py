@@ -87,6 +87,11 @@ class Shop:
     def at(self, scope: str, rid: str) -> Body:
         return {"_index": self.names.memory, "_id": document_id(scope, rid), "routing": scope}
 
+    async def documents(self, scope: str, ids: Iterable[str], **fields: str) -> list[Body]:
+        """Documents of one user as they are now, whatever a search finds."""
+        wanted = [{"_index": self.names.memory, "_id": id, "routing": scope} for id in ids]
+        return await self.cluster.documents(wanted, **fields)
+
     def creates(self, scope: str, made: Mapping[str, Body]) -> list[Operation]:
         return [Operation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()]
 
@@ -170,9 +175,10 @@ class Shop:
 
     async def fresh(self, user: str) -> list[str]:
         """Ids to read directly, before a search begins: as long as these are few, it waits for nothing."""
-        if len(self.recent.of(user)) > MOST_FRESH:
-            await self.refresh()
         ids = self.recent.of(user)
+        if len(ids) > MOST_FRESH:
+            await self.refresh()
+            ids = self.recent.of(user)
         if ids:
             self.watch()  # the loop that wrote them may have ended
         return ids
@@ -194,12 +200,13 @@ class Shop:
     # ---- searches of records
 
     async def walk(self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any) -> Any:
-        """Async pages of hits of a user's, by a rising number; there is no end of results."""
-        size = max(1, min(size, PAGE))
+        """Async pages of a user's hits, by a rising number; no end of results. ``query``: the parts of a bool query."""
+        scope, size = scope_hash(user), max(1, min(size, PAGE))
+        mine = {"bool": {**query, "filter": [{"term": {"scope": scope}}, *query["filter"]]}}
         while True:
-            body = {"size": size, "sort": [{by: "asc"}], "query": {"bool": query}, "track_total_hits": False,
+            body = {"size": size, "sort": [{by: "asc"}], "query": mine, "track_total_hits": False,
                     "search_after": [after], **more}  # fmt: skip
-            answer = await self.cluster.search(self.names.memory, body, routing=scope_hash(user), paths="hits.hits")
+            answer = await self.cluster.search(self.names.memory, body, routing=scope, paths="hits.hits")
             hits = answer.get("hits", {}).get("hits", [])
             if hits:
                 yield hits
@@ -209,11 +216,9 @@ class Shop:
 
     def pages(self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, after: int = -1) -> Any:
         """Async pages of hits on records."""
-        mine = [{"term": {"scope": scope_hash(user)}}, {"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}]
+        query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]}
         fields = {"excludes": BULKY.split(",")}
-        return self.walk(
-            user, {"filter": [*mine, *filters]}, "number", after=after, seq_no_primary_term=True, _source=fields
-        )
+        return self.walk(user, query, "number", after=after, seq_no_primary_term=True, _source=fields)
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:
         """All records that a search finds, by rising number."""

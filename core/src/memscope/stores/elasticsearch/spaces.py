@@ -43,7 +43,7 @@ class Known:
 
 
 class Spaces:
-    """The spaces as this process knows them. ``queue``: units it wrote itself, which a search may not find yet."""
+    """The spaces as this process knows them."""
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
@@ -191,19 +191,13 @@ class Spaces:
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
         """Ids of units, page by page: a search still names those that got a vector up to a second ago."""
         yield await self._shop.fresh(user)
-        waiting = self.waiting("embed")
-        waiting["filter"] = [{"term": {"scope": scope_hash(user)}}, *waiting["filter"]]
-        async for hits in self._shop.walk(user, waiting, "seq", size=limit, _source=False):
+        async for hits in self._shop.walk(user, self.waiting("embed"), "seq", size=limit, _source=False):
             yield [hit["_id"] for hit in hits]
 
     async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Units as they are now: those that are units, of this user."""
-        wanted = [{"_index": self._shop.names.memory, "_id": id, "routing": scope} for id in ids]
-        if not wanted:
-            return {}
-        found = await self._shop.cluster.documents(wanted, includes=_ROW)
         rows = {}
-        for document in found:
+        for document in await self._shop.documents(scope, ids, includes=_ROW):
             source = document.get("_source", {})
             if source.get("scope") == scope and source.get("kind") in KINDS:
                 fence = (document["_seq_no"], document["_primary_term"])

@@ -20,7 +20,6 @@ from memscope.records import Appended, Claim, Draft, Plan, Stage
 from memscope.stores import PARK_AFTER
 from memscope.stores.elasticsearch import forget, heads, lanes
 from memscope.stores.elasticsearch.append import Committer
-from memscope.stores.elasticsearch.documents import scope_hash
 from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, Written, settle
 from memscope.stores.elasticsearch.shop import Shop
@@ -216,8 +215,7 @@ async def _form(shop: Shop, user: str, stage: Stage, limit: int, lane: Lane) -> 
         return formed
     await shop.settle()
     items: list[str] = []
-    waiting = [{"term": {"scope": scope_hash(user)}}, *shop.spaces.waiting(stage)["filter"]]
-    async for hits in shop.walk(user, {"filter": waiting}, "number", size=limit, _source=["rid"]):
+    async for hits in shop.walk(user, shop.spaces.waiting(stage), "number", size=limit, _source=["rid"]):
         free = [hit["_source"]["rid"] for hit in hits if hit["_source"]["rid"] not in taken]
         found = await shop.load(user, free)
         items += [rid for rid in free if rid in found and found[rid].source.get("wait") == stage]
