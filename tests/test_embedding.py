@@ -110,6 +110,22 @@ async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path
         assert (await memory.status())["vectors"] == 1
 
 
+async def test_a_server_that_asks_for_years_is_left_alone_all_the_same(place):
+    """A time further ahead than any retry is void in a store."""
+    asked = []
+
+    def does(shape):
+        asked.append(shape)
+        raise ModelUnavailable("down", retry_after=1e9)
+
+    async with AsyncMemoryScope(place, settings={}, embedder=Moody(does)) as memory:
+        await memory.add_turns([TEA], user="u")
+        for _ in range(2):
+            with pytest.raises(ModelUnavailable):
+                await memory.flush()
+    assert len(asked) == 1
+
+
 async def test_an_embedder_that_cannot_even_be_measured(place, caplog):
     embedder = Moody()
     embedder.measure = partial(raises(RuntimeError("CANARY")), None)

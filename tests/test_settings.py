@@ -114,6 +114,7 @@ def test_every_field_has_a_variable():
         ("limits:\n\tk: 5\n", "line 2 .*spaces, not tabs"),
         ("store: !!python/object/apply:os.getcwd []\n", "line 1 .*tags are not allowed"),
         ("limits:\n  k: five\n", "line 2 .*limits.k .*integer"),
+        ("lease_s: .inf\n", "line 1 .*less than or equal to 3600"),
         ("limits:\n  k: 0\n", "line 2 .*greater than or equal to 1"),
         ("timezone: Mars/Base\n", "line 1 .*time zone"),
         ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*no preset 'opnai'"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from memscope.records import Closing, Draft, Plan, Select
-from memscope.stores.elasticsearch import Options, forget, lanes, plans, work
+from memscope.stores.elasticsearch import Options, forget, lanes, plans, utc_now, work
 from memscope.stores.elasticsearch.documents import documents, scope_hash
 from memscope.testing.records import at, drafts, get, ids, observation, remember, turn
 from stores.elasticsearch_node import Killed, needs_node, opened, texts
@@ -49,6 +50,29 @@ def die(patched: pytest.MonkeyPatch, step: str) -> None:
         "clear": (lanes, "clear"),
     }
     patched.setattr(*where[step], end)
+
+
+@needs_node
+@pytest.mark.parametrize("by", ["a writer", "a worker", "a sweep"])
+async def test_what_a_writer_began_by_a_clock_ahead_keeps_nobody_waiting(
+    place: Options, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    async with opened(place) as store:
+        await store.append("alice", drafts("a", "b"))
+        monkeypatch.setattr(store._shop, "clock", lambda: utc_now() + timedelta(days=400))
+        with monkeypatch.context() as patched:
+            die(patched, "flush")
+            with pytest.raises(Killed):
+                await remember(store, observation("o", "a"))
+    async with opened(place) as other:
+        if by == "a writer":
+            await remember(other, observation("p", "b"))
+        elif by == "a worker":
+            assert await other.claim("consolidate", 9, 60, user="alice")
+        else:
+            await other.cluster.refresh(other._shop.names.work)
+            await work.finish_abandoned(other._shop)
+        assert "o" in await ids(other)
 
 
 @needs_node

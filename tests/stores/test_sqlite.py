@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from memscope.stores import Store
-from memscope.stores.sqlite import SQLiteStore
+from memscope.stores.sqlite import SQLiteStore, utc_now
+from memscope.testing.records import drafts
 from memscope.testing.stores import StoreSuite
+from stores.sqlite_file import opened
 
 
 class TestSQLiteStore(StoreSuite):
@@ -27,3 +30,16 @@ class TestSQLiteStore(StoreSuite):
         await again.open()
         self.opened.append(again)
         return again
+
+
+async def test_work_stored_while_the_clock_ran_ahead_is_found(tmp_path: Path) -> None:
+    """A turn that only waits, and one whose batch failed, of users nobody names."""
+    path = tmp_path / "memory.db"
+    async with opened(path, clock=lambda: utc_now() + timedelta(days=2)) as store:
+        await store.append("alice", drafts("a"))
+        await store.append("bob", drafts("b", user="bob"))
+        (claim,) = await store.claim("consolidate", 9, 60, user="bob")
+        await store.fail(claim, "model_timeout", claim.until)
+    async with opened(path) as store:
+        claims = await store.claim("consolidate", 9, 60)
+        assert {claim.items for claim in claims} == {("a",), ("b",)}

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, ModelError
-from memscope.records import Plan
+from memscope.records import LONGEST_WAIT_S, Plan
 
 if TYPE_CHECKING:
     from memscope.pipeline import Kit
@@ -36,7 +36,7 @@ async def embed_batch(kit: Kit, user: str | None = None) -> int:
         except LeaseLost:
             continue
         except ModelError as error:
-            wait = error.retry_after or RETRY_S * 2 ** (claim.attempt - 1)
+            wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), LONGEST_WAIT_S)
             not_before = kit.clock() + timedelta(seconds=wait)
             await kit.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
             raise

@@ -32,6 +32,7 @@ from pydantic import (
 from memscope.errors import ConfigError
 from memscope.folders import folder
 from memscope.models.endpoint import Format, checked_url, presets
+from memscope.records import LONGEST_WAIT_S
 from memscope.sources import Layers, read
 
 
@@ -185,7 +186,7 @@ class Settings(Section):
     timezone: str | None = None
     index_cache_mb: Count = 256
     batch_turns: Count = 10
-    lease_s: Seconds = 60.0
+    lease_s: Annotated[float, Field(gt=0, le=LONGEST_WAIT_S)] = 60.0
     retry_s: Seconds = 5.0
     idle_s: Seconds = 60.0
     poll_s: Seconds = 30.0

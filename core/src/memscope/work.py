@@ -24,14 +24,13 @@ from typing import Any, Protocol, TypeVar
 from memscope.errors import OUTAGES, LeaseLost, MemscopeError, ModelError, StoreError
 from memscope.models import Usage
 from memscope.pipeline import Kit
-from memscope.records import Claim, Plan, Scope, Stage, WorkReport
+from memscope.records import LONGEST_WAIT_S, Claim, Plan, Scope, Stage, WorkReport
 
 T = TypeVar("T")
 Make = Callable[[Kit, Claim], Awaitable[Plan]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
-LONGEST_RETRY_S = 3600.0
 
 
 class Hooks(Protocol):
@@ -230,7 +229,7 @@ def pause(kit: Kit, claim: Claim, error: Exception) -> float:
     """Seconds until the next attempt: as the server asked, else longer each time."""
     asked = error.retry_after if isinstance(error, ModelError) else None
     own = min(OUTAGE_S, kit.settings.retry_s * 6) if isinstance(error, OUTAGES) else _growing(kit, claim)
-    return min(max(asked or 0.0, own), LONGEST_RETRY_S)
+    return min(max(asked or 0.0, own), LONGEST_WAIT_S)
 
 
 def _growing(kit: Kit, claim: Claim) -> float:

@@ -7,6 +7,7 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
 """
 
 from memscope.records.exchange import (
+    LONGEST_WAIT_S,
     Appended,
     Candidates,
     Claim,
@@ -48,6 +49,7 @@ from memscope.records.results import (
 
 __all__ = [
     "INJECTED",
+    "LONGEST_WAIT_S",
     "ROLES",
     "AddReport",
     "Appended",

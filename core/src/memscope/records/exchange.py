@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

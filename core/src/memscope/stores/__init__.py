@@ -137,7 +137,8 @@ class Store(Protocol):
         """At most one claim a user: its oldest unfinished batch, else a new one of up to ``limit`` pending items.
 
         Consolidate and reflect share one live lease a user. Failed batches wait for their ``not_before``; a batch with
-        a saved reply comes with it. Up to 8 users at once when ``user`` is None.
+        a saved reply comes with it. Up to 8 users at once when ``user`` is None. A lease or ``not_before`` more than
+        ``LONGEST_WAIT_S`` ahead was written by a clock that ran ahead: it is void (``rules.holds``).
         """
 
     async def extend(self, claim: Claim, lease_s: float) -> Claim:

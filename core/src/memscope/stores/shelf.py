@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from memscope.codec import turn_key
 from memscope.filters import matches
 from memscope.records import Handle, Insight, Observation, Plan, Record, Select, Space, Stage, Turn
-from memscope.text import Unit
+from memscope.stores.rules import holds
+from memscope.text import Unit, microseconds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,10 @@ class Job:
     plan: Plan | None = None
 
     def leased(self, now: datetime) -> bool:
-        return bool(self.token) and self.until is not None and self.until > now
+        return bool(self.token) and self.until is not None and holds(microseconds(self.until), microseconds(now))
+
+    def paused(self, now: datetime) -> bool:
+        return self.not_before is not None and holds(microseconds(self.not_before), microseconds(now))
 
 
 @dataclass

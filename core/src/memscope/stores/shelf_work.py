@@ -42,7 +42,7 @@ class Work:
             return None
         unfinished = [job for job in shelf.jobs if job.stage == stage and not job.parked]
         job = unfinished[0] if unfinished else self._new_job(shelf, stage, limit)
-        if job is None or (job.not_before is not None and job.not_before > now):
+        if job is None or job.paused(now):
             return None
         for late in (other for other in shelf.jobs if other.stage in lane):
             late.token = ""  # whoever held a lease of this lane has lost it

@@ -20,6 +20,7 @@ from memscope.records import Json, Stage
 from memscope.stores.elasticsearch.client import Body, Operation
 from memscope.stores.elasticsearch.documents import document_id, scope_hash
 from memscope.stores.elasticsearch.shop import Shop
+from memscope.stores.rules import holds
 
 T = TypeVar("T")
 LANES: dict[Stage, tuple[Stage, ...]] = {
@@ -52,7 +53,7 @@ class Batch:
     plan: Json = None
 
     def leased(self, now: int) -> bool:
-        return bool(self.token) and self.until > now
+        return bool(self.token) and holds(self.until, now)
 
 
 @dataclass(slots=True)
@@ -163,7 +164,7 @@ async def _begin(
         left = await change(shop, user, lambda lane: _take(lane, intent, shop, prepare))
         if left is None:
             return intent
-        if left.until <= shop.now():
+        if abandoned(shop, left):
             await redo(shop, user, await take_over(shop, user, left))
         elif clock() > until:
             raise StoreBusy("another process writes for this user", hint="try again")
@@ -181,6 +182,10 @@ def _take(lane: Lane, intent: Intent, shop: Shop, prepare: Callable[[Lane], None
         intent.until = shop.now() + int(shop.cluster.options.lease_s * 1e6)
         lane.intent = intent
     return None
+
+
+def abandoned(shop: Shop, intent: Intent) -> bool:
+    return not holds(intent.until, shop.now(), shop.cluster.options.lease_s)
 
 
 async def take_over(shop: Shop, user: str, left: Intent) -> Intent:

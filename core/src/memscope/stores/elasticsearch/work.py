@@ -23,6 +23,7 @@ from memscope.stores.elasticsearch.append import Committer
 from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, Written, settle
 from memscope.stores.elasticsearch.shop import Shop
+from memscope.stores.rules import furthest, holds
 from memscope.text import microseconds
 
 USERS_AT_ONCE = 8
@@ -99,13 +100,14 @@ async def redo(shop: Shop, user: str, intent: Intent) -> None:
 
 async def finish_abandoned(shop: Shop) -> None:
     """Operations whose process died, of any user."""
-    due = {"range": {"due": {"lte": shop.now()}}}
-    body = {"size": LOOKED_AT, "query": {"bool": {"filter": [due]}}, "_source": ["user"], "track_total_hits": False}
+    now = shop.now()
+    ended = [{"range": {"due": {"lte": now}}}, {"range": {"due": {"gt": furthest(now, shop.cluster.options.lease_s)}}}]
+    body = {"size": LOOKED_AT, "query": {"bool": {"should": ended}}, "_source": ["user"], "track_total_hits": False}
     answer = await shop.cluster.search(shop.names.work, body, paths="hits.hits._source")
     for hit in answer.get("hits", {}).get("hits", []):
         user = hit["_source"]["user"]
         left = (await lanes.load(shop, user)).intent
-        if left is not None and left.until <= shop.now():
+        if left is not None and lanes.abandoned(shop, left):
             await redo(shop, user, await lanes.take_over(shop, user, left))
 
 
@@ -161,12 +163,12 @@ async def _waiting_scopes(shop: Shop, stage: Stage, after: str | None) -> list[s
 def _free(lane: Lane, stage: Stage, now: int) -> bool:
     """Nobody works in this lane, and its oldest batch may be tried."""
     first = next((batch for batch in lane.batches if batch.stage == stage and not batch.parked), None)
-    return not lane.working(stage, now) and (first is None or first.not_before <= now)
+    return not lane.working(stage, now) and (first is None or not holds(first.not_before, now))
 
 
 async def claim_one(shop: Shop, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
     lane = await lanes.load(shop, user)
-    if lane.intent is not None and lane.intent.until <= shop.now():
+    if lane.intent is not None and lanes.abandoned(shop, lane.intent):
         await redo(shop, user, await lanes.take_over(shop, user, lane.intent))
         lane = await lanes.load(shop, user)
     if not _free(lane, stage, shop.now()) or lane.intent is not None:

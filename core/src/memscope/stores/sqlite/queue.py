@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from memscope.records import Stage
+from memscope.stores.rules import furthest
 from memscope.stores.sqlite.users import Writing
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
@@ -57,8 +58,7 @@ def _due(db: sqlite3.Connection, user: int, stage: Stage, now: int) -> int | Non
     waiting = "SELECT 1 FROM item WHERE user = ? AND stage = ? AND batch IS NULL LIMIT 1"
     if first is None and db.execute(waiting, (user, stage)).fetchone() is None:
         return None
-    not_before = db.execute("SELECT not_before FROM batch WHERE batch = ? AND user = ?", (first, user)).fetchone()
-    return max(now, leased_until(db, user, stage), (not_before[0] or 0) if not_before else 0)
+    return max(now, leased_until(db, user, stage, now), paused_until(db, user, first, now))
 
 
 def oldest_batch(db: sqlite3.Connection, user: int, stage: Stage) -> int | None:
@@ -67,11 +67,18 @@ def oldest_batch(db: sqlite3.Connection, user: int, stage: Stage) -> int | None:
     return found
 
 
-def leased_until(db: sqlite3.Connection, user: int, stage: Stage) -> int:
+def paused_until(db: sqlite3.Connection, user: int, batch: int | None, now: int) -> int:
+    """Returns when a failed batch may be tried again; 0 for now."""
+    query = "SELECT not_before FROM batch WHERE batch = ? AND user = ? AND not_before <= ?"
+    found = db.execute(query, (batch, user, furthest(now))).fetchone()
+    return found[0] if found else 0
+
+
+def leased_until(db: sqlite3.Connection, user: int, stage: Stage, now: int) -> int:
     """When the user's lease in this lane ends; 0 without one."""
     query = (
         "SELECT coalesce(max(until), 0) FROM batch WHERE user = ? AND done IS NULL AND token IS NOT NULL"
-        " AND stage IN (SELECT value FROM json_each(?))"
+        " AND until <= ? AND stage IN (SELECT value FROM json_each(?))"
     )
-    until: int = db.execute(query, (user, json.dumps(lane(stage)))).fetchone()[0]
+    until: int = db.execute(query, (user, furthest(now), json.dumps(lane(stage)))).fetchone()[0]
     return until

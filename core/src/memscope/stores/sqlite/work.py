@@ -17,6 +17,7 @@ from memscope import text
 from memscope.errors import Conflict, LeaseLost
 from memscope.records import Claim, Plan, Stage, Turn
 from memscope.stores import PARK_AFTER
+from memscope.stores.rules import furthest
 from memscope.stores.sqlite import memories, queue, spaces, units
 from memscope.stores.sqlite.bodies import decode, decode_plan, encode_plan
 from memscope.stores.sqlite.users import Writing
@@ -32,8 +33,11 @@ KEEP_DONE = timedelta(days=1) // timedelta(microseconds=1)
 
 def due_users(db: sqlite3.Connection, stage: Stage, now: int) -> list[tuple[int, str]]:
     """Users with something to claim, those who have waited longest first."""
-    query = "SELECT user, name FROM lane JOIN users USING(user) WHERE stage = ? AND due <= ? ORDER BY due LIMIT ?"
-    return db.execute(query, (stage, now, LOOKED_AT)).fetchall()
+    query = (
+        "SELECT user, name FROM lane JOIN users USING(user) WHERE stage = ? AND (due <= ? OR due > ?)"
+        " ORDER BY due LIMIT ?"
+    )
+    return db.execute(query, (stage, now, furthest(now), LOOKED_AT)).fetchall()
 
 
 def claim(
@@ -50,7 +54,7 @@ def claim(
 def _claim(
     db: sqlite3.Connection, user: int, name: str, stage: Stage, limit: int, now: datetime, until: datetime
 ) -> list[Claim]:
-    if queue.leased_until(db, user, stage) > microseconds(now):
+    if queue.leased_until(db, user, stage, microseconds(now)) > microseconds(now):
         return []
     batch = queue.oldest_batch(db, user, stage) or _form(db, user, stage, limit)
     if batch is None or not _lease(db, user, stage, batch, microseconds(now), microseconds(until)):
@@ -77,8 +81,7 @@ def _form(db: sqlite3.Connection, user: int, stage: Stage, limit: int) -> int | 
 
 def _lease(db: sqlite3.Connection, user: int, stage: Stage, batch: int, now: int, until: int) -> bool:
     """Give the batch a token; whoever held a lease of this lane that ran out has lost it for good."""
-    row = db.execute("SELECT not_before FROM batch WHERE user = ? AND batch = ?", (user, batch)).fetchone()
-    if row[0] is not None and row[0] > now:
+    if queue.paused_until(db, user, batch, now) > now:
         return False
     stages = json.dumps(queue.lane(stage))
     lost = "UPDATE batch SET token = NULL WHERE user = ? AND done IS NULL AND stage IN (SELECT value FROM json_each(?))"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import Claim, Closing, Plan, Revision, Stage
+from memscope.records import LONGEST_WAIT_S, Claim, Closing, Plan, Revision, Stage
 from memscope.stores import PARK_AFTER, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.records import (
@@ -184,7 +185,7 @@ class Leases(Chapter):
     async def test_a_failed_batch_waits_and_stays_the_same_batch(self, store: Store) -> None:
         await store.append("alice", drafts("a", "b"))
         claim = await claim_one(store, limit=1)
-        await store.fail(claim, "model_timeout", FUTURE)
+        await store.fail(claim, "model_timeout", claim.until + timedelta(minutes=30))
         await store.append("alice", drafts("c"))
         assert await store.claim(CONSOLIDATE, 10, 60, user="alice") == []
         assert await store.claim(CONSOLIDATE, 10, 60) == []
@@ -193,6 +194,29 @@ class Leases(Chapter):
         assert dict(stats.errors) == {"model_timeout": 1}
         with pytest.raises(LeaseLost):
             await store.complete(claim, Plan(done=("a",)))
+
+    async def test_a_lease_longer_than_any_holds_nobody_off(self, store: Store) -> None:
+        """Its clock was wrong: the user's work would stand still until then."""
+        await store.append("alice", drafts("a"))
+        await remember(store, observation("o", "a"))
+        wrong = await claim_one(store, lease_s=timedelta(days=400).total_seconds())
+        (other,) = await store.claim(CONSOLIDATE, 10, 60)
+        assert (other.items, other.attempt) == (wrong.items, 2)
+        await self._refuses(store, wrong)
+        assert await store.claim("reflect", 10, 60) == []
+
+    async def test_a_retry_later_than_any_is_made_at_once(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        await store.fail(await claim_one(store), "model_timeout", FUTURE)
+        (again,) = await store.claim(CONSOLIDATE, 10, 60)
+        assert (again.items, again.attempt) == (("a",), 2)
+
+    async def test_the_longest_lease_and_the_latest_retry_hold(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        claim = await claim_one(store, lease_s=LONGEST_WAIT_S)
+        assert await store.claim(CONSOLIDATE, 10, 60) == []
+        await store.fail(claim, "model_timeout", claim.until)
+        assert await store.claim(CONSOLIDATE, 10, 60) == []
 
     async def test_a_failed_batch_is_tried_again_first(self, store: Store) -> None:
         await store.append("alice", drafts("a", "b"))
