@@ -19,6 +19,7 @@ from memscope.cli import cli
 from memscope.errors import ConfigError, InputError, StoreBusy, StoreCorrupt, StoreTooNew
 from memscope.recovery import recover, restore
 from memscope.stores.sqlite import salvage
+from stores.sqlite_file import needs_posix
 
 PAGE = 8192
 
@@ -74,6 +75,20 @@ async def test_a_backup_takes_the_place_of_a_store(store, backup, tmp_path):
 async def test_a_backup_makes_a_store_where_there_is_none(backup, tmp_path):
     await restore(backup, tmp_path / "new.db")
     assert len(await keys(tmp_path / "new.db")) == 300
+
+
+@needs_posix
+async def test_a_restore_through_a_link_replaces_the_file_it_names(store, backup, tmp_path):
+    link = tmp_path / "link.db"
+    link.symlink_to(store)
+    async with opened(store) as memory:
+        await memory.add_turns([{"role": "user", "content": "later", "id": "later"}], user="alice")
+        with pytest.raises(StoreBusy, match="in use"):
+            await restore(backup, link)
+    await restore(backup, link)
+    assert link.is_symlink()
+    assert await keys(store) == await keys(link) == [f"t{n}" for n in range(300)]
+    assert names(tmp_path) == ["backup.db", "link.db", "memory.db", "memory.db-lock"]
 
 
 async def test_a_damaged_store_is_kept_beside_the_restored_one(store, backup):

@@ -1,4 +1,4 @@
-"""The file: damaged, foreign, newer, read-only, full, deleted; its mode and its upgrade; forks, many writers."""
+"""The file: damaged, foreign, newer, read-only, full, deleted; its upgrade; copies; forks, many writers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import sqlite3
-import stat
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from memscope.errors import (
-    ConfigError,
     InputError,
     MemscopeError,
     StoreCorrupt,
@@ -36,53 +34,6 @@ from stores.sqlite_file import digest, made, needs_posix, opened
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
-
-
-# ---- its place
-
-
-async def test_the_file_is_for_its_owner_only(path: Path) -> None:
-    async with opened(path) as store:
-        await store.append("alice", drafts("a"))
-        await store.backup(path.with_name("copy.db"))
-        for file in path.parent.iterdir():
-            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
-
-
-async def test_identifiers_never_become_files(path: Path) -> None:
-    async with opened(path) as store:
-        for user in ("../x", "..\\x", "/etc/x", "%2e%2e", "con", "x" * 256):
-            await store.append(user, drafts("../../k", user=user, session="../s", agent="/a"))
-    assert {file.name for file in path.parent.iterdir()} <= {
-        "memory.db",
-        "memory.db-lock",
-        "memory.db-wal",
-        "memory.db-shm",
-    }
-
-
-@pytest.mark.parametrize("name", ["file:x?mode=memory", ":memory:", "a b#c?d%e.db", "Köln 搬家.db", "[x].db"])
-async def test_a_path_is_a_plain_name(tmp_path: Path, name: str) -> None:
-    await made(tmp_path / name)
-    assert (tmp_path / name).stat().st_size > 0
-    async with opened(tmp_path / name) as store:
-        assert await ids(store) == ["a", "b"]
-
-
-async def test_a_place_that_cannot_be(tmp_path: Path) -> None:
-    for wrong in (tmp_path, tmp_path / "missing" / "memory.db"):
-        with pytest.raises(ConfigError):
-            await SQLiteStore(wrong).open()
-    for wrong in ("a\0b", "", 5, None, b"x"):
-        with pytest.raises(ConfigError):
-            SQLiteStore(wrong)  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_an_empty_file_becomes_a_store(path: Path) -> None:
-    path.touch(0o644)
-    await made(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 # ---- damaged, foreign, newer

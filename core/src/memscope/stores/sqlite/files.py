@@ -219,11 +219,14 @@ else:
 
 
 def plain_path(path: object) -> Path:
-    """The path as a plain file name (``file:`` and ``:memory:`` have no meaning here)."""
+    """The path as a plain file name (``file:`` and ``:memory:`` have no meaning here), links resolved.
+
+    A file has one lock, one WAL and one place that is replaced, by whatever link it is named.
+    """
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigError(f"not a path of a file: {text!r}")
-    return Path(os.path.abspath(os.path.expanduser(text)))
+    return Path(os.path.realpath(os.path.expanduser(text)))
 
 
 def check_place(path: Path) -> None:
@@ -231,6 +234,8 @@ def check_place(path: Path) -> None:
         raise ConfigError(f"{str(path)!r} is a folder", hint="give the path of a file")
     if not path.parent.is_dir():
         raise ConfigError(f"the folder {str(path.parent)!r} does not exist", hint="create it, or choose another path")
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # a link that is left leads nowhere
+        raise ConfigError(f"{str(path)!r} is not a regular file", hint="give the path of a file")
 
 
 def create(path: Path, connect: Connect) -> None:
@@ -247,7 +252,13 @@ def create(path: Path, connect: Connect) -> None:
 
 
 def is_new(path: Path) -> bool:
-    return not path.exists() or path.stat().st_size == 0
+    """Returns whether a store may be created here. An empty file beside a WAL that is not is a store that was lost."""
+    return not path.exists() or (path.stat().st_size == 0 and not has_wal(path))
+
+
+def has_wal(path: Path) -> bool:
+    wal = path.with_name(path.name + "-wal")
+    return wal.exists() and wal.stat().st_size > 0
 
 
 def probe(path: Path) -> None:
@@ -257,6 +268,8 @@ def probe(path: Path) -> None:
             head = file.read(100)
     except PermissionError:
         raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
+    if not head and has_wal(path):
+        raise corrupt(f"{str(path)!r}", "an empty file beside a WAL that is not")
     if len(head) < 100 or head[:16] != MAGIC:
         raise StoreCorrupt(f"{str(path)!r} is not a memscope store", hint="nothing was changed; choose another path")
     if int.from_bytes(head[68:72], "big") != schema.APPLICATION_ID:
@@ -283,8 +296,7 @@ def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
         unreadable = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if os.access(path.parent, os.W_OK) or getattr(error, "sqlite_errorcode", 0) & 0xFF not in unreadable:
             raise
-    wal = path.with_name(path.name + "-wal")
-    if wal.exists() and wal.stat().st_size:
+    if has_wal(path):
         log.warning("store %s: its folder cannot be written, so the latest changes cannot be read", path)
     return _opened(path, "immutable", connect)
 

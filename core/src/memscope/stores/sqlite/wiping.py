@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.sqlite.bodies import decode, decode_plan
+from memscope.stores.sqlite.files import has_wal
 from memscope.stores.sqlite.users import Writing
 
 PIECE = 16  # bytes; a copy of twice as many contains a whole piece
@@ -130,8 +131,7 @@ def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
 
 def _fold(db: sqlite3.Connection, path: Path) -> bool:
     busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    wal = path.with_name(path.name + "-wal")
-    return not busy and not (wal.exists() and wal.stat().st_size)
+    return not busy and not has_wal(path)
 
 
 def pending(reason: str) -> ForgetReport:
