@@ -7,9 +7,12 @@ import json
 
 import pytest
 
-from memscope import AsyncMemoryScope
-from memscope.errors import ClosedError, InputError
-from memscope.records import Observation, Turn
+from memscope import AsyncMemoryScope, copying, transfer
+from memscope.errors import ClosedError, InputError, StoreError
+from memscope.records import Draft, Observation, Plan, Select, Turn
+from memscope.stores.memory import InMemoryStore
+from memscope.stores.sqlite import SQLiteStore
+from memscope.testing.records import drafts, ids, insight, observation, remember, turn
 
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
 
@@ -152,6 +155,27 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
         (1, lambda line: line["turn"].update(scope=["alice", [], None])),
         (1, lambda line: line["turn"].update(text="\ud83d")), (1, lambda line: line["turn"].update(key=" ")),
         (1, lambda line: line["turn"].update(kind="insight")),
+        (1, lambda line: line["turn"].update(metadata={"n": [float("nan")]})),
+        (1, lambda line: line["turn"].update(metadata={"n": float("inf")})),
+        (1, lambda line: line["turn"].update(metadata={"n": 10**4000})),
+        (1, lambda line: line["turn"].update(metadata={"n": "\0"})),
+        (1, lambda line: line["turn"].update(seq=10**4000)), (1, lambda line: line["turn"].update(seq=-1)),
+        (1, lambda line: line["turn"].update(text="x" * 300_000)), (1, lambda line: line["turn"].update(text="a\0b")),
+        (1, lambda line: line["turn"].update(speaker="\0" * 50_000)),
+        (1, lambda line: line["turn"].update(time="0001-01-01T00:00:00+14:00")),
+        (3, lambda line: line["observation"].update(name="\0" * 50_000)),
+        (3, lambda line: line["observation"].update(namespace="n" * 257)),
+        (3, lambda line: line["observation"].update(origin="")), (3, lambda line: line["observation"].update(level=4)),
+        (3, lambda line: line["observation"].update(origin="o" * 50_000)),
+        (3, lambda line: line["observation"].update(level=-1)), (3, lambda line: line["observation"].update(version=0)),
+        (3, lambda line: line["observation"].update(version=10**30)),
+        (3, lambda line: line["observation"].update(data={str(n): n for n in range(100)})),
+        (3, lambda line: line["observation"].update(about="x" * 300_000)),
+        (3, lambda line: line["observation"].update(quotes=[["k", "x" * 300_000]])),
+        (3, lambda line: line["observation"].update(
+            happened=["2024-02-01T00:00:00+00:00", "2024-01-01T00:00:00+00:00"])),
+        (3, lambda line: line["versions"][0].update(data={"n": float("nan")})),
+        (3, lambda line: line["versions"].append(line["versions"][0])),
         (3, lambda line: line.update(versions=5)), (3, lambda line: line.update(versions=["x"])),
         (3, lambda line: line["versions"][0].update(scope=["bob", None, None])),
         (3, lambda line: line["versions"][0].update(id="another")),
@@ -174,3 +198,129 @@ async def test_a_line_that_no_export_has_is_refused_and_nothing_is_written(memor
         with pytest.raises(InputError, match=f"line {number + 1} "):
             await other.import_(path)
         assert (await other.status())["users"] == 0
+
+
+async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
+    await memory.add_turns([{"role": "user", "content": "x" * 3000}], user="alice")
+    await memory.export(tmp_path / "all.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 2000}}) as other:
+        with pytest.raises(InputError, match=r"line 2 .* at most 2000, got 3000"):
+            await other.import_(tmp_path / "all.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={"limits": {"text": 4000}}) as other:
+        assert (await other.import_(tmp_path / "all.jsonl"))["turn_stored"] == 1
+
+
+async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
+    path = tmp_path / "all.jsonl"
+    path.write_text(json.dumps({"memscope": 2, "secret": "00" * 32}))
+    with pytest.raises(InputError, match=r"line 1 .* format 2, this memscope reads 1; it needs a newer memscope"):
+        await memory.import_(path, strict=False)
+
+
+async def test_what_json_cannot_hold_is_named_by_the_export(tmp_path):
+    store = InMemoryStore()
+    await store.append("alice", [Draft(turn("k", metadata={"n": float("nan")}))])
+    with pytest.raises(StoreError, match="'k'"):
+        await transfer.export(store, tmp_path / "all.jsonl", user=None, progress=None)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- what waits
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request, tmp_path):
+    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
+    await made.open()
+    yield made
+    await made.close()
+
+
+async def read(store, path):
+    return await transfer.import_(store, path, user=None, strict=True, progress=None, limits=transfer.UNLIMITED)
+
+
+async def written(store, tmp_path, name="all.jsonl"):
+    await transfer.export(store, tmp_path / name, user=None, progress=None)
+    return tmp_path / name
+
+
+async def consolidated(store, *memories):
+    """One batch of all that waits, and what came of it."""
+    (claim,) = await store.claim("consolidate", 10_000, 60)
+    await store.complete(claim, Plan(new=memories, done=claim.items))
+
+
+async def test_turns_added_while_an_export_is_written_wait_in_it(store):
+    pages = 3
+    await store.append("alice", drafts(*(f"k{n}" for n in range(500 * pages))))
+    await consolidated(store)
+    lines = []
+    async for line in transfer.lines(store, None):
+        lines.append(line)
+        if line.kind == "turn" and len(lines) % 400 == 0:
+            await store.append("alice", drafts(f"meanwhile {len(lines)}"))
+    told = {line.id: line.pending for line in lines if line.kind == "turn"}
+    later = {key for key in told if key.startswith("meanwhile")}
+    assert {key for key, pending in told.items() if pending} == later
+    target = InMemoryStore()
+    writer = transfer.ImportWriter(target, transfer.Counter())
+    for line in lines[1:]:
+        await writer.add(line)
+    await writer.finish()
+    assert set(await ids(target, pending="consolidate")) == later
+
+
+async def test_an_older_export_leaves_waiting_what_a_forget_gave_back(store, tmp_path):
+    await store.append("alice", drafts("a", "b"))
+    await consolidated(store, observation("o", "a", "b"), observation("p", "a"), observation("q", "b"))
+    (claim,) = await store.claim("reflect", 100, 60)
+    await store.complete(claim, Plan(new=(insight("i", "p", "q"),), done=claim.items))
+    path = await written(store, tmp_path)
+    await store.forget(Select("alice", ids=frozenset({"b"})))
+    waits = {stage: await ids(store, pending=stage) for stage in ("consolidate", "reflect")}
+    assert waits == {"consolidate": ["a"], "reflect": ["p"]}
+    for _ in range(2):
+        await read(store, path)
+        assert {stage: await ids(store, pending=stage) for stage in waits} == waits
+    assert await ids(store) == ["a", "p"]
+
+
+async def test_an_export_that_knows_all_that_was_forgotten_here_settles_what_waits(store, tmp_path):
+    await store.append("alice", drafts("a", "b", "small talk"))
+    await store.forget(Select("alice", ids=frozenset({"b"})))
+    target = InMemoryStore()
+    await read(target, await written(store, tmp_path))
+    assert await ids(target, pending="consolidate") == ["a", "small talk"]
+    await consolidated(store, observation("o", "a"))
+    await read(target, await written(store, tmp_path))
+    assert (await ids(target, pending="consolidate"), await ids(target, pending="reflect")) == ([], ["o"])
+    await store.apply("alice", Plan(done=("o",)))
+    copied = await copying.copy(store, target)
+    assert (copied.unequal, await ids(target, pending="reflect")) == ((), [])
+
+
+async def test_an_export_with_broken_lines_settles_nothing_that_waits(store, tmp_path):
+    await store.append("alice", drafts("a"))
+    target = InMemoryStore()
+    await read(target, await written(store, tmp_path))
+    await consolidated(store, observation("o", "a"))
+    path = await written(store, tmp_path)
+    path.write_text(path.read_text().replace('"observation": {', '"observation": {,'))
+    counts = await transfer.import_(target, path, user=None, strict=False, progress=None, limits=transfer.UNLIMITED)
+    assert counts["broken"] == 1
+    assert await ids(target, pending="consolidate") == ["a"]
+
+
+async def test_the_newest_version_arrives_where_one_between_is_missing(store, tmp_path):
+    await store.append("alice", drafts("a"))
+    await remember(store, observation("o", "a", text="first"))
+    for version, text in enumerate(("second", "third"), 1):
+        await store.apply("alice", Plan(revised=(transfer.Revision(observation("o", "a", text=text), version),)))
+    path = await written(store, tmp_path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    del lines[2]["versions"][1]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    target = InMemoryStore()
+    await read(target, path)
+    assert [old.text for old in await target.history("alice", "o")] == ["first", "third"]

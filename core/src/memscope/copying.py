@@ -17,7 +17,7 @@ from memscope.codec import to_json
 from memscope.errors import StoreError
 from memscope.records import Json, Record, Select, Stage, Turn
 from memscope.stores import Store
-from memscope.transfer import BATCH, WAITS, Bundle, _id, _record, _write, lines
+from memscope.transfer import ImportWriter, lines, record_id
 
 Progress = Callable[[int, int | None], None]
 STAGES: tuple[Stage, ...] = ("consolidate", "reflect")
@@ -56,7 +56,7 @@ async def digest(store: Store, user: str) -> Digest:
     for stage in STAGES:
         async for page in store.scan(Select(user, pending=stage)):
             for record in page:
-                found.add(f"to_{stage}", _id(record))
+                found.add(f"to_{stage}", record_id(record))
     for id in await store.tombstones(user):
         found.add("forgotten", id)
     return found
@@ -92,19 +92,11 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
 
 
 async def _copy_user(source: Store, target: Store, user: str, counts: Counter[str]) -> None:
-    bundle = Bundle(user)
-    async for kind, line in lines(source, user):
-        if kind == "header":
-            continue
-        kind, record = _record(line)
-        if kind != bundle.kind or len(bundle.records) >= BATCH:
-            await _write(target, bundle, counts)
-            bundle = Bundle(user, kind)
-        bundle.records.append(record)
-        bundle.versions.append([_record({old["kind"]: old})[1] for old in line.get("versions", ())])
-        if kind in WAITS and not line.get("pending"):
-            bundle.done.append(_id(record))
-    await _write(target, bundle, counts)
+    writer = ImportWriter(target, counts)
+    async for line in lines(source, user):
+        if line.kind != "header":
+            await writer.add(line)
+    await writer.finish()
 
 
 def check(copied: Copied) -> None:

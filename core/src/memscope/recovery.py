@@ -161,7 +161,9 @@ async def _fill(found: Found, lines: Path, target: Path, progress: Progress | No
     store = SQLiteStore(part)
     try:
         await store.open()
-        counts = await transfer.import_(store, lines, user=None, strict=False, progress=_of(found.lines, progress))
+        told = _of(found.lines, progress)
+        limits = transfer.UNLIMITED
+        counts = await transfer.import_(store, lines, user=None, strict=False, progress=told, limits=limits)
         stats = await store.stats()
         await store.close()
         os.replace(part, target)

@@ -11,24 +11,62 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from memscope import intake
 from memscope.codec import from_json, to_json
-from memscope.errors import Conflict, InputError
-from memscope.records import Draft, Insight, Kind, Observation, Plan, Record, Revision, Scope, Select, Stage, Turn
+from memscope.errors import Conflict, InputError, MemscopeError, StoreError
+from memscope.intake import Limits
+from memscope.records import (
+    Draft,
+    Insight,
+    Interval,
+    Kind,
+    Observation,
+    Plan,
+    Quote,
+    Record,
+    Revision,
+    Select,
+    Stage,
+    Turn,
+)
 from memscope.stores import Store
 
 Progress = Callable[[int, int | None], None]
 FORMAT = 1
 BATCH = 500
 SECRET_BYTES = range(16, 65)
+NUMBERS = range(1 << 63)
+RANGES = {"level": range(4), "version": range(1, 1 << 31)}
+NAMES = frozenset({"id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+UNLIMITED = Limits(text=1 << 62, keys=1 << 62, depth=1000)  # for lines that this memscope made a moment ago
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
-Line = dict[str, Any]
+Memory = Observation | Insight
+
+
+@dataclass(frozen=True, slots=True)
+class ExportLine:
+    """One line. ``record``: a record, an id that was forgotten, or the secret in hexadecimal (header)."""
+
+    kind: str
+    user: str
+    record: Any
+    versions: tuple[Memory, ...] = ()
+    pending: bool = False
+
+    @property
+    def id(self) -> str:
+        return record_id(self.record)
+
+    @property
+    def done(self) -> bool:
+        return self.kind in WAITS and not self.pending
 
 
 async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
@@ -47,10 +85,10 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
 
 async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
     counts: Counter[str] = Counter()
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        async for kind, line in lines(store, user):
-            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
-            counts[kind] += 1
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        async for line in lines(store, user):
+            file.write(_encoded(line))
+            counts[line.kind] += 1
             if progress and counts.total() % BATCH == 0:
                 progress(counts.total(), None)
         file.flush()
@@ -67,165 +105,256 @@ def usable(path: Path) -> Iterator[None]:
         raise InputError(f"{str(path)!r}: {error.strerror}", hint="see the path and its rights") from error
 
 
-async def lines(store: Store, user: str | None) -> AsyncIterator[tuple[str, Line]]:
-    """Every line of an export with its kind."""
-    yield "header", {"memscope": FORMAT, "secret": (await store.secret()).hex()}
+def _encoded(line: ExportLine) -> bytes:
+    try:
+        return json.dumps(_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except ValueError as error:
+        raise StoreError(f"{line.kind} {line.id!r} holds what JSON cannot", hint="forget it, or update it") from error
+
+
+def _object(line: ExportLine) -> dict[str, Any]:
+    if line.kind == "header":
+        return {"memscope": FORMAT, "secret": line.record}
+    if line.kind == "forgotten":
+        return {"forgotten": line.record, "user": line.user}
+    versions = {"versions": [to_json(old) for old in line.versions]} if line.versions else {}
+    return {line.kind: to_json(line.record), "pending": line.pending, **versions}
+
+
+async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
+    """Every line of an export."""
+    yield ExportLine("header", "", (await store.secret()).hex())
     for name in [user] if user is not None else await store.users():
         for kind in KINDS:
-            waiting = await _waiting(store, name, kind)
             async for page in store.scan(Select(name, kinds=frozenset({kind}))):
+                # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
+                pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
                 for record in page:
-                    yield kind, await _line(store, kind, record, waiting)
+                    yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
         for id in await store.tombstones(name):
-            yield "forgotten", {"forgotten": id, "user": name}
+            yield ExportLine("forgotten", name, id)
 
 
-async def _waiting(store: Store, user: str, kind: Kind) -> set[str]:
+async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
+    """Which of the ids wait for the stage of their kind."""
     if kind not in WAITS:
         return set()
-    select = Select(user, kinds=frozenset({kind}), pending=WAITS[kind])
-    return {_id(record) async for page in store.scan(select) for record in page}
+    select = Select(user, ids=ids, pending=WAITS[kind])
+    return {record_id(record) async for page in store.scan(select) for record in page}
 
 
-async def _line(store: Store, kind: Kind, record: Record, waiting: set[str]) -> Line:
-    line: Line = {kind: to_json(record), "pending": _id(record) in waiting}
-    if not isinstance(record, Turn) and record.version > 1:
-        versions = await store.history(record.scope.user, record.id)
-        line["versions"] = [to_json(old) for old in versions if old.id == record.id and old.version < record.version]
-    return line
+async def _versions(store: Store, record: Record) -> tuple[Memory, ...]:
+    if isinstance(record, Turn) or record.version == 1:
+        return ()
+    versions = await store.history(record.scope.user, record.id)
+    return tuple(old for old in versions if old.id == record.id and old.version < record.version)
 
 
-def _id(record: Record) -> str:
+def record_id(record: Record) -> str:
     return record.key if isinstance(record, Turn) else record.id
 
 
 # --------------------------------------------------------------------------------------------------------------- import
 
 
-@dataclass
-class Bundle:
-    """Lines of one user and one kind, to be written together."""
-
-    user: str = ""
-    kind: str = ""
-    records: list[Any] = field(default_factory=list)
-    versions: list[list[Record]] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-
-
 async def import_(
-    store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None
+    store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None, limits: Limits
 ) -> Mapping[str, int]:
     """``strict``: every line is read before the first is written. Raises ``InputError`` naming the line."""
     counts: Counter[str] = Counter()
     if strict:
-        for _ in _parsed(path, strict=True, counts=Counter()):
+        for _ in _parsed(path, limits, strict=True, counts=Counter()):
             pass
-    bundle = Bundle()
-    for number, line in _parsed(path, strict=strict, counts=counts):
-        kind, record = _record(line)
-        if kind == "header":
-            counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(record)))
-            continue
-        owner = line["user"] if kind == "forgotten" else record.scope.user
-        if user not in (None, owner):
-            continue
-        if (owner, kind) != (bundle.user, bundle.kind) or len(bundle.records) >= BATCH:
-            await _write(store, bundle, counts)
-            bundle = Bundle(owner, kind)
-        bundle.records.append(record)
-        bundle.versions.append([from_json(old) for old in line.get("versions", ())])
-        if kind in WAITS and not line.get("pending"):
-            bundle.done.append(_id(record))
+    writer = ImportWriter(store, counts)
+    for number, line in _parsed(path, limits, strict=strict, counts=counts):
+        if line.kind == "header":
+            counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
+        elif user in (None, line.user):
+            await writer.add(line)
         if progress and number % BATCH == 0:
             progress(number, None)
-    await _write(store, bundle, counts)
+    await writer.finish()
     return dict(counts)
 
 
-def _parsed(path: Path, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, Line]]:
+class ImportWriter:
+    """Writes lines in their order, those of one user and kind together.
+
+    What is here already keeps waiting as it does, unless the export knows everything that was forgotten here:
+    ``forget`` may have given it back after the export was made.
+    """
+
+    def __init__(self, store: Store, counts: Counter[str]) -> None:
+        self._store, self._counts = store, counts
+        self._user = self._kind = ""
+        self._lines: list[ExportLine] = []
+        self._done_before: dict[str, set[str]] = {kind: set() for kind in WAITS}  # here already, done in the export
+        self._forgotten: set[str] = set()
+
+    async def add(self, line: ExportLine) -> None:
+        if (line.user, line.kind) != (self._user, self._kind) or len(self._lines) >= BATCH:
+            await self._write()
+        if line.user != self._user:
+            await self._settle()
+        self._user, self._kind = line.user, line.kind
+        self._lines.append(line)
+
+    async def finish(self) -> None:
+        await self._write()
+        await self._settle()
+
+    async def _write(self) -> None:
+        written, self._lines = self._lines, []
+        if not written:
+            return
+        if self._kind == "turn":
+            await self._write_turns(written)
+        elif self._kind == "forgotten":
+            await self._write_tombstones([line.record for line in written])
+        else:
+            await self._write_memories(written)
+
+    async def _write_turns(self, written: list[ExportLine]) -> None:
+        plan = Plan(done=tuple(line.id for line in written if line.done))
+        appended = await self._store.append(self._user, [Draft(line.record) for line in written], plan)
+        self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
+        here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
+        self._done_before["turn"] |= here.intersection(plan.done)
+
+    async def _write_tombstones(self, ids: list[str]) -> None:
+        await self._store.bury(self._user, ids)
+        self._forgotten.update(ids)
+        self._counts["forgotten"] += len(ids)
+
+    async def _write_memories(self, written: list[ExportLine]) -> None:
+        """New ones with their first version; the later ones follow, also where an import was broken off."""
+        here = (await self._store.fetch(self._user, [line.id for line in written])).records
+        done = {line.id for line in written if line.done}
+        fresh = Plan(new=tuple(map(_first, written)), done=tuple(done - here.keys()))
+        self._counts[self._kind] += await self._store.apply(self._user, fresh)
+        for line in written:
+            await self._revise(line, tuple({line.id}.intersection(fresh.done)))
+        if self._kind in WAITS:
+            self._done_before[self._kind] |= done & here.keys()
+
+    async def _revise(self, line: ExportLine, done: tuple[str, ...]) -> None:
+        first, *later = (*line.versions, line.record)
+        for version, memory in enumerate(later, first.version):
+            try:
+                await self._store.apply(self._user, Plan(revised=(Revision(memory, version),), done=done))
+            except Conflict:  # here already
+                continue
+
+    async def _settle(self) -> None:
+        """The user's lines are written."""
+        done = [
+            id
+            for kind, ids in self._done_before.items()
+            for id in (await waiting(self._store, self._user, kind, frozenset(ids)) if ids else ())
+        ]
+        whole = not self._counts["broken"]  # else memories of these may be missing
+        if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
+            for start in range(0, len(done), BATCH):
+                await self._store.apply(self._user, Plan(done=tuple(done[start : start + BATCH])))
+        self._done_before, self._forgotten = {kind: set() for kind in WAITS}, set()
+
+
+def _first(line: ExportLine) -> Memory:
+    memory: Memory = line.versions[0] if line.versions else line.record
+    return memory
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
     with usable(path), open(path, encoding="utf-8-sig", errors="replace") as file:
         for number, text in enumerate(file, 1):
             if not text.strip():
                 continue
             try:
-                line = json.loads(text)
-                if "\\ud" in text.lower():
-                    json.dumps(line, ensure_ascii=False).encode()  # a lone surrogate is no text
-                kind, _ = _record(line)
-                if (number == 1) != (kind == "header"):
+                line = _line(json.loads(text), limits)
+                if (number == 1) != (line.kind == "header"):
                     raise InputError("the first line must be the header of an export, and only that")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 if strict or number == 1:
-                    raise InputError(f"line {number} of {path.name!r} is not a line of an export") from error
+                    raise _refused(number, path, error) from error
                 counts["broken"] += 1
                 counts["first_broken_line"] = counts["first_broken_line"] or number
                 continue
             yield number, line
 
 
-def _record(line: Line) -> tuple[str, Any]:
-    if "memscope" in line:
-        if line["memscope"] != FORMAT:
-            raise InputError(f"an export of format {line['memscope']!r}; this memscope reads {FORMAT}")
-        if len(bytes.fromhex(line["secret"])) not in SECRET_BYTES:
-            raise InputError("a secret that is none")
-        return "header", line["secret"]
-    if "forgotten" in line:
-        intake.identifier("user", line["user"])
-        return "forgotten", intake.identifier("forgotten", line["forgotten"])
-    kind = next(kind for kind in (*KINDS, None) if kind is None or kind in line)
-    if kind is None or line[kind]["kind"] != kind:
+def _refused(number: int, path: Path, error: Exception) -> InputError:
+    reason = str(error)[:200] if isinstance(error, MemscopeError) else type(error).__name__
+    return InputError(f"line {number} of {path.name!r} is not a line of an export: {reason}")
+
+
+def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
+    if "memscope" in made:
+        return ExportLine("header", "", _secret(made))
+    if "forgotten" in made:
+        user = intake.identifier("user", made["user"])
+        return ExportLine("forgotten", user, intake.identifier("forgotten", made["forgotten"]))
+    kind = next((kind for kind in KINDS if kind in made), None)
+    if kind is None or made[kind]["kind"] != kind:
         raise InputError("a line without a record")
-    record = _checked(from_json(line[kind]))
-    for old in line.get("versions", ()):
-        if type(version := from_json(old)) is not type(record) or _owned(version) != _owned(record):
-            raise InputError("a version of something else")
-    return kind, record
+    record = _checked(from_json(made[kind]), limits)
+    versions = tuple(_version(old, record, limits) for old in made.get("versions", ()))
+    if any(before.version >= after.version for before, after in pairwise(versions)):
+        raise InputError("versions that do not rise")
+    return ExportLine(kind, record.scope.user, record, versions, bool(made.get("pending")))
 
 
-def _checked(record: Record) -> Record:
-    """Whose it is and its id, as they would be taken from a caller."""
-    intake.scope(*_parts(record.scope))
-    intake.identifier("id", _id(record))
+def _secret(made: Mapping[str, Any]) -> str:
+    if made["memscope"] != FORMAT:
+        newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
+        hint = "it needs a newer memscope" if newer else ""
+        raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
+    secret: str = made["secret"]
+    if len(bytes.fromhex(secret)) not in SECRET_BYTES:
+        raise InputError("a secret that is none")
+    return secret
+
+
+def _version(made: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
+    old = _checked(from_json(made), limits)
+    same = type(old) is type(record) and (old.scope.user, record_id(old)) == (record.scope.user, record_id(record))
+    if isinstance(old, Turn) or isinstance(record, Turn) or not same or old.version >= record.version:
+        raise InputError("a version of something else, or of a later time")
+    return old
+
+
+def _checked(record: Record, limits: Limits) -> Record:
+    """The record, if a caller could have brought every value of it."""
+    intake.scope(record.scope.user, record.scope.agent, record.scope.session)
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.name in NAMES and value is not None:
+            intake.identifier(field.name, value)
+        else:
+            _check(field.name, value, limits)
     return record
 
 
-def _parts(scope: Scope) -> tuple[str, str | None, str | None]:
-    return scope.user, scope.agent, scope.session
+def _check(name: str, value: Any, limits: Limits) -> None:
+    if isinstance(value, str) and intake.text(name, value, limits.text) != value:
+        raise InputError(f"{name} has characters that are no text")
+    elif isinstance(value, Mapping) and intake.json_object(name, value, limits) != value:
+        raise InputError(f"{name} has characters that are no text")
+    elif isinstance(value, datetime):
+        intake.when(name, value)
+    elif isinstance(value, Interval):
+        _check_interval(name, value)
+    elif isinstance(value, int) and value not in RANGES.get(name, NUMBERS):
+        raise InputError(f"{name} is out of range")
+    elif isinstance(value, Quote):
+        _check(name, (value.turn, value.text), limits)
+    elif isinstance(value, tuple):
+        for item in value:
+            _check(name, item, limits)
 
 
-def _owned(record: Record) -> tuple[str, str]:
-    return record.scope.user, _id(record)
-
-
-async def _write(store: Store, bundle: Bundle, counts: Counter[str]) -> None:
-    if not bundle.records:
-        return
-    if bundle.kind == "forgotten":
-        await store.bury(bundle.user, bundle.records)
-        counts["forgotten"] += len(bundle.records)
-    elif bundle.kind == "turn":
-        drafts = [Draft(turn) for turn in bundle.records]
-        appended = await store.append(bundle.user, drafts, Plan(done=tuple(bundle.done)))
-        counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
-    else:
-        await _write_memories(store, bundle, counts)
-
-
-async def _write_memories(store: Store, bundle: Bundle, counts: Counter[str]) -> None:
-    first = tuple(versions[0] if versions else memory for memory, versions in _pairs(bundle))
-    counts[bundle.kind] += await store.apply(bundle.user, Plan(new=first, done=tuple(bundle.done)))
-    for memory, versions in _pairs(bundle):
-        for before, after in pairwise([*versions, memory]):
-            try:
-                await store.apply(
-                    bundle.user, Plan(revised=(Revision(after, before.version),), done=tuple(bundle.done))
-                )
-            except Conflict:  # here already
-                continue
-
-
-def _pairs(bundle: Bundle) -> Iterator[tuple[Observation | Insight, list[Observation | Insight]]]:
-    for memory, versions in zip(bundle.records, bundle.versions, strict=True):
-        yield memory, [old for old in versions if not isinstance(old, Turn)]
+def _check_interval(name: str, value: Interval) -> None:
+    if intake.when(name, value.start) > intake.when(name, value.end):
+        raise InputError(f"{name} ends before it starts")

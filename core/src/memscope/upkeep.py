@@ -107,7 +107,9 @@ class Upkeep:
 
         intake.owner(user)
         async with self._operation("import") as parts:
-            counts = await transfer.import_(parts.store, intake.path(path), user=user, strict=strict, progress=progress)
+            counts = await transfer.import_(
+                parts.store, intake.path(path), user=user, strict=strict, progress=progress, limits=parts.limits
+            )
             parts.wake()
             return counts
 

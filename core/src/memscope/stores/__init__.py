@@ -87,7 +87,8 @@ class Store(Protocol):
         """Store turns, each at most once, with the units and the work that follow from them; durable on return.
 
         A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With
-        ``plan``, its memories are written in the same step; turns in ``plan.done`` wait for no consolidation.
+        ``plan``, its memories are written in the same step; turns in ``plan.done`` that are stored now wait for no
+        consolidation, those that were here before wait on as they did.
         """
 
     async def apply(self, user: str, plan: Plan) -> int:
@@ -95,8 +96,8 @@ class Store(Protocol):
 
         Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or
         whose id was forgotten, is dropped. A ``name`` taken in its namespace is superseded by the new memory.
-        ``Conflict`` when a revision expects another version: then nothing is written. Observations in ``plan.done``
-        wait for no reflection.
+        ``Conflict`` when a revision expects another version: then nothing is written. Turns in ``plan.done``
+        wait for no consolidation, observations for no reflection, unless a batch has them.
         """
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:

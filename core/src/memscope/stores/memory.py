@@ -94,25 +94,31 @@ class InMemoryStore(Work, LocalSearch):
         if plan is not None:
             self._check_revisions(shelf, plan)
         shelf.revision += 1
-        placed = [self._place(shelf, draft) for draft in drafts]
+        done = frozenset(plan.done) if plan is not None else frozenset()
+        placed = [self._place(shelf, draft, done) for draft in drafts]
         if plan is not None:
             self._write(shelf, plan)
-            shelf.pending["consolidate"] -= set(plan.done)
         return Appended(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
-    def _place(self, shelf: Shelf, draft: Draft) -> tuple[str, Literal["stored", "duplicate", "forgotten"]]:
+    def _place(
+        self, shelf: Shelf, draft: Draft, done: frozenset[str]
+    ) -> tuple[str, Literal["stored", "duplicate", "forgotten"]]:
         key = draft.turn.key if draft.base is None else free_key(shelf, draft.base)
         if key in shelf.tombstones:
             return key, "forgotten"
         if key in shelf.numbers:
             return key, "duplicate"
         self._keep(shelf, replace(draft.turn, key=key, seq=shelf.number + 1), key)
-        if not draft.turn.statement:
+        if not draft.turn.statement and key not in done:
             shelf.pending["consolidate"].add(key)
         return key, "stored"
 
     async def apply(self, user: str, plan: Plan) -> int:
-        return self._write(self._shelf(user), plan)
+        shelf = self._shelf(user)
+        changed = self._write(shelf, plan)
+        for waiting in shelf.pending.values():
+            waiting -= set(plan.done)
+        return changed
 
     def _check_revisions(self, shelf: Shelf, plan: Plan) -> None:
         for revision in plan.revised:
@@ -128,7 +134,6 @@ class InMemoryStore(Work, LocalSearch):
         changed += sum(self._close(shelf, closing) for closing in plan.closed)
         for revision in plan.revised:
             self._revise(shelf, revision.memory)
-        shelf.pending["reflect"] -= set(plan.done)
         return changed + len(plan.revised)
 
     def _create(self, shelf: Shelf, memory: Observation | Insight) -> bool:
@@ -221,7 +226,9 @@ class InMemoryStore(Work, LocalSearch):
 
     async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         shelf = self._shelf(select.user)
-        found = [shelf.records[number] for number in sorted(shelf.records) if selected(select, shelf, number)]
+        ids = shelf.numbers.keys() if select.ids is None else select.ids & shelf.numbers.keys()
+        numbers = sorted(shelf.numbers[id] for id in ids)
+        found = [shelf.records[number] for number in numbers if selected(select, shelf, number)]
         for start in range(0, len(found), 500):
             yield found[start : start + 500]
 

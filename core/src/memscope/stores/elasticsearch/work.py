@@ -36,7 +36,7 @@ async def append(shop: Shop, committer: Committer, user: str, drafts: Sequence[D
     if plan is None or not (plan.new or plan.closed or plan.revised):
         return await committer.append(user, drafts, plan.done if plan else ())
     appended = await committer.append(user, drafts, plan.done)
-    await apply(shop, user, plan)
+    await apply(shop, user, replace(plan, done=()))
     return appended
 
 
@@ -74,7 +74,9 @@ async def _carry_out(shop: Shop, user: str, intent: Intent, plan: Plan) -> Writt
         await lanes.clear(shop, user, intent, lambda lane: None)  # nothing was written
         raise
     await board.flush(intent.token)
-    if batch is not None:
+    if batch is None:
+        await settle(shop, user, [id for id in plan.done if id in board.turns], "consolidate")
+    else:
         done = [item for item in plan.done if item not in written.unsourced]
         await settle(shop, user, [item for item in done if item in batch["items"]], batch["stage"])
     await lanes.clear(shop, user, intent, lambda lane: _close(lane, batch))

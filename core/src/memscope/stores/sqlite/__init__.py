@@ -119,7 +119,7 @@ class SQLiteStore(LocalSearch):
     async def apply(self, user: str, plan: Plan) -> int:
         def task(w: Writing) -> int:
             written = memories.write(w, plan)
-            queue.settle(w, "reflect", memories.numbers(w, plan.done))
+            queue.settle(w, memories.numbers(w, plan.done))
             return written.new + written.other
 
         return await self._write_user(user, task)

@@ -23,22 +23,22 @@ Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 
 def append(w: Writing, drafts: Sequence[Draft], plan: Plan | None) -> Appended:
     waiting: list[int] = []
-    placed = [_place(w, draft, waiting) for draft in drafts]
+    done = frozenset(plan.done) if plan is not None else frozenset()
+    placed = [_place(w, draft, done, waiting) for draft in drafts]
     queue.enqueue(w, "consolidate", waiting)
     if plan is not None:
         write(w, plan)
-        queue.settle(w, "consolidate", numbers(w, plan.done))
     return Appended(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
 
-def _place(w: Writing, draft: Draft, waiting: list[int]) -> tuple[str, Outcome]:
+def _place(w: Writing, draft: Draft, done: frozenset[str], waiting: list[int]) -> tuple[str, Outcome]:
     key = draft.turn.key if draft.base is None else free_key(draft.base, lambda key: _taken(w, key) is not None)
     taken = _taken(w, key) if draft.base is None else None
     if taken is not None:
         return key, taken
     number = _insert(w, replace(draft.turn, key=key, seq=w.number + 1), ())
     w.turns += 1
-    if not draft.turn.statement:
+    if not draft.turn.statement and key not in done:
         waiting.append(number)
     return key, "stored"
 

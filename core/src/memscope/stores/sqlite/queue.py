@@ -38,10 +38,11 @@ def withdraw(w: Writing, stage: Stage, item: int) -> None:
     w.db.execute("DELETE FROM item WHERE user = ? AND stage = ? AND item = ? AND batch IS NULL", (w.user, stage, item))
 
 
-def settle(w: Writing, stage: Stage, items: Iterable[int]) -> None:
-    """Items that are dealt with, outside any claim."""
-    for item in items:
-        withdraw(w, stage, item)
+def settle(w: Writing, records: Iterable[int]) -> None:
+    """Turns and observations that are dealt with, outside any claim."""
+    for number in records:
+        for stage in lane("consolidate"):
+            withdraw(w, stage, number)
 
 
 def refresh(db: sqlite3.Connection, user: int, stage: Stage, now: int) -> None:

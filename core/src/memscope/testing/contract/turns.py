@@ -121,6 +121,23 @@ class Turns(Chapter):
         (claim,) = await store.claim("consolidate", 10, 60, user="alice")
         assert claim.items == ("b",)
 
+    async def test_turns_that_are_here_already_wait_on(self, store: Store) -> None:
+        """What is done elsewhere says nothing of what waits here: a forget may have given it back."""
+        await store.append("alice", drafts("a", "b"))
+        again = await store.append("alice", drafts("a", "b", "c"), Plan(done=("a", "b", "c")))
+        assert again.outcomes == ("duplicate", "duplicate", "stored")
+        assert await ids(store, pending="consolidate") == ["a", "b"]
+        with_memory = Plan(new=(observation("o", "c"),), done=("a", "d"))
+        await store.append("alice", drafts("a", "d"), with_memory)
+        assert await ids(store, pending="consolidate") == ["a", "b"]
+
+    async def test_a_plan_says_which_turns_wait_no_more(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        await store.apply("alice", Plan(done=("a", "nobody")))
+        assert await ids(store, pending="consolidate") == ["b"]
+        (claim,) = await store.claim("consolidate", 10, 60, user="alice")
+        assert claim.items == ("b",)
+
     async def test_a_restart_changes_nothing(self, store: Store) -> None:
         await store.append("alice", drafts("a", "b"))
         secret = await store.secret()
