@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any, Literal
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
+from growth import growth
 from memscope.errors import ModelError, ModelReplyError
 from memscope.models import Message, Reply
 from memscope.models.replies import LONGEST, ask, in_words, json_schema, parse, read_choice, with_instruction
@@ -256,3 +258,22 @@ async def test_ask_does_not_repeat_other_errors() -> None:
     with pytest.raises(ModelError):
         await ask(model, QUESTION, Facts)
     assert len(model.prompts) == 1
+
+
+@pytest.mark.parametrize(
+    "piece", ['\\"', '"', ",", ", ", "{", "[", "{}", '{"a": 1}, ', '{"', "<think>", "\\", ",]", '"\\', "```"]
+)
+def test_reading_takes_as_long_as_the_reply_is(piece: str) -> None:
+    def read(text: str) -> None:
+        with pytest.raises(ModelReplyError):
+            parse('{"' + text, Facts)
+        with suppress(ModelReplyError):
+            parse(text, Facts)
+
+    assert growth(read, piece, 4_000) < 3
+
+
+def test_a_reply_of_very_many_objects_is_none() -> None:
+    assert parse(TEXT * 100, Facts) == EXPECTED
+    with pytest.raises(ModelReplyError):
+        parse(TEXT * 101, Facts)

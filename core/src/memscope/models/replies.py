@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 
 LONGEST = 1_000_000  # characters of a reply that are read
+_MOST_VALUES = 100  # JSON values at the top of a reply
 EMPTY = "the reply is empty"
 TRY_ANOTHER = "try again, or another model"
 FINISHED = ("stop", "tool_calls")
 _PROBLEMS = 5  # of a validation that are told to the model
 _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
-_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.S)
+_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.S)  # a string without an end reaches to that of the text
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _NOT_STRICT = frozenset(
@@ -140,7 +141,7 @@ def _scan(text: str) -> list[Json]:
     values, start = [], _START.search(text)
     while start:
         found = _at(text, start.start())
-        if not found:
+        if not found or len(values) == _MOST_VALUES:
             return []  # what stands inside something broken is not looked at: it may be half of it
         values.append(found[0])
         start = _START.search(text, found[1])
