@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth import growth
 from memscope.dates import EARLIEST, LATEST, cascade, lexer, mentions, recurrences, resolve, weekday
 from memscope.dates.rules import ROWS
 from memscope.errors import InputError
@@ -152,23 +154,37 @@ def test_recurrences_are_in_order(text: str, reference: datetime) -> None:
         assert starts == sorted(starts)
 
 
+def attempts(text: str) -> int:
+    """Counted, not timed: how often a row of the cascade is tried on the tokens of a text."""
+    with pytest.MonkeyPatch.context() as patch:
+        tried = Mock(wraps=cascade.attempt)
+        patch.setattr(cascade, "attempt", tried)
+        mentions(text, NOW)
+    return tried.call_count
+
+
 @pytest.mark.parametrize(
     "piece", ["last ", "1", "1 ", "1 day ", "一", "上", "may ", "3月", "to 5pm ", "from 1 to ", "-", "every "]
 )
-def test_work_grows_with_the_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted, not timed: the patterns of the cascade are tried a bounded number of times for each token."""
-    tried = 0
-    attempt = cascade.attempt
-
-    def counted(*args: Any) -> Any:
-        nonlocal tried
-        tried += 1
-        return attempt(*args)
-
-    monkeypatch.setattr(cascade, "attempt", counted)
+def test_work_grows_with_the_text(piece: str) -> None:
     text = piece * (20_000 // len(piece))
-    mentions(text, NOW)
-    assert tried <= 4 * len(text)
+    assert attempts(text) <= 4 * len(text)
+
+
+@given(PHRASES.filter(bool), st.integers(2, 40))
+@settings(max_examples=100, deadline=None)
+def test_any_text_costs_a_bounded_number_of_steps_per_character(text: str, times: int) -> None:
+    assert attempts(text * times) <= 8 * len(text * times)
+
+
+@pytest.mark.parametrize("piece", ["2024-", "1.", "5/", "2024-1-", "since ", "since since from ", "day ", "of the "])
+def test_reading_takes_as_long_as_the_text_is(piece: str) -> None:
+    assert growth(lambda text: mentions(text, NOW), piece, 4_000) < 3
+
+
+def test_a_sentence_without_an_end_is_cut_between_words() -> None:
+    text = "we met on 2023-05-08 and " * 100
+    assert [mention.text for mention in mentions(text, NOW)] == ["2023-05-08"] * 100
 
 
 def test_every_row_is_a_pattern() -> None:

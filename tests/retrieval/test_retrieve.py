@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope, retrieval
-from memscope.errors import ModelTimeout
+from memscope.errors import DeadlineExceeded, ModelTimeout
 from memscope.records import Closing, Insight, Observation, Plan, Scope, Space
 from memscope.retrieval import Question
 from memscope.retrieval.rank import FEATURES, WEIGHTS
@@ -160,6 +160,17 @@ async def test_words_do_when_the_embedder_fails() -> None:
         found = await memory.retrieve("sunset", user="alice")
         assert [hit.id for hit in found] == ["t"]
         assert "model_timeout" in found.reason
+
+
+async def test_a_retrieve_ends_at_its_deadline() -> None:
+    class Silent(Letters):
+        async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async with AsyncMemoryScope(":memory:", embedder=Silent(), settings={"retrieve_s": 0.01}) as memory:
+        with pytest.raises(DeadlineExceeded, match="retrieve_s"):
+            await memory.retrieve("sunset", user="alice")
 
 
 # ---- memories

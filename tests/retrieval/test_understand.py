@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from growth import growth
 from memscope.records import Interval
 from memscope.retrieval import Question, understand
+from memscope.retrieval.understand import MOST_PERIODS
 from memscope.text import name_key, term
 
 KIT: Any = SimpleNamespace()
@@ -69,3 +72,42 @@ async def test_wording(question: Ask, query: str, number: bool, assistant: bool)
 async def test_names_that_a_query_may_mention(question: Ask) -> None:
     assert name_key("Ben") in (await understand(question("What does Ben make?"), KIT)).names
     assert name_key("小明") in (await understand(question("小明去了哪里"), KIT)).names
+
+
+async def test_dates_are_read_from_the_beginning_and_the_end_of_a_long_query(question: Ask) -> None:
+    pasted = "and then in 2011 we talked about the garden. " * 200
+    asked = await understand(question(f"In 2020: {pasted.replace('2011', '2012', 150)[:-2]}; in 2021?"), KIT)
+    assert {period.start.year for period in asked.periods} == {2020, 2011, 2012, 2021}
+    middle = await understand(question(f"{'a b ' * 1000} in 2020 {'a b ' * 1000}"), KIT)
+    assert middle.periods == ()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "月5日",
+        "5日 会议\n",
+        "2024-",
+        "1日, 2日, 3日 ",
+        "5/",
+        "周",
+        "May ",
+        "昨天",
+        "from May to ",
+        "每天5日",
+        "a 日 ",
+        "一",
+    ],
+)
+async def test_understanding_takes_no_longer_than_the_query_is(question: Ask, piece: str) -> None:
+    def read(query: str) -> None:
+        with suppress(StopIteration):
+            understand(question(query), KIT).send(None)
+
+    assert growth(read, piece, 4_000) < 3
+
+
+async def test_many_dates_give_a_bounded_number_of_periods(question: Ask) -> None:
+    asked = await understand(question("".join(f"{n}月{n}日 " for n in range(1, 12)) * 20), KIT)
+    assert len({period.start.month for period in asked.periods}) == 11
+    assert len(asked.periods) <= MOST_PERIODS

@@ -7,6 +7,7 @@
     ├── NotFound (LookupError)        no such id in this scope; a foreign id answers the same
     ├── Conflict                      the memory changed since it was read
     ├── ConfigError (ValueError)      a setting that is unknown, missing or wrong
+    ├── DeadlineExceeded *            a call took longer than it may
     ├── PluginError                   a plugin that cannot load, or that refused the call
     ├── ClosedError (RuntimeError)    used after close, or from its own private loop
     ├── StoreError                    the place that keeps the records
@@ -82,6 +83,11 @@ class Conflict(MemscopeError):
 
 class ConfigError(MemscopeError, ValueError):
     code = "config"
+
+
+class DeadlineExceeded(MemscopeError):
+    code = "deadline"
+    retryable = True
 
 
 class PluginError(MemscopeError):

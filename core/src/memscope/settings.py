@@ -190,6 +190,7 @@ class Settings(Section):
     retry_s: Seconds = 5.0
     idle_s: Seconds = 60.0
     poll_s: Seconds = 30.0
+    retrieve_s: Seconds = 60.0
     concurrency: Count = 4
     approve: bool = False
     prompts: str | None = None

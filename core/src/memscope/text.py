@@ -161,7 +161,7 @@ def name_key(name: str) -> int:
 def names(text: str) -> frozenset[int]:
     """Every ``name_key`` that the text may mention."""
     pieces = _split(fold(text))
-    runs = [piece for piece in pieces if _UNSPACED_START.match(piece)]
+    runs = {piece for piece in pieces if _UNSPACED_START.match(piece)}
     latin = {t for piece in pieces if piece not in runs for t in _content_terms(piece)}
     return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})
 

@@ -34,8 +34,8 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "isoday": (r"(?:19|20)\d\d-w[0-5]\d-[1-7](?!\d)", "date", written.iso_week),
     "isoweek": (r"(?:19|20)\d\d-?w[0-5]\d(?![\d-])", "period", written.iso_week),
     "clock": (r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?(?:z|\+\d\d:?\d\d)?)?(?![\d:])", "clock", written.hour_minute),
-    "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![\d./-]*\d)", "period", written.year_month),
-    "my": (r"(?<!\d[/.-])(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![\d/.-]*\d)", "period", written.month_year),
+    "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![./-]*\d)", "period", written.year_month),
+    "my": (r"(?<!\d[/.-])(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![/.-]*\d)", "period", written.month_year),
     "military": (r"0\d[0-5]\d(?!\d)", "clock", written.military),
     "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
     "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
@@ -109,10 +109,23 @@ _EAST = re.compile("[\u4e00-\u9fff]")
 _END = re.compile(r"[!?。！？；\n]+|(?<![ap]\.m)(?<![ap]m)(?<!\b[A-Za-z])\.(?=\s+[A-Z])")
 
 
+_LONGEST = 1000  # characters of a sentence: patterns may look at each of its tokens from each other
+_PAUSES = " ,;\t"
+
+
 def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a text with their offsets."""
+    """The sentences of a text with their offsets; what has no end for long is cut."""
     start = 0
     for match in _END.finditer(text):
-        yield start, text[start : match.end()]
+        yield from _pieces(text, start, match.end())
         start = match.end()
-    yield start, text[start:]
+    yield from _pieces(text, start, len(text))
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    while end - start > _LONGEST:
+        pause = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in _PAUSES)
+        cut = pause + 1 if pause > 0 else start + _LONGEST
+        yield start, text[start:cut]
+        start = cut
+    yield start, text[start:end]

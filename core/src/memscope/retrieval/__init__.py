@@ -8,9 +8,11 @@ what is asked    candidates   of features if one     best, hits       ──▶ 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Kit, Worker, run
 from memscope.records import Retrieval
 from memscope.retrieval.explain import explanation
@@ -28,8 +30,17 @@ __all__ = ["STEPS", "Question", "context", "gather", "rank", "rerank", "retrieve
 
 
 async def retrieve(question: Question, kit: Kit, steps: Sequence[Worker[Question]] = STEPS) -> Retrieval:
-    """The hits of a question; none, and the reason, for one without words."""
-    done = await run(steps, question, kit)
+    """The hits of a question; none, and the reason, for one without words. ``DeadlineExceeded`` where it takes long."""
+    deadline = asyncio.timeout(kit.settings.retrieve_s)
+    try:
+        async with deadline:
+            done = await run(steps, question, kit)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise DeadlineExceeded(
+            f"retrieve took longer than {kit.settings.retrieve_s:g} s", hint="try again, or raise retrieve_s"
+        ) from None
     found = Retrieval(
         hits=done.hits,
         reason=done.reason or "; ".join(kit.notes),

@@ -15,6 +15,8 @@ from memscope.text import fold, names, term, words
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these
 MOST_PERIODS = 400
+MOST_NAMED = 32  # times that are named, in one query: half of them the first ones, half the last
+MOST_READ = 2000  # characters of a longer query that are read for names and dates: half the first ones, half the last
 
 # Words about the conversation, not about what was said in it: half a word each.
 FILLERS = frozenset(
@@ -48,18 +50,24 @@ _ASSISTANT = re.compile(
     writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant"),
 )
 async def understand(question: Question, kit: Kit) -> Question:
-    wording = fold(question.query)
+    wording, ends = fold(question.query), _ends(question.query)
     found = _content(words(question.query))
     terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
     return replace(
         question,
         terms=terms,
         weights=tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms),
-        names=names(question.query),
-        periods=periods(question.query, question.as_of or question.now),
+        names=names(ends),
+        periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
     )
+
+
+def _ends(query: str) -> str:
+    """What is asked stands at the beginning or the end of a long query; between may be anything that was pasted."""
+    half = MOST_READ // 2
+    return query if len(query) <= MOST_READ else f"{query[:half]}\n{query[-half:]}"
 
 
 def _content(found: list[str]) -> list[str]:
@@ -69,10 +77,12 @@ def _content(found: list[str]) -> list[str]:
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
     """The periods a query names; without a year, every one of the last decades."""
-    first, last = _moved(reference, -366 * YEARS_BACK), _moved(reference, 366)
-    named = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
+    found = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
+    distinct = list({mention.interval: mention for mention in found}.values())
+    named = [*distinct[: MOST_NAMED // 2], *distinct[MOST_NAMED // 2 :][-MOST_NAMED // 2 :]]
     most = MOST_PERIODS // max(1, len(named))
-    return tuple(interval for mention in named for interval in dates.recurrences(mention, first, last)[-most:] if most)
+    first, last = _moved(reference, -366 * min(YEARS_BACK, most)), _moved(reference, 366)
+    return tuple(interval for mention in named for interval in dates.recurrences(mention, first, last)[-most:])
 
 
 def _moved(when: datetime, days: int) -> datetime:
