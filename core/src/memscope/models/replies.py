@@ -138,7 +138,8 @@ def _values(text: str) -> list[Json]:
 
 
 def _scan(text: str) -> list[Json]:
-    values, start = [], _START.search(text)
+    values: list[Json] = []
+    start = _START.search(text)
     while start:
         found = _at(text, start.start())
         if not found or len(values) == _MOST_VALUES:
