@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from memscope.errors import ClosedError, Conflict, StoreError
+from memscope.errors import ClosedError, StoreError
 from memscope.records import (
     Appended,
     Closing,
@@ -33,6 +33,7 @@ from memscope.records import (
 )
 from memscope.stores import ATOMIC, Changes
 from memscope.stores.index import LocalSearch
+from memscope.stores.rules import check_revision, check_user, waits_for
 from memscope.stores.shelf import (
     Shelf,
     cascade,
@@ -44,7 +45,6 @@ from memscope.stores.shelf import (
     reopened,
     same_name,
     selected,
-    stage_of,
 )
 from memscope.stores.shelf_work import Work
 from memscope.text import units
@@ -66,6 +66,7 @@ class InMemoryStore(Work, LocalSearch):
         self._secret = secrets.token_bytes(32)
         self._active: Space | None = None
         self._filling: Space | None = None
+        self._declared: Space | None = None
         self._closed = False
 
     @property
@@ -90,6 +91,7 @@ class InMemoryStore(Work, LocalSearch):
     # ---- turns and memories
 
     async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
+        check_user(user, drafts, plan)
         shelf = self._shelf(user)
         if plan is not None:
             self._check_revisions(shelf, plan)
@@ -114,6 +116,7 @@ class InMemoryStore(Work, LocalSearch):
         return key, "stored"
 
     async def apply(self, user: str, plan: Plan) -> int:
+        check_user(user, (), plan)
         shelf = self._shelf(user)
         changed = self._write(shelf, plan)
         for waiting in shelf.pending.values():
@@ -122,10 +125,8 @@ class InMemoryStore(Work, LocalSearch):
 
     def _check_revisions(self, shelf: Shelf, plan: Plan) -> None:
         for revision in plan.revised:
-            stored = shelf.find(revision.memory.id)
             sourced = all(source in shelf.numbers for source in revision.memory.sources)
-            if isinstance(stored, Turn) or stored is None or stored.version != revision.expected or not sourced:
-                raise Conflict(f"memory {revision.memory.id!r} changed meanwhile", hint="read it again, then update")
+            check_revision(revision, shelf.find(revision.memory.id), sourced=sourced)
 
     def _write(self, shelf: Shelf, plan: Plan) -> int:
         self._check_revisions(shelf, plan)
@@ -172,6 +173,7 @@ class InMemoryStore(Work, LocalSearch):
             return False  # what should supersede it was not stored
         shelf.pending["reflect"].discard(old.id)
         closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
+        shelf.valid_to[old.id] = old.valid_to
         self._change(shelf, replace(closed, valid_to=closing.valid_to or old.valid_to))
         return True
 
@@ -276,7 +278,7 @@ class InMemoryStore(Work, LocalSearch):
             job.token, job.until, job.plan = "", None, None
         for memory in [memory for memory in shelf.memories() if memory.superseded_by in ids and memory.id not in ids]:
             next_one = heir(shelf, memory.superseded_by, ids)
-            self._change(shelf, replace(memory, superseded_by=next_one) if next_one else reopened(memory))
+            self._change(shelf, replace(memory, superseded_by=next_one) if next_one else reopened(shelf, memory))
             waiting |= set() if next_one else {memory.id}
         for number in gone:
             self._drop_units(shelf, number)
@@ -284,13 +286,14 @@ class InMemoryStore(Work, LocalSearch):
         shelf.tombstones |= ids
         for id in ids:
             shelf.versions.pop(id, None)
+            shelf.valid_to.pop(id, None)
         for stage in shelf.pending.values():
             stage -= ids
         self._enqueue(shelf, waiting)
 
     def _enqueue(self, shelf: Shelf, ids: Iterable[str]) -> None:
         for id in ids:
-            if (stage := stage_of(shelf.find(id))) is not None:
+            if (stage := waits_for(shelf.find(id))) is not None:
                 shelf.pending[stage].add(id)
 
     # ---- for the index

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memscope.codec import turn_key
 from memscope.filters import matches
 from memscope.records import Handle, Insight, Observation, Plan, Record, Select, Space, Stage, Turn
-from memscope.stores.rules import holds
+from memscope.stores.rules import holds, waits_for
 from memscope.text import Unit, microseconds
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Shelf:
     vectors: dict[Space, dict[int, NDArray[np.float16]]] = field(default_factory=dict)
     vectored: dict[int, int] = field(default_factory=dict)  # unit seq -> revision of its vector
     versions: dict[str, list[Observation | Insight]] = field(default_factory=dict)
+    valid_to: dict[str, datetime | None] = field(default_factory=dict)  # of closed memories: what closing replaced
     tombstones: set[str] = field(default_factory=set)
     pending: dict[Stage, set[str]] = field(default_factory=lambda: {"consolidate": set(), "reflect": set()})
     jobs: list[Job] = field(default_factory=list)
@@ -103,8 +104,9 @@ def same_name(old: Observation | Insight, new: Observation | Insight) -> bool:
     return old.current and old.id != new.id and (old.name, old.namespace) == (new.name, new.namespace)
 
 
-def reopened(memory: Observation | Insight) -> Observation | Insight:
-    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=None)
+def reopened(shelf: Shelf, memory: Observation | Insight) -> Observation | Insight:
+    valid_to = shelf.valid_to.pop(memory.id, None)
+    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=valid_to)
 
 
 def cascade(shelf: Shelf, gone: set[int]) -> set[int]:
@@ -127,14 +129,7 @@ def orphaned(shelf: Shelf, ids: set[str]) -> set[str]:
     """
     fallen = (memory for memory in shelf.memories() if memory.id in ids and not ids.isdisjoint(memory.sources))
     left = {source for memory in fallen for source in memory.sources} - ids
-    return {source for source in left if stage_of(shelf.find(source)) is not None}
-
-
-def stage_of(record: Record | None) -> Stage | None:
-    """The stage that a record waits for when it is new: documents and statements wait for none."""
-    if isinstance(record, Turn):
-        return None if record.statement else "consolidate"
-    return "reflect" if isinstance(record, Observation) and record.current and record.name is None else None
+    return {source for source in left if waits_for(shelf.find(source)) is not None}
 
 
 def heir(shelf: Shelf, id: str | None, gone: set[str]) -> str | None:

@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from memscope.errors import Conflict, EmbeddingMismatch, LeaseLost
+from memscope.errors import Conflict, LeaseLost
 from memscope.records import Claim, Plan, Space, Stage
 from memscope.stores import PARK_AFTER
+from memscope.stores.rules import check_declared, check_replaceable, check_space, check_user, checked_vectors
 from memscope.stores.shelf import Job, Shelf, release, unsourced
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 USERS_AT_ONCE = 8
 
@@ -23,6 +29,7 @@ class Work:
     _shelves: dict[str, Shelf]
     _active: Space | None = None
     _filling: Space | None = None
+    _declared: Space | None = None
 
     def _shelf(self, user: str) -> Shelf:
         raise NotImplementedError
@@ -38,6 +45,8 @@ class Work:
     def _claim(self, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
         shelf, now = self._shelf(user), self._clock()
         lane = {"embed"} if stage == "embed" else {"consolidate", "reflect"}
+        if stage == "embed" and self._target != self._declared:
+            return None
         if any(job.stage in lane and job.leased(now) for job in shelf.jobs):
             return None
         unfinished = [job for job in shelf.jobs if job.stage == stage and not job.parked]
@@ -63,7 +72,7 @@ class Work:
     def _waiting(self, shelf: Shelf, stage: Stage) -> list[str]:
         if stage != "embed":
             return sorted(shelf.pending[stage], key=lambda id: shelf.numbers[id])
-        target = self._filling or self._active
+        target = self._target
         if target is None:
             return []
         taken = {item for job in shelf.jobs if job.stage == "embed" for item in job.items}
@@ -88,10 +97,14 @@ class Work:
             return 0
         job = self._job(claim)
         plan = plan or job.plan or Plan()
+        check_user(claim.user, (), plan)
+        if claim.stage == "embed":
+            check_declared(self._target, self._declared)
+        vectors = checked_vectors(plan.vectors, self._target) if claim.stage == "embed" else {}
         before = len(shelf.records)
         self._write(shelf, plan)
         if claim.stage == "embed":
-            self._take_vectors(shelf, plan)
+            self._take_vectors(shelf, vectors)
         dropped = {source for memory in plan.new if unsourced(shelf, memory) for source in memory.sources}
         release(shelf, job, set(plan.done) - dropped)
         shelf.completed.add(claim.token)
@@ -123,29 +136,33 @@ class Work:
 
     # ---- vectors
 
+    @property
+    def _target(self) -> Space | None:
+        """Where new vectors belong: the space that is being filled, else the one that serves."""
+        return self._filling or self._active
+
     async def use_space(self, space: Space, *, replace: bool = False) -> None:
-        if space == self._filling and not (replace and space == self._active):
-            return
-        if space == self._active or not any(any(shelf.vectors.values()) for shelf in self._shelves.values()):
-            self._active, self._filling = space, None
-        elif not replace:
-            raise EmbeddingMismatch(
-                f"the store holds vectors of {self._active}, the embedder makes {space}",
-                hint="configure the old model, or run 'memscope reembed'",
-            )
-        else:
-            self._filling = space
-            self._switch_when_full()
+        check_space(space)
+        if space not in (self._active, self._filling) or (replace and self._filling and space == self._active):
+            self._declare(space, replace)
+        self._declared = space
 
-    def _take_vectors(self, shelf: Shelf, plan: Plan) -> None:
-        import numpy as np
+    def _declare(self, space: Space, replace: bool) -> None:
+        shelves = self._shelves.values()
+        kept = self._active if any(any(shelf.vectors.values()) for shelf in shelves) else None
+        if not replace:
+            check_replaceable(kept, space)
+        self._active, self._filling = (space, None) if kept in (None, space) else (kept, space)
+        for shelf in shelves:
+            shelf.vectors = {one: rows for one, rows in shelf.vectors.items() if one == self._active}
+            shelf.jobs = [job for job in shelf.jobs if job.stage != "embed"]
+        self._switch_when_full()
 
-        target = self._filling or self._active
-        for item, vector in plan.vectors.items():
-            if target is None or len(vector) != target.dims:
-                raise EmbeddingMismatch(f"a vector of length {len(vector)} for {target}")
-            if int(item) in shelf.written:
-                shelf.vectors.setdefault(target, {})[int(item)] = np.asarray(vector, dtype=np.float16)
+    def _take_vectors(self, shelf: Shelf, vectors: dict[str, NDArray[np.float32]]) -> None:
+        target = self._target
+        for item, vector in vectors.items():
+            if target is not None and int(item) in shelf.written:
+                shelf.vectors.setdefault(target, {})[int(item)] = vector.astype("<f2")
                 shelf.vectored[int(item)] = shelf.revision
         self._switch_when_full()
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from memscope.codec import turn_key
-from memscope.errors import InputError, MemscopeError, StoreBusy
+from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import Appended, Draft
 from memscope.stores.elasticsearch import heads
 from memscope.stores.elasticsearch.client import Body, Operation
-from memscope.stores.elasticsearch.documents import GONE, documents, scope_hash, unit_id, waits_for
+from memscope.stores.elasticsearch.documents import GONE, documents, scope_hash, unit_id
 from memscope.stores.elasticsearch.heads import Head
 from memscope.stores.elasticsearch.shop import Shop
+from memscope.stores.rules import waits_for
 
 MOST = 1000  # turns written together
 ROUNDS = 100
@@ -57,9 +58,6 @@ class Committer:
         self._heads: dict[str, Head] = {}
 
     async def append(self, user: str, drafts: Sequence[Draft], done: Iterable[str]) -> Appended:
-        for draft in drafts:
-            if draft.turn.scope.user != user:
-                raise InputError(f"a turn of user {draft.turn.scope.user!r} among those of {user!r}")
         if not drafts:
             return Appended((), ())
         answer: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()

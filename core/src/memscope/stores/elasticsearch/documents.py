@@ -86,13 +86,6 @@ def decode(body: str) -> Record:
         raise StoreCorrupt("a stored record cannot be read", hint="'memscope doctor' checks the indices") from error
 
 
-def waits_for(record: Record) -> Stage | None:
-    """The stage that has to look at a record."""
-    if isinstance(record, Turn):
-        return None if record.statement else "consolidate"
-    return "reflect" if isinstance(record, Observation) and record.current and record.name is None else None
-
-
 # ---- a record's documents
 
 

@@ -26,11 +26,11 @@ from memscope.stores.elasticsearch.documents import (
     scope_hash,
     tombstone,
     unit_id,
-    waits_for,
 )
 from memscope.stores.elasticsearch.lanes import Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, set_waiting
 from memscope.stores.elasticsearch.shop import Shop
+from memscope.stores.rules import waits_for
 
 PENDING = "deleted documents lie in their segments until these are merged; run 'memscope compact'"
 MERGE_S = 3600.0  # one merge may take
@@ -122,13 +122,7 @@ async def _fallen_from(shop: Shop, user: str, gone: Mapping[str, Stored]) -> lis
     memories = [one.record for one in gone.values() if not isinstance(one.record, Turn)]
     fell = [memory for memory in memories if any(source in gone for source in memory.sources)]
     left = await shop.load(user, {source for memory in fell for source in memory.sources} - gone.keys())
-    return [rid for rid, one in left.items() if _looked_at(one)]
-
-
-def _looked_at(one: Stored) -> bool:
-    if isinstance(one.record, Turn):
-        return not one.record.statement
-    return isinstance(one.record, Observation) and one.record.current
+    return [rid for rid, one in left.items() if waits_for(one.record) is not None]
 
 
 async def _vectors(shop: Shop, user: str, gone: Mapping[str, Stored]) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from memscope.errors import Conflict, InputError, StoreBusy
-from memscope.records import Closing, Insight, Observation, Plan, Record, Revision, Stage, Turn
+from memscope.errors import StoreBusy
+from memscope.records import Closing, Insight, Observation, Plan, Revision, Stage, Turn
 from memscope.stores.elasticsearch.client import Body, Operation, Outcome
 from memscope.stores.elasticsearch.documents import (
     Stored,
@@ -21,10 +21,10 @@ from memscope.stores.elasticsearch.documents import (
     encode,
     scope_hash,
     unit_id,
-    waits_for,
     without_vectors,
 )
 from memscope.stores.elasticsearch.shop import Shop, without_nothing
+from memscope.stores.rules import check_revision, same_text, waits_for
 
 Memory: TypeAlias = Observation | Insight
 ATTEMPTS = 20
@@ -140,9 +140,9 @@ class Board:
         for revision in plan.revised:
             entry = self.entries.get(revision.memory.id)
             ours = entry is not None and entry.stored is not None and entry.stored.source.get("stamp") == token
-            as_read = entry is not None and entry.record.version == revision.expected
-            if not ours and not (as_read and all(map(self.here, revision.memory.sources))):
-                raise Conflict(f"memory {revision.memory.id!r} changed meanwhile", hint="read it again, then update")
+            if not ours:
+                sourced = all(map(self.here, revision.memory.sources))
+                check_revision(revision, entry.record if entry else None, sourced=sourced)
 
     def decide(self, plan: Plan, first: int, token: str) -> Written:
         new, other, unsourced = 0, 0, set[str]()
@@ -165,8 +165,6 @@ class Board:
         return Written(new, other, frozenset(unsourced))
 
     def _create(self, memory: Memory, number: int) -> None:
-        if memory.scope.user != self.user:
-            raise InputError(f"a memory of user {memory.scope.user!r} among those of {self.user!r}")
         entry = self.entries[memory.id] = Entry(memory, number=number, wait=waits_for(memory), touched=True)
         self._settle_in(entry)
 
@@ -293,14 +291,6 @@ class Board:
 
 def _memories(plan: Plan) -> list[Memory]:
     return [*plan.new, *(revision.memory for revision in plan.revised)]
-
-
-def same_text(old: Record, new: Record) -> bool:
-    """Whether an embedder would get the same: the text and what its units are made of."""
-    if isinstance(old, Turn) or isinstance(new, Turn):
-        return False
-    who = isinstance(old, Observation) or getattr(old, "subject", "") == getattr(new, "subject", "")
-    return (old.text, old.sources, old.said) == (new.text, new.sources, new.said) and who
 
 
 async def settle(shop: Shop, user: str, rids: Sequence[str], wait: Stage) -> None:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memscope import text
-from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError, StoreBusy
+from memscope.errors import StoreBusy
 from memscope.records import Space, Stage, Turn
 from memscope.stores.elasticsearch.client import Body, Operation
 from memscope.stores.elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
 from memscope.stores.elasticsearch.lanes import Batch
 from memscope.stores.elasticsearch.mapping import META_ID, META_ROUTING
 from memscope.stores.elasticsearch.shop import Shop
+from memscope.stores.rules import check_declared, check_replaceable, check_space, checked_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,8 +86,7 @@ class Spaces:
     # ---- declaring
 
     async def use(self, space: Space, *, replace: bool) -> None:
-        if space.dims < 1:
-            raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
+        check_space(space)
         await self.meta()
         serving = self.active
         if space not in [known.space for known in self.known] or (
@@ -100,11 +100,8 @@ class Spaces:
         await self._shop.refresh()
         serving = self.active
         used = serving is not None and await self._count({"exists": {"field": serving.field}})
-        if serving is not None and used and serving.space != space and not replace:
-            raise EmbeddingMismatch(
-                f"the store holds vectors of {_name(serving.space)}, the embedder makes {_name(space)}",
-                hint="configure the old model, or run 'memscope reembed'",
-            )
+        if serving is not None and used and not replace:
+            check_replaceable(serving.space, space)
 
         def step(state: dict[str, Any]) -> int:
             kept = [one for one in state["spaces"] if used and one["active"]]
@@ -225,12 +222,12 @@ class Spaces:
     async def put(self, user: str, batch: Batch, vectors: Mapping[str, Sequence[float] | NDArray[np.float32]]) -> None:
         await self.meta()
         target = self.target
-        if target is None or target.space != self.declared:
-            raise EmbeddingMismatch(f"the store takes vectors of {_name(target.space if target else None)}")
+        check_declared(target.space if target else None, self.declared)
+        if target is None:
+            return
         units = dict(zip(batch.items, batch.units, strict=True))
-        encoded = {
-            item: encoded_vector(item, vector, target.space) for item, vector in vectors.items() if item in units
-        }
+        given = checked_vectors(vectors, target.space)
+        encoded = {item: encoded_vector(vector) for item, vector in given.items() if item in units}
         scope, left = scope_hash(user), dict(encoded)
         for _ in range(20):
             rows = await self._rows(scope, [units[item][0] for item in left])
@@ -255,18 +252,9 @@ def _revision(source: Mapping[str, Any]) -> str:
     return f"{text.term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 
-def encoded_vector(item: str, vector: Sequence[float] | NDArray[np.float32], space: Space) -> str:
+def encoded_vector(values: NDArray[np.float32]) -> str:
     """Of length one, as base64 of big-endian floats; "" for one that has no direction."""
     import numpy as np
 
-    values = np.asarray(vector, np.float32)
-    if values.shape != (space.dims,):
-        raise EmbeddingMismatch(f"a vector of shape {values.shape} for {_name(space)}")
-    if not np.isfinite(values).all():
-        raise EmbeddingError(f"the vector of unit {item!r} is not finite")
     norm = float(np.linalg.norm(values.astype(np.float64)))
     return b64encode((values / norm).astype(">f4").tobytes()).decode() if norm > 1e-30 else ""
-
-
-def _name(space: Space | None) -> str:
-    return f"{space.model!r} with {space.dims} numbers" if space else "no model"

@@ -23,7 +23,7 @@ from memscope.stores.elasticsearch.append import Committer
 from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, Written, settle
 from memscope.stores.elasticsearch.shop import Shop
-from memscope.stores.rules import furthest, holds
+from memscope.stores.rules import check_user, furthest, holds
 from memscope.text import microseconds
 
 USERS_AT_ONCE = 8
@@ -33,6 +33,7 @@ LOOKED_AT = 64
 
 
 async def append(shop: Shop, committer: Committer, user: str, drafts: Sequence[Draft], plan: Plan | None) -> Appended:
+    check_user(user, drafts, plan)
     if plan is None or not (plan.new or plan.closed or plan.revised):
         return await committer.append(user, drafts, plan.done if plan else ())
     appended = await committer.append(user, drafts, plan.done)
@@ -48,11 +49,12 @@ async def apply(shop: Shop, user: str, plan: Plan) -> int:
 async def _write(
     shop: Shop, user: str, what: str, about: dict[str, Any], plan: Plan, claim: Claim | None = None
 ) -> Written:
+    check_user(user, (), plan)
     number = await heads.take(shop.cluster, shop.names, user, len(plan.new)) if plan.new else 0
 
     def prepare(lane: Lane) -> None:
         if claim is not None:
-            _owned(lane, claim, shop.now())
+            _owned(lane, claim)
 
     async def write() -> Written:
         async with lanes.writing(shop, user, what, about, number, redo, prepare) as intent:
@@ -231,18 +233,19 @@ async def _form(shop: Shop, user: str, stage: Stage, limit: int, lane: Lane) -> 
 # ---- leases
 
 
-def _owned(lane: Lane, claim: Claim, now: int) -> Batch:
+def _owned(lane: Lane, claim: Claim) -> Batch:
+    """The batch, if the claim's token is the last one given: a lease that ran out is lost once another takes it."""
     for batch in lane.batches:
-        if batch.id == claim.id and batch.token == claim.token and batch.stage == claim.stage and batch.leased(now):
+        if batch.id == claim.id and batch.token == claim.token and batch.stage == claim.stage:
             return batch
-    raise LeaseLost(f"the lease of batch {claim.id!r} is over", hint="discard the result; another worker has it")
+    raise LeaseLost(f"batch {claim.id!r} is another worker's now", hint="discard the result")
 
 
 async def extend(shop: Shop, claim: Claim, lease_s: float) -> Claim:
     until = shop.clock() + timedelta(seconds=lease_s)
 
     def step(lane: Lane) -> None:
-        _owned(lane, claim, shop.now()).until = microseconds(until)
+        _owned(lane, claim).until = microseconds(until)
 
     await lanes.change(shop, claim.user, step)
     return replace(claim, until=until)
@@ -252,7 +255,7 @@ async def save_reply(shop: Shop, claim: Claim, plan: Plan) -> None:
     body = plan_to_json(plan)
 
     def step(lane: Lane) -> None:
-        _owned(lane, claim, shop.now()).plan = body
+        _owned(lane, claim).plan = body
 
     await lanes.change(shop, claim.user, step)
 
@@ -261,12 +264,12 @@ async def complete(shop: Shop, claim: Claim, plan: Plan | None) -> int:
     lane = await lanes.load(shop, claim.user)
     if [claim.id, claim.token] in lane.done:
         return 0
-    batch = _owned(lane, claim, shop.now())
+    batch = _owned(lane, claim)
     if plan is None:
         plan = plan_from_json(batch.plan) if batch.plan is not None else Plan()
     if claim.stage == "embed":
         await shop.spaces.put(claim.user, batch, plan.vectors)
-        await lanes.change(shop, claim.user, lambda lane: _close(lane, _about(_owned(lane, claim, shop.now()))))
+        await lanes.change(shop, claim.user, lambda lane: _close(lane, _about(_owned(lane, claim))))
         await shop.spaces.switch_when_full()
         return 0
     about = {"plan": plan_to_json(replace(plan, vectors={})), "batch": {**_about(batch), "items": batch.items}}
@@ -281,7 +284,7 @@ async def fail(shop: Shop, claim: Claim, code: str, not_before: datetime, counte
     """A reply that conflicts with what is stored now would do so for ever: it goes, and the model is asked again."""
 
     def step(lane: Lane) -> None:
-        batch = _owned(lane, claim, shop.now())
+        batch = _owned(lane, claim)
         batch.token, batch.until, batch.code, batch.not_before = "", 0, code, microseconds(not_before)
         batch.parked = counted and batch.attempt >= PARK_AFTER
         batch.attempt -= not counted
@@ -292,7 +295,7 @@ async def fail(shop: Shop, claim: Claim, code: str, not_before: datetime, counte
 
 async def give_back(shop: Shop, claim: Claim) -> None:
     def step(lane: Lane) -> None:
-        batch = _owned(lane, claim, shop.now())
+        batch = _owned(lane, claim)
         batch.token, batch.until, batch.attempt = "", 0, batch.attempt - 1
 
     await lanes.change(shop, claim.user, step)

@@ -40,6 +40,7 @@ from memscope.records import (
 )
 from memscope.stores import ATOMIC, BACKUP, Changes
 from memscope.stores.index import LocalSearch
+from memscope.stores.rules import check_declared, check_space
 from memscope.stores.sqlite import files, forget, memories, queue, reading, schema, spaces, units, users, wiping, work
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
@@ -200,7 +201,7 @@ class SQLiteStore(LocalSearch):
     async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
         def task(w: Writing) -> int:
             if claim.stage == "embed":
-                spaces.check_declared(w.db, self._declared)
+                check_declared(spaces.target(w.db), self._declared)
             return work.complete(w, claim, plan)
 
         return await self._write_user(claim.user, task, then=spaces.switch_when_full)
@@ -219,8 +220,7 @@ class SQLiteStore(LocalSearch):
     # ---- vectors
 
     async def use_space(self, space: Space, *, replace: bool = False) -> None:
-        if space.dims < 1:
-            raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
+        check_space(space)
         now = microseconds(self._clock())
         if replace or not await self._read(lambda db: spaces.known(db, space)):
             await self._write(lambda db: spaces.declare(db, space, now, replace=replace))

@@ -86,8 +86,7 @@ def _fallen_from(db: sqlite3.Connection, user: int, gone: set[int]) -> set[int]:
     ).fetchall()
     fell = {memory for memory, source in rows if source in gone}
     left = {source for memory, source in rows if memory in fell} - gone
-    query = f"SELECT number FROM record WHERE user = ? AND number {_IN} AND statement = 0 AND kind < 2 AND current = 1"
-    return {number for (number,) in db.execute(query, (user, _list(left)))}
+    return {number for number, _ in _looked_at(db, user, left)}
 
 
 def remove(w: Writing, removal: Removal) -> None:
@@ -172,11 +171,19 @@ def _heirs(w: Writing, removal: Removal) -> dict[str, str | None]:
 
 
 def _look_again(w: Writing, numbers: set[int]) -> None:
-    query = f"SELECT number, kind, name FROM record WHERE user = ? AND number {_IN} AND statement = 0 AND current = 1"
-    rows = w.db.execute(query, (w.user, _list(numbers))).fetchall()
+    rows = _looked_at(w.db, w.user, numbers)
     stages: tuple[tuple[Stage, int], ...] = (("consolidate", 0), ("reflect", 1))
     for stage, kind in stages:
-        queue.enqueue(w, stage, [number for number, found, name in rows if found == kind and name is None])
+        queue.enqueue(w, stage, [number for number, found in rows if found == kind])
+
+
+def _looked_at(db: sqlite3.Connection, user: int, numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Number and kind of those that wait for a stage when they are new; statements and documents wait for none."""
+    query = (
+        f"SELECT number, kind FROM record WHERE user = ? AND number {_IN}"
+        " AND statement = 0 AND kind < 2 AND current = 1 AND name IS NULL"
+    )
+    return db.execute(query, (user, _list(numbers))).fetchall()
 
 
 def bury(w: Writing, ids: Iterable[str]) -> None:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memscope.codec import turn_key
-from memscope.errors import Conflict, InputError
 from memscope.records import Appended, Closing, Draft, Insight, Observation, Plan, Record, Revision, Turn
+from memscope.stores.rules import check_revision, check_user, same_text
 from memscope.stores.sqlite import queue, units
 from memscope.stores.sqlite.bodies import decode, encode
 from memscope.stores.sqlite.users import Writing
@@ -22,6 +22,7 @@ Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 
 
 def append(w: Writing, drafts: Sequence[Draft], plan: Plan | None) -> Appended:
+    check_user(w.name, drafts, plan)
     waiting: list[int] = []
     done = frozenset(plan.done) if plan is not None else frozenset()
     placed = [_place(w, draft, done, waiting) for draft in drafts]
@@ -94,8 +95,6 @@ def numbers(w: Writing, ids: Iterable[str]) -> list[int]:
 
 
 def _insert(w: Writing, record: Record, sources: Iterable[int]) -> int:
-    if record.scope.user != w.name:
-        raise InputError(f"a record of user {record.scope.user!r} among those of {w.name!r}")
     w.number += 1
     _link(w, w.number, sources)
     made = units.put(w, w.number, record)
@@ -107,7 +106,7 @@ def _insert(w: Writing, record: Record, sources: Iterable[int]) -> int:
 
 def change(w: Writing, row: Row, memory: Memory, **extra: str | None) -> None:
     """Put a memory in the place of its older self, with new units."""
-    same = units.same_text(row.record, memory)
+    same = same_text(row.record, memory)
     unit, count = units.replace(w, row.number, memory, row.unit, row.units, same_text=same)
     fields = {**_columns(memory), **extra, "unit": unit, "units": count}
     names = ", ".join(f'"{name}" = ?' for name in fields)
@@ -167,6 +166,7 @@ class Written(NamedTuple):
 
 def write(w: Writing, plan: Plan) -> Written:
     """Write a plan; ``Conflict`` before anything is written when a revision expects another version."""
+    check_user(w.name, (), plan)
     revised = [(_expected(w, revision), revision) for revision in plan.revised]
     outcomes = [(memory, _create(w, memory)) for memory in plan.new]
     closed = sum(_close(w, closing) for closing in plan.closed)
@@ -223,9 +223,9 @@ def _close(w: Writing, closing: Closing) -> bool:
 
 def _expected(w: Writing, revision: Revision) -> Row:
     row = find(w, revision.memory.id)
-    here = row is not None and not isinstance(row.record, Turn) and row.record.version == revision.expected
-    if row is None or not here or len(numbers(w, revision.memory.sources)) < len(set(revision.memory.sources)):
-        raise Conflict(f"memory {revision.memory.id!r} changed meanwhile", hint="read it again, then update")
+    sourced = len(numbers(w, revision.memory.sources)) == len(set(revision.memory.sources))
+    check_revision(revision, row.record if row else None, sourced=sourced)
+    assert row is not None
     return row
 
 

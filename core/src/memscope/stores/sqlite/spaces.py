@@ -6,14 +6,13 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from memscope.errors import EmbeddingError, EmbeddingMismatch
 from memscope.records import Space
+from memscope.stores.rules import check_replaceable, checked_vectors
 from memscope.stores.sqlite import units
 from memscope.stores.sqlite.users import Writing
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -23,12 +22,9 @@ def declare(db: sqlite3.Connection, space: Space, now: int, *, replace: bool) ->
     if space in known and not (replace and space == serving):
         return  # it serves, or it is being filled
     has_vectors = db.execute("SELECT EXISTS (SELECT 1 FROM vector)").fetchone()[0]
-    if serving not in (None, space) and has_vectors and not replace:
-        raise EmbeddingMismatch(
-            f"the store holds vectors of {_name(serving)}, the embedder makes {_name(space)}",
-            hint="configure the old model, or run 'memscope reembed'",
-        )
     keep = serving if has_vectors else None
+    if not replace:
+        check_replaceable(keep, space)
     for old, (id, _) in known.items():
         if old not in (keep, space):
             db.execute("DELETE FROM vector WHERE space = ?", (id,))
@@ -38,10 +34,6 @@ def declare(db: sqlite3.Connection, space: Space, now: int, *, replace: bool) ->
         db.execute("INSERT INTO space(model, dims, active) VALUES (?, ?, ?)", values)
     _fill(db, now)
     switch_when_full(db)
-
-
-def _name(space: Space | None) -> str:
-    return f"{space.model!r} with {space.dims} numbers" if space else "no model"
 
 
 def _fill(db: sqlite3.Connection, now: int) -> None:
@@ -59,16 +51,10 @@ def _fill(db: sqlite3.Connection, now: int) -> None:
 
 def put_vectors(w: Writing, vectors: Mapping[str, Sequence[float] | NDArray[np.float32]]) -> None:
     row = w.db.execute("SELECT model, dims FROM space WHERE space = ?", (w.space,)).fetchone()
-    for id, vector in vectors.items():
-        values = np.asarray(vector, np.float32)
-        if row is None or values.shape != (row[1],):
-            raise EmbeddingMismatch(f"a vector of shape {values.shape} for {_name(Space(*row) if row else None)}")
-        halves = values.astype("<f2")
-        if not np.isfinite(halves).all():
-            raise EmbeddingError(f"the vector of unit {id!r} is not finite")
+    for id, vector in checked_vectors(vectors, Space(*row) if row else None).items():
         here = w.db.execute("SELECT 1 FROM unit WHERE user = ? AND seq = ?", (w.user, int(id))).fetchone()
         if here and w.space is not None:
-            units.put_vector(w, w.space, int(id), halves.tobytes())
+            units.put_vector(w, w.space, int(id), vector.astype("<f2").tobytes())
 
 
 def target(db: sqlite3.Connection) -> Space | None:
@@ -80,13 +66,6 @@ def target(db: sqlite3.Connection) -> Space | None:
 def known(db: sqlite3.Connection, space: Space) -> bool:
     query = "SELECT EXISTS (SELECT 1 FROM space WHERE model = ? AND dims = ?)"
     return bool(db.execute(query, (space.model, space.dims)).fetchone()[0])
-
-
-def check_declared(db: sqlite3.Connection, declared: Space | None) -> None:
-    """A process whose embedder is another must not give vectors to this space, even where the lengths agree."""
-    wanted = target(db)
-    if wanted != declared:
-        raise EmbeddingMismatch(f"the store takes vectors of {_name(wanted)}, the embedder makes {_name(declared)}")
 
 
 def switch_when_full(db: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope import text
-from memscope.records import Observation, Record, Space, Turn
+from memscope.records import Record, Space, Turn
 from memscope.stores import Changes
 from memscope.stores.sqlite import queue
 from memscope.stores.sqlite.bodies import decode
@@ -168,11 +168,3 @@ def _new_vectors(db: sqlite3.Connection, user: int, since: int) -> tuple[NDArray
 def active_space(db: sqlite3.Connection) -> Space | None:
     row = db.execute("SELECT model, dims FROM space WHERE active = 1").fetchone()
     return Space(*row) if row else None
-
-
-def same_text(old: Record, new: Record) -> bool:
-    """Whether an embedder would get the same: the text and what its units are made of."""
-    if isinstance(old, Turn) or isinstance(new, Turn):
-        return False
-    who = isinstance(old, Observation) or getattr(old, "subject", "") == getattr(new, "subject", "")
-    return (old.text, old.sources, old.said) == (new.text, new.sources, new.said) and who

@@ -166,6 +166,24 @@ class Leases(Chapter):
         await self._refuses(store, late)
         assert await ids(store) == ["a", "o"]
 
+    async def test_an_expired_lease_that_nobody_took_is_good_still(self, store: Store) -> None:
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, limit=1)
+        await expire(store, claim)
+        await store.save_reply(claim, Plan(new=(observation("o", "a"),), done=("a",)))
+        assert await store.complete(claim) == 1
+        given_back = await claim_one(store)
+        await expire(store, given_back)
+        await store.give_back(given_back)
+        failed = await claim_one(store)
+        await expire(store, failed)
+        await store.fail(failed, "model_timeout", PAST)
+        again = await claim_one(store)
+        assert (again.items, again.attempt) == (("b",), 2)
+        await expire(store, again)
+        assert (await store.extend(again, 60)).items == ("b",)
+        assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
+
     async def test_a_lease_lost_to_the_other_stage_is_lost(self, store: Store) -> None:
         await store.append("alice", drafts("a"))
         await remember(store, observation("o", "a"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.errors import Conflict, LeaseLost
+from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import Closing, Draft, Plan, Revision, Scope, Search, Select
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
@@ -47,6 +47,25 @@ class Scopes(Chapter):
         await store.bury("bob", ["a", "o"])
         assert await get(store, "o") == mine
         assert await store.tombstones("alice") == []
+
+    async def test_a_record_of_another_user_is_refused_with_the_whole_call(self, store: Store) -> None:
+        await store.append("alice", drafts("a"))
+        mine, foreign = observation("o", "a"), observation("p", "a", user="bob")
+        await remember(store, mine)
+        mixed = Plan(new=(observation("q", "a"), foreign), closed=(Closing("o", None, mine.said, mine.said),))
+        with pytest.raises(InputError):
+            await store.append("alice", [*drafts("b"), *drafts("c", user="bob")])
+        with pytest.raises(InputError):
+            await store.append("alice", drafts("a", user="bob"))
+        with pytest.raises(InputError):
+            await store.append("alice", drafts("b"), mixed)
+        with pytest.raises(InputError):
+            await store.apply("alice", mixed)
+        with pytest.raises(Conflict):
+            await store.apply("alice", Plan(revised=(Revision(replace(mine, scope=Scope("bob")), 1),)))
+        assert await ids(store) == ["a", "o"]
+        assert await get(store, "o") == mine
+        assert await store.users() == ["alice"]
 
     async def test_equal_keys_of_two_users_are_two(self, store: Store) -> None:
         for user in ("alice", "bob", "Alice", "alice%", "ali_e", "*"):

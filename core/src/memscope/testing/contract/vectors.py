@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memscope.errors import EmbeddingError, EmbeddingMismatch
+from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError
 from memscope.records import Claim, Closing, Plan, Select, Space
 from memscope.stores import LocalStore, Store
 from memscope.testing.contract import Chapter
@@ -15,10 +15,14 @@ from memscope.testing.records import at, drafts, observation, remember
 SMALL, OTHER, WIDE = Space("small", 4), Space("other", 4), Space("wide", 6)
 
 
+def number(unit: str | int) -> float:
+    """A number of the unit's own that half precision holds exactly."""
+    return float(int(unit) % 2039)
+
+
 def vectors(claim: Claim, space: Space) -> Plan:
-    return Plan(
-        vectors={item: np.full(space.dims, float(int(item)), np.float32) for item in claim.items}, done=claim.items
-    )
+    made = {item: np.full(space.dims, number(item), np.float32) for item in claim.items}
+    return Plan(vectors=made, done=claim.items)
 
 
 async def fill(store: Store, space: Space, user: str | None = None) -> int:
@@ -95,6 +99,25 @@ class Vectors(Chapter):
         await store.complete(claim, vectors(claim, SMALL))
         assert (await store.stats()).vectors == 1
 
+    async def test_a_vector_that_is_not_finite_is_refused(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", drafts("a", "b"))
+        claim = await claim_one(store, "embed")
+        for wrong in (np.nan, np.inf, 1e30):
+            given = {**vectors(claim, SMALL).vectors, claim.items[1]: np.full(4, wrong, np.float32)}
+            with pytest.raises(EmbeddingError):
+                await store.complete(claim, Plan(vectors=given, done=claim.items))
+            stats = await store.stats("alice")
+            assert (stats.vectors, stats.pending["embed"]) == (0, 2)
+        await store.complete(claim, vectors(claim, SMALL))
+        assert (await store.stats()).vectors == 2
+
+    async def test_a_space_has_dimensions(self, store: Store) -> None:
+        for dims in (0, -1):
+            with pytest.raises(InputError):
+                await store.use_space(Space("flat", dims))
+        assert (await store.stats()).space is None
+
     async def test_vectors_go_with_what_is_forgotten(self, store: Store) -> None:
         await store.use_space(SMALL)
         await store.append("alice", drafts("a", "b"))
@@ -138,5 +161,5 @@ class Vectors(Chapter):
         after = await store.changes("alice", before.revision)
         assert (after.columns, len(after.vector_units), after.space) == (b"", 2, SMALL)
         rows = {int(unit): list(row) for unit, row in zip(after.vector_units, after.vectors, strict=True)}
-        assert rows == {unit: [float(unit)] * 4 for unit in rows}
+        assert rows == {unit: [number(unit)] * 4 for unit in rows}
         assert len((await store.changes("alice", after.revision)).vector_units) == 0
