@@ -2,6 +2,7 @@
 
     python benchmarks/kill.py --kills 40                        writers that add turns
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
+    python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
     python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
@@ -25,16 +26,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
-from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, Mutant, sound
-from kill_stores import STORES, Place
+from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
+from kill_stores import STORES, Place, SQLitePlace
 
+from memscope import transfer
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
 from memscope.records import Claim, Draft, Observation, Plan, Select, Turn
 from memscope.stores import Store
+from memscope.stores.memory import InMemoryStore
 from memscope.testing.records import observation, turn
 
 USERS = ("alice", "bob", "carol")
-WRITERS, WORKERS = 4, 2
+WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
 PATIENCE_S = 60.0
 
@@ -53,6 +56,9 @@ class Found:
     @property
     def wrong(self) -> int:
         return self.lost + self.doubled + self.corrupt + self.unconsolidated
+
+    def plus(self, other: Found) -> Found:
+        return Found(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
 
 
 # ---- processes
@@ -192,16 +198,28 @@ def consolidate_stage(place: Place, kills: int, chance: random.Random, mutant: M
         place.trouble(number)
         asyncio.run(say_more(place, number + 1))
         children[victim] = start(lambda seed=number + WORKERS: work(place, mutant, seed))
+    wait_until_done(place)
+    died += sum(map(kill, children))
+    return replace(asyncio.run(check_place(place)), died=died)
+
+
+def wait_until_done(place: Place) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while asyncio.run(waiting(place)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    died += sum(map(kill, children))
-    return replace(asyncio.run(check_facts(place)), died=died)
 
 
-async def check_facts(place: Place) -> Found:
-    found = Found(corrupt=await place.damage())
+async def check_place(place: Place) -> Found:
+    damage = await place.damage()
     store = await place.open()
+    found = replace(await check_facts(store), corrupt=damage)
+    await store.close()
+    return found
+
+
+async def check_facts(store: Store) -> Found:
+    """Every turn has one fact, or waits for it."""
+    found = Found()
     for user in USERS:
         records = [record async for page in store.scan(Select(user)) for record in page]
         turns = {record.key for record in records if isinstance(record, Turn)}
@@ -211,17 +229,69 @@ async def check_facts(place: Place) -> Found:
         found.doubled += facts.total() - len(facts)
         found.unconsolidated += len(pending)
         found.lost += sum(not facts[f"fact of {key}"] and key not in pending for key in turns)
-    await store.close()
     return found
+
+
+# ---- exports
+
+
+async def move(place: Place, copy: Place, mutant: Mutant, path: Path, times: int = 100_000) -> None:
+    """Export one store, which is in use, and import it into another, over and over."""
+    mutant.break_promise()
+    source, target = await place.open(), await copy.open()
+    for _ in range(times):
+        with suppress(StoreBusy):
+            await transfer.export(source, path, user=None, progress=None)
+            await read(target, path)
+
+
+async def read(store: Store, path: Path) -> None:
+    await transfer.import_(store, path, user=None, strict=True, progress=None, limits=transfer.UNLIMITED)
+
+
+def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+    """Two workers and two movers; the exports that are left are read into stores of their own at the end."""
+    copy = SQLitePlace(place.folder / "copy")
+    copy.folder.mkdir()
+    paths = [place.folder / f"{number}.jsonl" for number in range(MOVERS)]
+    run = [lambda seed=seed: work(place, mutant, seed) for seed in range(WORKERS)]
+    run += [lambda path=path: move(place, copy, mutant, path) for path in paths]
+    asyncio.run(say_more(place, 0))
+    children, died = [start(main) for main in run], 0
+    for number in range(kills):
+        time.sleep(chance.uniform(*place.pauses))
+        victim = chance.randrange(len(run))
+        died += kill(children[victim])
+        place.trouble(number)
+        asyncio.run(say_more(place, number + 1))
+        children[victim] = start(run[victim])
+    wait_until_done(place)
+    died += sum(map(kill, children))
+    os.waitpid(start(lambda: move(place, copy, mutant, place.folder / "last.jsonl", times=1)), 0)
+    return replace(asyncio.run(check_copies(place, copy, paths)), died=died)
+
+
+async def check_copies(place: Place, copy: Place, paths: list[Path]) -> Found:
+    found = await check_place(place)
+    for path in filter(Path.exists, paths):
+        alone = InMemoryStore()
+        await read(alone, path)
+        found = found.plus(Found(lost=(await check_facts(alone)).lost))
+    copied = await check_place(copy)
+    return found.plus(copied).plus(Found(lost=found.turns - copied.turns))
 
 
 # ---- the whole
 
-STAGES = {"add": (add_stage, ADD_MUTANTS), "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS)}
+STAGES = {
+    "add": (add_stage, ADD_MUTANTS),
+    "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS),
+    "transfer": (transfer_stage, TRANSFER_MUTANTS),
+}
 
 
 def mutants_of(store: str, stage: str) -> tuple[Mutant, ...]:
-    if store == "elasticsearch":
+    if store == "elasticsearch" and stage != "transfer":
         from kill_elasticsearch import MUTANTS
 
         return MUTANTS[stage]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from memscope import transfer
 from memscope.records import Claim, Draft, Plan
 from memscope.stores import Store
 from memscope.stores import sqlite as sqlite_store
@@ -106,4 +107,34 @@ CONSOLIDATE_MUTANTS = (
     Mutant("nobody checks the lease", ignore_tokens, save=no_reply_kept),
     Mutant("memories, then done", save=no_reply_kept, complete=memories_then_done),
     Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),
+)
+
+# ---- exports
+
+
+def ask_once() -> None:
+    """What waits is asked before the records are read, not after."""
+    known: dict[tuple[str, str], set[str]] = {}
+    asked = transfer.waiting
+
+    async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
+        if (user, kind) not in known:
+            known[user, kind] = await asked(store, user, kind, ids)
+        return known[user, kind]
+
+    transfer.waiting = waiting
+
+
+def settle_nothing_here() -> None:
+    """A newer export does not settle what an older one left waiting."""
+
+    async def settle(writer: transfer.ImportWriter) -> None:
+        return
+
+    transfer.ImportWriter._settle = settle  # type: ignore[method-assign]
+
+
+TRANSFER_MUTANTS = (
+    Mutant("asks what waits once", break_promise=ask_once),
+    Mutant("settles nothing that is here", break_promise=settle_nothing_here),
 )
