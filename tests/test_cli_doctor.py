@@ -15,6 +15,7 @@ from memscope import AsyncMemoryScope, MemoryScope
 from memscope.cli import cli
 from memscope.commands import doctor as ward
 from memscope.errors import ModelTimeout
+from memscope.stores.unfinished import SUFFIX
 
 
 @pytest.fixture
@@ -67,6 +68,14 @@ def test_the_examination_leaves_nothing_behind(examined, store):
     with MemoryScope(store, settings={}) as memory:
         assert memory.status()["turns"] == 1
         assert memory.list(user=ward.USER) == []
+
+
+def test_an_unfinished_backup_is_named(examined, store):
+    add(store, "alice")
+    part = store.with_name(f"backup.db.0{SUFFIX}")
+    part.touch()
+    _, found = examined()
+    assert part.name in found["permissions"][-1]["said"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions")

@@ -115,7 +115,7 @@ async def test_a_bad_backup_changes_nothing(store, backup, spoil, tmp_path):
     with pytest.raises(errors.get(spoil, StoreCorrupt)):
         await restore(backup, store)
     assert store.read_bytes() == before
-    assert not [name for name in names(tmp_path) if "restored" in name or "replaced" in name]
+    assert not [name for name in names(tmp_path) if "part" in name or "replaced" in name]
 
 
 async def test_a_foreign_database_is_never_replaced(backup, tmp_path):

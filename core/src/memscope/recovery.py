@@ -23,6 +23,7 @@ from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records import Record
 from memscope.stores.sqlite import SQLiteStore, bodies, files, salvage
 from memscope.stores.sqlite.salvage import Row, Value
+from memscope.stores.unfinished import part_of
 
 Progress = Callable[[int, int | None], None]
 
@@ -45,7 +46,7 @@ def _restore(backup: Path, target: Path) -> Mapping[str, Any]:
         raise InputError(f"there is no file {str(backup)!r}")
     if target.exists() and backup.samefile(target):
         raise InputError("the backup and the store are the same file", hint="give another --store")
-    new = target.with_name(target.name + "-restored")
+    new = part_of(target)
     try:
         _copy(backup, new)
         kept = _swap(new, target)
@@ -156,7 +157,7 @@ async def recover(damaged: Path, target: Path, *, progress: Progress | None = No
 
 
 async def _fill(found: Found, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
-    part = target.with_name(target.name + ".part")
+    part = part_of(target)
     files.remove(part)
     store = SQLiteStore(part)
     try:

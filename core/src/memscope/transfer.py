@@ -36,6 +36,7 @@ from memscope.records import (
     Turn,
 )
 from memscope.stores import Store
+from memscope.stores.unfinished import part_of
 
 Progress = Callable[[int, int | None], None]
 FORMAT = 1
@@ -71,7 +72,7 @@ class ExportLine:
 
 async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
     """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
-    part = path.with_name(path.name + ".part")
+    part = part_of(path)
     with usable(path):
         try:
             counts = await _write_lines(store, part, user, progress)

@@ -32,6 +32,7 @@ from memscope.commands.memory_checks import clock, memories, work
 from memscope.commands.model_checks import models
 from memscope.commands.patient import Check, Finding, Patient, State
 from memscope.errors import MemscopeError
+from memscope.stores import unfinished
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch", "mcp")
@@ -158,6 +159,9 @@ async def place(patient: Patient) -> AsyncIterator[Finding]:
         yield Finding("permissions", "warn", "others on this machine can read the store", f"chmod 600 {file}")
     else:
         yield Finding("permissions", "ok", "only you can read the store")
+    if left := unfinished.abandoned(file.resolve().parent):
+        said = f"unfinished backups or exports, with what was said: {', '.join(ascii(part.name) for part in left)}"
+        yield Finding("permissions", "warn", said, "memscope compact")
     free = shutil.disk_usage(file.parent).free
     state: State = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
     mend = "" if state == "ok" else "make room on this disk; compacting and forgetting need some as well"

@@ -38,7 +38,7 @@ from memscope.records import (
     Stage,
     Stats,
 )
-from memscope.stores import ATOMIC, BACKUP, Changes
+from memscope.stores import ATOMIC, BACKUP, Changes, unfinished
 from memscope.stores.index import LocalSearch
 from memscope.stores.rules import check_declared, check_space
 from memscope.stores.sqlite import files, forget, memories, queue, reading, schema, spaces, units, users, wiping, work
@@ -166,7 +166,7 @@ class SQLiteStore(LocalSearch):
     async def _wipe(self, marks: wiping.Marks) -> ForgetReport:
         """What was forgotten is gone already; whatever keeps its bytes in the file is a reason, not an error."""
         try:
-            return await self._write(lambda db: wiping.wipe(db, self.path, marks), alone=True)
+            return await self._write(lambda db: self._swept(wiping.wipe(db, self.path, marks)), alone=True)
         except StoreError as error:
             return wiping.pending(error.code)
 
@@ -260,7 +260,12 @@ class SQLiteStore(LocalSearch):
 
     async def compact(self) -> ForgetReport:
         """Build the file anew, of what it holds and nothing else; pending while somebody reads an older state."""
-        return await self._write(lambda db: wiping.rebuild(db, self.path), alone=True)
+        return await self._write(lambda db: self._swept(wiping.rebuild(db, self.path)), alone=True)
+
+    def _swept(self, report: ForgetReport) -> ForgetReport:
+        if unfinished.sweep(unfinished.abandoned(self.path.parent)):
+            return report
+        return wiping.pending("an unfinished copy beside the store cannot be removed")
 
     # ---- inside
 

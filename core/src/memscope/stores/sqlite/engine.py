@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, StoreBusy
+from memscope.stores import unfinished
 from memscope.stores.sqlite import files
 from memscope.stores.sqlite.files import Connect, FileLock
 
@@ -94,6 +95,7 @@ class Engine:
                 self._writer = files.open_writer(self.path, self._connect)
                 files.migrate(self._writer, self.path)
             files.drop_copies(self.path)
+            unfinished.sweep(unfinished.old(self.path.parent))
 
     # ---- writing
 

@@ -28,6 +28,7 @@ from memscope.errors import (
     StoreUnavailable,
 )
 from memscope.stores.sqlite import schema
+from memscope.stores.unfinished import part_of
 
 log = logging.getLogger("memscope")
 
@@ -325,7 +326,7 @@ def writable(path: Path) -> bool:
 
 def copy(db: sqlite3.Connection, target: Path) -> None:
     """A consistent copy while others write: whole or not at all, mode 0600."""
-    part = target.with_name(target.name + ".part")
+    part = part_of(target)
     remove(part)
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -1,0 +1,79 @@
+"""Backups and exports whose process was killed: what they wrote is reached by forget, and does not stay."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import Select
+from memscope.stores import unfinished
+from memscope.stores.unfinished import OLD_S, SUFFIX, part_of
+from stores.sqlite_file import made, needs_posix, opened
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from memscope import AsyncMemoryScope
+Path.replace = os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+async def main():
+    async with AsyncMemoryScope(sys.argv[1], settings={}) as memory:
+        await getattr(memory, sys.argv[2])(sys.argv[1] + "-copy")
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    return await made(tmp_path / "memory.db")
+
+
+@needs_posix
+@pytest.mark.parametrize("verb", ["backup", "export", "restore"])
+async def test_forget_reaches_what_a_killed_copy_left(path: Path, verb: str) -> None:
+    if verb == "restore":
+        async with opened(path) as store:
+            await store.backup(path.with_name("memory.db-copy"))
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path), verb]).returncode < 0
+    (part,) = path.parent.glob(f"*{SUFFIX}*")
+    assert b"moved to Berlin" in part.read_bytes()
+    async with opened(path) as store:
+        report = await store.forget(Select("alice", ids=frozenset({"a"})))
+        assert report.physical == "wiped"
+    assert not part.exists()
+
+
+async def test_what_is_being_written_stays_until_it_is_old(path: Path) -> None:
+    mine, strangers = part_of(path), path.with_name("film.part")
+    for file in (mine, strangers):
+        file.touch()
+    async with opened(path) as store:
+        await store.forget(Select("alice", ids=frozenset({"a"})))
+        assert mine.exists()
+    for file in (mine, strangers):
+        os.utime(file, times=(0, time.time() - OLD_S - 60))
+    async with opened(path):
+        assert not mine.exists()
+    assert strangers.exists()
+
+
+async def test_an_earlier_process_with_this_id_writes_no_more(path: Path) -> None:
+    """As in a container, where the first process has the id 1 each time."""
+    part_of(path).touch()
+    os.utime(part_of(path), times=(0, time.time() - 3600))
+    assert unfinished.abandoned(path.parent) == [part_of(path)]
+
+
+async def test_a_part_that_cannot_be_removed_is_pending(path: Path) -> None:
+    stuck = path.with_name(f"x.0{SUFFIX}")
+    stuck.mkdir()
+    async with AsyncMemoryScope(path, settings={}) as memory:
+        report = await memory.forget(user="alice", ids=["a"])
+        assert (report.physical, "unfinished" in report.reason) == ("pending", True)
+        stuck.rmdir()
+        assert (await memory.compact()).physical == "wiped"
