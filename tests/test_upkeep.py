@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 
 import pytest
 
 from memscope import AsyncMemoryScope, copying, transfer
 from memscope.errors import ClosedError, InputError, StoreError
 from memscope.records import Draft, Observation, Plan, Select, Turn
+from memscope.stores.elasticsearch import ElasticsearchStore, options
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import drafts, ids, insight, observation, remember, turn
+from stores.elasticsearch_node import location, needs_node, remove
 
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
 
@@ -228,12 +231,17 @@ async def test_what_json_cannot_hold_is_named_by_the_export(tmp_path):
 # ---- what waits
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("elasticsearch", marks=needs_node)])
 async def store(request, tmp_path):
-    made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
+    if request.param == "elasticsearch":
+        made = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
+    else:
+        made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
     await made.open()
     yield made
     await made.close()
+    if isinstance(made, ElasticsearchStore):
+        await remove(made)
 
 
 async def read(store, path):
