@@ -200,6 +200,8 @@ class InMemoryStore(Work, LocalSearch):
             shelf.gone[seq] = shelf.revision
             shelf.written.pop(seq)
             shelf.vectored.pop(seq, None)
+        for job in (job for job in shelf.jobs if job.stage == "embed"):
+            job.items = tuple(item for item in job.items if int(item) not in dropped)
         return sum(vectors.pop(seq, None) is not None for vectors in shelf.vectors.values() for seq in dropped)
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
