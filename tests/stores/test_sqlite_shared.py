@@ -17,6 +17,7 @@ import pytest
 from memscope.errors import (
     InputError,
     StoreBusy,
+    StoreGone,
 )
 from memscope.records import Draft, Plan, Select
 from memscope.stores.sqlite import engine, files, wiping
@@ -66,6 +67,29 @@ async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:
         )
         assert sum(isinstance(result, InputError) for result in results) == 50
         assert await ids(store) == [f"k{n}" for n in range(50)]
+
+
+async def test_a_loop_that_forbids_blocking_calls_reads_all_the_same(path: Path) -> None:
+    """As ``langgraph dev`` forbids them."""
+    from blockbuster import blockbuster_ctx
+
+    async with opened(path) as store:
+        await store.append("alice", drafts("a"))
+        with blockbuster_ctx("memscope"):
+            for _ in range(3):  # the first opens a connection, the others find it there
+                assert list((await store.fetch("alice", ["a"])).records) == ["a"]
+            revision = (await store.changes("alice", 0)).revision
+            assert (await store.changes("alice", revision)).revision == revision
+            await store.append("alice", drafts("b"))
+            assert (await store.changes("alice", revision)).revision > revision
+
+
+async def test_a_read_that_fails_where_it_is_fails_in_the_thread_with_its_error(path: Path) -> None:
+    async with opened(await made(path)) as store:
+        await store.fetch("alice", ["a"])
+        path.rename(path.with_name("moved.db"))
+        with pytest.raises(StoreGone):
+            await store.fetch("alice", ["a"])
 
 
 def _add_all(path: Path, start: object) -> None:

@@ -172,15 +172,14 @@ class Engine:
         """Run the task in a thread, in one transaction that sees one state of the file.
 
         A ``brief`` one, of a few rows, runs where it is: the way to a thread and back costs several times as much. Its
-        connections never wait for anybody; if somebody is in the way it goes to a thread after all.
+        connections never wait for anybody. Where it fails it goes to a thread after all: somebody is in the way, or the
+        event loop forbids calls that block (BlockBuster); any other error is raised there again.
         """
         if self._closed:
             raise ClosedError("the store is closed")
         if brief and self._brief:
-            try:
+            with suppress(Exception):
                 return self._read(task, self._brief)
-            except StoreBusy:
-                pass
         free = self._brief if brief and not self._brief else self._free
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, task, free)
 
