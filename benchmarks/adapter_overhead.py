@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import CLOSE, OPEN
-from memscope.text import estimate_tokens
+from memscope.prompts.memory_block import CLOSE, OPEN
+from memscope.text.tokens import estimate_tokens
 
 TURNS = 10
 USER = "alice"

@@ -28,7 +28,7 @@ from memscope.errors import MemscopeError
 from memscope.models import Message
 from memscope.models.endpoint import Endpoint
 from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
-from memscope.models.replies import ask
+from memscope.models.structured_output import ask
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FAULTS, MALFORMED, FaultServer, Plan

@@ -12,7 +12,7 @@ from memscope import transfer
 from memscope.records import Claim, Draft, Plan
 from memscope.stores import Store
 from memscope.stores import sqlite as sqlite_store
-from memscope.stores.sqlite import work
+from memscope.stores.sqlite import jobs
 from memscope.stores.sqlite.engine import Engine, Request, _answer
 from memscope.testing.records import turn
 
@@ -84,7 +84,7 @@ def ignore_tokens() -> None:
     def owned(db: sqlite3.Connection, user: int, claim: Claim) -> tuple[int, str | None, int | None]:
         return int(claim.id), None, None
 
-    work._owned = owned
+    jobs._owned = owned
 
 
 async def memories_then_done(store: Store, claim: Claim, plan: Plan) -> None:

@@ -25,8 +25,8 @@ from datasets import ADVERSARIAL, Conversation, Question, conversations, recall
 
 from memscope import AsyncMemoryScope
 from memscope.records import Hit, Retrieval
-from memscope.retrieval.fit import line
-from memscope.text import estimate_tokens
+from memscope.retrieval.context import line
+from memscope.text.tokens import estimate_tokens
 
 K = 20
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

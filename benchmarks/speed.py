@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
 from memscope.records import Space
-from memscope.text import LONG, STOP_WORDS, chunks, terms
+from memscope.text.terms import terms
+from memscope.text.tokens import STOP_WORDS
+from memscope.text.units import LONG, chunks
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERIES, COLD = 80, 5

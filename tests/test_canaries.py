@@ -11,8 +11,8 @@ from contextlib import suppress
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.config.settings import Settings
 from memscope.errors import MemscopeError
-from memscope.settings import Settings
 
 from servers.faults import FAULTS, FaultServer, Plan
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memscope.settings import load
+from memscope.config.settings import load
 from memscope.stores.elasticsearch import options
 
 ROOT = Path(__file__).parents[1]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from memscope import hookspecs
+from memscope.config.settings import Settings, load
+from memscope.config.sources import fields
 from memscope.models.endpoint import Endpoint
-from memscope.settings import Settings, load
-from memscope.sources import fields
+from memscope.plugins import hookspecs
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memscope.config.settings import Settings
 from memscope.consolidation import consolidate
 from memscope.models import Usage
 from memscope.pipeline import Kit
-from memscope.prompts import Prompts
+from memscope.prompts.loader import Prompts
 from memscope.records import Draft, Scope, Select, Turn
-from memscope.settings import Settings
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.models import ScriptedChat, data

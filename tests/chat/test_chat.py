@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.bridge import CLOSE, OPEN
 from memscope.chat.prompt import prompt
 from memscope.errors import ConfigError, EmbeddingError, InputError, LimitError, ModelTimeout, ScopeError
-from memscope.prompts import Prompts
+from memscope.prompts.loader import Prompts
+from memscope.prompts.memory_block import CLOSE, OPEN
 from memscope.records import Space
 from memscope.testing.models import ScriptedChat
 from memscope.testing.scripted import FickleStore

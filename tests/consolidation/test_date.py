@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memscope.intervals import parse, written
+from memscope.dates.iso import parse, written
 from memscope.records import Interval
 
 from workbench import fact, noted

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.consolidation.quotation import locate
+from memscope.consolidation.find_quote import locate
 from memscope.errors import ModelReplyError
 from memscope.records import INJECTED
 from memscope.testing.models import ScriptedChat, data

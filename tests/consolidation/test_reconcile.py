@@ -8,10 +8,10 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.consolidation import STEPS
-from memscope.likeness import CLOSE, closeness, same
+from memscope.reconciliation.similarity import CLOSE, closeness, same
 from memscope.records import Search
 from memscope.testing.models import data
-from memscope.text import terms
+from memscope.text.terms import terms
 
 from workbench import NOW, answering, fact, noted
 

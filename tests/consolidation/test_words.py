@@ -7,9 +7,9 @@ from datetime import UTC
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.consolidation.quotation import locate
-from memscope.intervals import parse, written
-from memscope.likeness import closeness, same
+from memscope.consolidation.find_quote import locate
+from memscope.dates.iso import parse, written
+from memscope.reconciliation.similarity import closeness, same
 
 
 @given(st.text(), st.text(), st.text())

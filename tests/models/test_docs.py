@@ -13,12 +13,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from memscope.config.settings import load
 from memscope.errors import ModelReplyError
 from memscope.models import Message
 from memscope.models.endpoint import presets
-from memscope.models.replies import ask
-from memscope.plugins import Plugins
-from memscope.settings import load
+from memscope.models.structured_output import ask
+from memscope.plugins.loader import Plugins
 
 from servers.faults import FaultServer, embed
 

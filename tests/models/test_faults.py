@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from memscope.errors import ModelError
 from memscope.models import Message
-from memscope.models.replies import ask
+from memscope.models.structured_output import ask
 
 from .conftest import setup
 from servers.faults import CHAT, EMBED, FAULTS, RERANK, FaultServer

@@ -23,7 +23,7 @@ from memscope.errors import (
 )
 from memscope.models import Message, Usage
 from memscope.models.openai import OpenAIEmbedder
-from memscope.models.replies import ask, schema_text
+from memscope.models.structured_output import ask, schema_text
 
 from .conftest import saying, setup
 from servers.embeddings import EmbeddingServer

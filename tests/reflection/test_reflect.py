@@ -9,10 +9,10 @@ import pytest
 
 from memscope.consolidation import duty as consolidating
 from memscope.errors import ModelReplyError, ModelUnavailable
+from memscope.jobs.runner import drive
 from memscope.records import Closing, Draft, Insight, Interval, Observation, Plan, Revision, Scope, Select, Turn
 from memscope.reflection import duty, reflect
 from memscope.testing.models import ScriptedChat, data
-from memscope.work import drive
 
 from workbench import NOW, answering, fact, noted
 

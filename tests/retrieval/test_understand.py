@@ -14,7 +14,7 @@ from growth import growth
 from memscope.records import Interval
 from memscope.retrieval import Question, understand
 from memscope.retrieval.understand import MOST_PERIODS
-from memscope.text import name_key, term
+from memscope.text.terms import name_key, term
 
 KIT: Any = SimpleNamespace()
 Ask = Callable[..., Question]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memscope import copying, text
 from memscope.records import Draft, Plan, Revision, Scope, Search, Select, Space
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, migrate
@@ -17,7 +16,10 @@ from memscope.stores.elasticsearch import documents as made_of
 from memscope.stores.elasticsearch.client import Cluster
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
-from memscope.text import terms
+from memscope.text import terms as text_terms
+from memscope.text import tokens
+from memscope.text.terms import terms
+from memscope.transfer import copy
 from stores.elasticsearch_node import Killed, needs_node, opened, texts
 
 
@@ -36,12 +38,12 @@ async def test_a_memory_moves_between_stores_and_back(place: Options, tmp_path: 
             await first.apply(user, Plan(new=(insight("i", "o2", user=user),), revised=(Revision(changed, 1),)))
             await first.forget(Select(user, ids=frozenset({"c"})))
         for source, target in ((first, middle), (middle, last)):
-            copied = await copying.copy(source, target)
+            copied = await copy.copy(source, target)
             assert (copied.unequal, copied.secret_adopted) == ((), True)
-        again = await copying.copy(middle, last)
+        again = await copy.copy(middle, last)
         assert (again.skipped, again.counts) == (2, {})
         for user in ("alice", "bob"):
-            assert await copying.digest(first, user) == await copying.digest(last, user)
+            assert await copy.digest(first, user) == await copy.digest(last, user)
             assert [one.text for one in await last.history(user, "o2")] == [
                 one.text for one in await first.history(user, "o2")
             ]
@@ -109,10 +111,10 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
         assert await texts(store, "zebras")
     for module in (mapping, migrate, made_of):
         monkeypatch.setattr(module, "terms_version", "other")
-    monkeypatch.setattr(text, "stem", lambda word: word[::-1])
-    text._content_terms.cache_clear()
+    monkeypatch.setattr(tokens, "stem", lambda word: word[::-1])
+    text_terms._content_terms.cache_clear()
     async with opened(place) as store:
         assert {"zebras in Köln"} <= await texts(store, "zebras")
         assert await everything(store) == before
         assert await migrate.renew(store._shop) == 0
-    text._content_terms.cache_clear()
+    text_terms._content_terms.cache_clear()

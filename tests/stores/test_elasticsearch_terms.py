@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import memscope.stores
 from memscope.errors import InputError
-from memscope.filters import check, matches
+from memscope.records.filters import check, matches
+from memscope.search.bm25 import K1
 from memscope.stores.elasticsearch import facts
 from memscope.stores.elasticsearch.candidates import Scores
 from memscope.stores.elasticsearch.documents import document_id, scope_hash
-from memscope.text import K1
 
 SOURCE = Path(memscope.stores.__file__).parent / "elasticsearch"
 

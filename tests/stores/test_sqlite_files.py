@@ -17,14 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from memscope.errors import (
-    InputError,
-    MemscopeError,
-    StoreCorrupt,
-    StoreFull,
-    StoreGone,
-    StoreTooNew,
-)
+from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreFull, StoreGone, StoreTooNew
 from memscope.records import Draft, Select
 from memscope.stores.sqlite import SQLiteStore, files, schema, units
 from memscope.testing.records import drafts, get, ids, observation, remember, turn

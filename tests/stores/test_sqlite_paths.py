@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from memscope.errors import ConfigError, StoreCorrupt
-from memscope.recovery import recover, restore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import drafts, ids
+from memscope.transfer.sqlite_recovery import recover, restore
 from stores.sqlite_file import digest, made, needs_posix, opened
 
 

@@ -14,13 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from memscope.errors import (
-    InputError,
-    StoreBusy,
-    StoreGone,
-)
+from memscope.errors import InputError, StoreBusy, StoreGone
 from memscope.records import Draft, Plan, Select
-from memscope.stores.sqlite import engine, files, wiping
+from memscope.stores.sqlite import engine, files, secure_erase
 from memscope.testing.records import drafts, ids, observation, remember, turn
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
@@ -238,13 +234,13 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
     async with opened(path) as store:
         await store.append("alice", drafts("a", "b"))
         await store.append("alice", [Draft(turn("canary", words.decode()))])
-    marks, clean = wiping._hashes(words, wiping.PIECE), path.read_bytes()
-    assert not wiping.traces(path, marks)  # its own cell is no gap
+    marks, clean = secure_erase._hashes(words, secure_erase.PIECE), path.read_bytes()
+    assert not secure_erase.traces(path, marks)  # its own cell is no gap
     gap = next(
         at + 2048 for at in range(8192, len(clean), 8192) if clean[at] == 0x0D and not any(clean[at + 2048 : at + 4096])
     )
     path.write_bytes(clean[:gap] + words[5:] + clean[gap + len(words) - 5 :])
-    assert wiping.traces(path, marks)
+    assert secure_erase.traces(path, marks)
     async with opened(path) as store:
         report = await store.forget(Select("alice", ids=frozenset({"canary"})))
         assert report.physical == "wiped"
@@ -253,8 +249,8 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
 
 
 async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiping, "AT_ONCE", 1)
-    monkeypatch.setattr(wiping, "traces", lambda path, marks: True)
+    monkeypatch.setattr(secure_erase, "AT_ONCE", 1)
+    monkeypatch.setattr(secure_erase, "traces", lambda path, marks: True)
     async with opened(path) as store:
         await store.append("alice", drafts("a", "b"))
         report = await store.forget(Select("alice", ids=frozenset({"a"})))

@@ -8,9 +8,10 @@ import inspect
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import Bridge, choose_query, said
+from memscope.adapters.instances import wait_for
+from memscope.adapters.session import Bridge, said
 from memscope.errors import StoreUnavailable
-from memscope.shared import wait_for
+from memscope.prompts.memory_block import choose_query
 from memscope.testing import AdapterSuite, adapters
 from memscope.testing.scripted import FickleStore, ScriptedModel
 
@@ -198,7 +199,7 @@ def test_every_standard_test_is_among_them_but_the_one_about_imports():
 
 async def test_a_plugin_that_imports_its_framework_is_noticed():
     suite = TestToy()
-    suite.plugin, suite.framework = "memscope.settings", ("pydantic",)
+    suite.plugin, suite.framework = "memscope.config.settings", ("pydantic",)
     with pytest.raises(AssertionError):
         await suite.test_the_framework_is_not_imported()
 

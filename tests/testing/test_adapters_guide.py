@@ -24,11 +24,11 @@ def test_each_block_stands_in_the_code(block):
 
 
 def test_each_name_of_the_bridge_exists():
-    from memscope import bridge, shared
+    from memscope.adapters import instances, session
 
     rows = re.findall(r"^\| (.*?) \|", GUIDE, re.MULTILINE)
     called = [name for row in rows for name in re.findall(r"`(?:await bridge\.)?(\w+)", row)]
     names = [name for name in called if name not in ("coroutine", "memscope")]
     assert len(names) > 10
     for name in names:
-        assert any(hasattr(place, name) for place in (bridge, bridge.Bridge, shared)), name
+        assert any(hasattr(place, name) for place in (session, session.Bridge, instances)), name

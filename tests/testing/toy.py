@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memscope.bridge import Bridge, choose_query, said
+from memscope.adapters.session import Bridge, said
+from memscope.prompts.memory_block import choose_query
 
 
 class Message(NamedTuple):

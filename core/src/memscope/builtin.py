@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memscope.folders import folder
+from memscope.config.paths import folder
 
 if TYPE_CHECKING:
     import click
 
+    from memscope.config.settings import ModelSettings, Settings
     from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
-    from memscope.registry import Register
-    from memscope.settings import ModelSettings, Settings
+    from memscope.plugins.registry import Register
     from memscope.stores import Store
 
 
@@ -73,8 +73,9 @@ def memscope_register_models(register: Register) -> None:
 
 
 def memscope_register_workers(register: Register) -> None:
-    for name in ("understand", "search", "rank", "rerank", "gather"):
+    for name in ("understand", "search", "rank", "rerank"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
+    register("retrieve.gather", "memscope.retrieval.hits:gather")
     register("consolidate.extract", "memscope.consolidation.extract:extract")
     register("consolidate.filter", "memscope.consolidation.filter:by_level")
     register("consolidate.date", "memscope.consolidation.date:by_rules")

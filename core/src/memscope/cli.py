@@ -50,7 +50,7 @@ class Program(click.Group):
         if self._discovered:
             return
         self._discovered = True
-        from memscope.plugins import Plugins
+        from memscope.plugins.loader import Plugins
 
         try:
             Plugins(ctx.ensure_object(Call).settings().plugins).add_commands(self)

@@ -4,7 +4,7 @@ add_turns ──▶ consolidate ──▶ reflect        writing: the first is d
 retrieve  ──▶ context                        reading: no chat model
 add_memory, get, list, update, history, forget
 
-Moving, wiping and status are in ``upkeep.py``.
+Moving, wiping and status are in ``administration.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from memscope import intake
-from memscope.assembly import assemble
+from memscope import validation
+from memscope.administration import Upkeep
 from memscope.errors import Conflict, InputError, NotFound
-from memscope.keys import statement
 from memscope.records import (
     AddReport,
     ForgetReport,
@@ -37,12 +36,13 @@ from memscope.records import (
     Turn,
     WorkReport,
 )
-from memscope.upkeep import Upkeep
+from memscope.records.identity import statement
+from memscope.runtime import assemble
 
 if TYPE_CHECKING:
     from memscope.chat import Answer
+    from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker
-    from memscope.settings import Settings
     from memscope.stores import Store
 
 
@@ -85,8 +85,8 @@ class AsyncMemoryScope(Upkeep):
         Without id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a
         history shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too.
         """
-        where = intake.scope(user, agent, session)
-        intake.choice("wait", wait, "durable", "searchable")
+        where = validation.scope(user, agent, session)
+        validation.choice("wait", wait, "durable", "searchable")
         async with self._operation("add_turns") as parts:
             report = await parts.keep(turns, where, replay=replay)
             parts.wake(user, report.stored)
@@ -112,7 +112,7 @@ class AsyncMemoryScope(Upkeep):
 
         With a ``time``, a repeated statement is the one that is here; ``Conflict`` if that was forgotten.
         """
-        where = intake.scope(user, agent, session)
+        where = validation.scope(user, agent, session)
         async with self._operation("add_memory") as parts:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
             turn, timed = await parts.stated(given, where)
@@ -120,10 +120,10 @@ class AsyncMemoryScope(Upkeep):
                 await parts.secret(),
                 turn,
                 timed=timed,
-                name=None if name is None else intake.identifier("name", name),
-                namespace=None if namespace is None else intake.identifier("namespace", namespace),
-                data=intake.json_object("data", data, parts.limits),
-                expires=None if expires is None else intake.when("expires", expires, parts.zone),
+                name=None if name is None else validation.identifier("name", name),
+                namespace=None if namespace is None else validation.identifier("namespace", namespace),
+                data=validation.json_object("data", data, parts.limits),
+                expires=None if expires is None else validation.when("expires", expires, parts.zone),
             )
             (outcome,) = (await parts.store.append(user, [draft], Plan(new=(memory,)))).outcomes
             if outcome == "forgotten":
@@ -144,15 +144,15 @@ class AsyncMemoryScope(Upkeep):
         version: int | None = None,
     ) -> Observation | Insight:
         """Correct a memory under its id; ``history`` keeps the old version. ``Conflict`` if ``version`` is outdated."""
-        where = intake.scope(user, agent)
+        where = validation.scope(user, agent)
         async with self._operation("update") as parts:
             old = await self._memory(id, where)
             turn, _ = await parts.stated({"role": "user", "content": old.text if text is None else text}, where)
             changed = replace(
                 old,
                 text=turn.text,
-                data=old.data if data is None else intake.json_object("data", data, parts.limits),
-                expires=old.expires if expires is None else intake.when("expires", expires, parts.zone),
+                data=old.data if data is None else validation.json_object("data", data, parts.limits),
+                expires=old.expires if expires is None else validation.when("expires", expires, parts.zone),
                 origin="user",
                 recorded=parts.clock(),
             )
@@ -163,13 +163,13 @@ class AsyncMemoryScope(Upkeep):
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
         """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
-        intake.owner(user)
+        validation.owner(user)
         async with self._operation("consolidate") as parts:
             return await parts.consolidate(user, preview=preview)
 
     async def reflect(self, *, user: str, preview: bool = False) -> WorkReport:
         """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
-        intake.scope(user)
+        validation.scope(user)
         async with self._operation("reflect") as parts:
             return await parts.reflect(user, preview=preview)
 
@@ -194,16 +194,16 @@ class AsyncMemoryScope(Upkeep):
         ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
         ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``.
         """
-        where = intake.scope(user, agent, session)
+        where = validation.scope(user, agent, session)
         async with self._operation("retrieve") as parts:
             question = parts.question(
-                intake.text("query", query, parts.limits.query),
+                validation.text("query", query, parts.limits.query),
                 where,
-                k=intake.count("k", k, parts.limits.k),
-                as_of=None if as_of is None else intake.when("as_of", as_of, parts.zone),
-                exclude=frozenset(intake.ids("exclude", exclude)),
-                filter=intake.filter(filter),
-                kinds=intake.kinds(kinds),
+                k=validation.count("k", k, parts.limits.k),
+                as_of=None if as_of is None else validation.when("as_of", as_of, parts.zone),
+                exclude=frozenset(validation.ids("exclude", exclude)),
+                filter=validation.filter(filter),
+                kinds=validation.kinds(kinds),
                 explain=explain,
             )
             question = await parts.plugins.before("retrieve", question, scope=where)
@@ -226,15 +226,15 @@ class AsyncMemoryScope(Upkeep):
         filter: Mapping[str, Json] | None = None,
     ) -> str:
         """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
-        intake.choice("lines", lines, "memories", "turns")
+        validation.choice("lines", lines, "memories", "turns")
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
         )
-        return self._parts.context(found, tokens=intake.count("tokens", tokens, 1_000_000), lines=lines)
+        return self._parts.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
         """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""
-        where = intake.scope(user, agent)
+        where = validation.scope(user, agent)
         async with self._operation("get") as parts:
             record = (await parts.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
@@ -257,14 +257,14 @@ class AsyncMemoryScope(Upkeep):
         limit: int | None = None,
     ) -> builtins.list[Record]:
         """Records in the order they were stored, the newest ``limit`` of them; superseded ones only if asked for."""
-        where = intake.scope(user, agent, session)
+        where = validation.scope(user, agent, session)
         async with self._operation("list") as parts:
-            select = intake.select(
+            select = validation.select(
                 where, parts.zone, kinds=kinds, filter=filter, period=period, text=text, name=name, namespace=namespace,
                 current=not superseded, live_at=parts.clock(),
             )  # fmt: skip
             found = [record async for page in parts.store.scan(select) for record in page]
-            return found if limit is None else found[-intake.count("limit", limit, 1_000_000) :]
+            return found if limit is None else found[-validation.count("limit", limit, 1_000_000) :]
 
     async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
         """All versions of a memory, with those it superseded and those that superseded it, oldest first."""
@@ -320,10 +320,10 @@ class AsyncMemoryScope(Upkeep):
         At least one of ``session``, ``ids``, ``period``, ``text``, ``name``, ``namespace``, ``filter`` or
         ``everything=True``; several narrow each other. ``NotFound`` for an id that is not there; then nothing goes.
         """
-        where = intake.scope(user, agent, session)
-        intake.choice("everything", everything, True, False)
+        where = validation.scope(user, agent, session)
+        validation.choice("everything", everything, True, False)
         async with self._operation("forget") as parts:
-            select = intake.select(
+            select = validation.select(
                 where, parts.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
             )
             if not everything and select == Select(user, agent):

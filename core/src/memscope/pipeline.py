@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker, Usage
-    from memscope.prompts import Prompts
-    from memscope.settings import Settings
+    from memscope.prompts.loader import Prompts
     from memscope.stores import Store
 
 B = TypeVar("B")

@@ -7,7 +7,7 @@ from agentscope.message import Msg
 from agentscope.tool import Toolkit
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import NOTHING_FOUND
+from memscope.adapters.session import NOTHING_FOUND
 from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_agentscope import MemoryScopeLongTermMemory, MemoryScopeMemory
 

@@ -14,7 +14,7 @@ from agentscope.permission import PermissionBehavior
 from agentscope.tool import ToolChunk
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.bridge import NOTHING_FOUND
+from memscope.adapters.session import NOTHING_FOUND
 from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_agentscope import MemoryScopeMiddleware
 

@@ -14,7 +14,7 @@ from agentscope.permission import PermissionBehavior
 from pydantic import ValidationError
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import NOTHING_FOUND
+from memscope.adapters.session import NOTHING_FOUND
 from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 from memscope_agentscope import MemoryScopeMiddleware
 

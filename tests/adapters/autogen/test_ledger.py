@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import said
+from memscope.adapters.session import said
 from memscope_autogen import conversation
 from memscope_autogen.conversation import Ledger
 

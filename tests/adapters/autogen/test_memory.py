@@ -15,8 +15,8 @@ from autogen_core.models import AssistantMessage, UserMessage
 from PIL import Image as Picture
 
 from memscope import AsyncMemoryScope, MemoryScope
+from memscope.config.settings import load
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.settings import load
 from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_autogen import MemoryScopeMemory
 

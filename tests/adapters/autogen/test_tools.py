@@ -8,7 +8,7 @@ import pytest
 from autogen_core import CancellationToken, FunctionCall
 from autogen_core.tools import BaseTool, StaticWorkbench
 
-from memscope.bridge import NOTHING_FOUND
+from memscope.adapters.session import NOTHING_FOUND
 from memscope.testing.scripted import ScriptedModel
 from memscope_autogen import ForgetTool, MemoryScopeMemory, RememberTool, SearchMemoryTool
 

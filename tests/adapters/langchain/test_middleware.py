@@ -16,8 +16,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from memscope import MemoryScope
-from memscope.bridge import OPEN
 from memscope.errors import ConfigError, ScopeError
+from memscope.prompts.memory_block import OPEN
 from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import MemoryScopeMiddleware
 from memscope_langchain.middleware import first_new

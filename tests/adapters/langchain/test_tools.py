@@ -10,7 +10,7 @@ from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import NOTHING_FOUND
+from memscope.adapters.session import NOTHING_FOUND
 from memscope.errors import ScopeError
 from memscope.testing.scripted import FickleStore, ScriptedModel
 from memscope_langchain import ForgetTool, MemoryScopeMiddleware, RememberTool, SearchMemoryTool

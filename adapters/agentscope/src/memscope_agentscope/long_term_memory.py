@@ -18,10 +18,11 @@ from agentscope.memory import LongTermMemoryBase
 from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
-from memscope.bridge import Bridge, Recall, Record, Said, choose_query, is_injected, listing
+from memscope.adapters.instances import Memory as Given
+from memscope.adapters.session import Bridge, Recall, Record, Said, listing
 from memscope.errors import MemscopeError
+from memscope.prompts.memory_block import choose_query, is_injected
 from memscope.records import Hit
-from memscope.shared import Memory as Given
 from memscope_agentscope.messages import to_turn
 
 NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved

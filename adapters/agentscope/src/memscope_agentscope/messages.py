@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from memscope.bridge import Said, said
+from memscope.adapters.session import Said, said
 from memscope.records import Role
 
 

@@ -22,9 +22,10 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
-from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, choose_query, said
+from memscope.adapters.instances import Memory as Given
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, said
 from memscope.errors import ConfigError
-from memscope.shared import Memory as Given
+from memscope.prompts.memory_block import choose_query
 from memscope_agentscope.messages import key, to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]

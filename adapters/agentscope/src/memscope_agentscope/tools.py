@@ -9,7 +9,7 @@ from agentscope.permission import PermissionBehavior, PermissionDecision
 from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
-from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY
 from memscope.errors import MemscopeError
 
 if TYPE_CHECKING:

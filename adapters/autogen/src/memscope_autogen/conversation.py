@@ -22,7 +22,8 @@ from weakref import WeakSet
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
 
-from memscope.bridge import Bridge, Said, is_injected, said, spoken
+from memscope.adapters.session import Bridge, Said, said
+from memscope.prompts.memory_block import is_injected, spoken
 
 MOST_ENTRIES = 4096
 USER_SOURCES = frozenset({"user", "user_proxy"})

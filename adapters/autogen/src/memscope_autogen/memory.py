@@ -14,10 +14,11 @@ from autogen_core.models import UserMessage
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel
 
-from memscope.bridge import Bridge, Recall, Record, choose_query
+from memscope.adapters.instances import Memory as Given
+from memscope.adapters.instances import place, portable
+from memscope.adapters.session import Bridge, Recall, Record
+from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport
-from memscope.shared import Memory as Given
-from memscope.shared import place, portable
 from memscope_autogen import content as contents
 from memscope_autogen.conversation import Ledger, Tap
 

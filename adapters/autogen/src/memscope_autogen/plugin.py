@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memscope.plugins import Register
+    from memscope.plugins.loader import Register
 
 
 def memscope_register_adapters(register: Register) -> None:

@@ -8,7 +8,7 @@ from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, ToolText
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, ToolText
 from memscope_autogen.memory import MemoryScopeMemory, MemoryScopeMemoryConfig
 
 

@@ -12,11 +12,11 @@ from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import Field, PrivateAttr
 
-from memscope.bridge import Bridge, Bridges, Recall, Recalled, Record, said
+from memscope.adapters.instances import wait_for
+from memscope.adapters.session import Bridge, Bridges, Recall, Recalled, Record, said
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.records import Turn
-from memscope.shared import wait_for
-from memscope.text import estimate_tokens
+from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
 STOP = "stop"  # an input of chains that is no part of what was said

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from memscope.bridge import Bridge
-from memscope.shared import Memory, wait_for
+from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.session import Bridge
 from memscope_langchain.messages import message_of, turns_of
 
 

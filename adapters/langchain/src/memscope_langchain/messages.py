@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memscope.bridge import Said, said
+from memscope.adapters.session import Said, said
 from memscope.records import Turn
 
 SUMMARY = "Here is a summary of the conversation to date:"

@@ -18,8 +18,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
-from memscope.bridge import Bridge, Bridges, Recall, Record, choose_query
-from memscope.shared import Memory, wait_for
+from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.session import Bridge, Bridges, Recall, Record
+from memscope.prompts.memory_block import choose_query
 from memscope_langchain.messages import turns_of
 from memscope_langchain.run import thread_of, user_of
 from memscope_langchain.tools import tools_over

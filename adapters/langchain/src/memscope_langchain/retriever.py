@@ -9,9 +9,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from memscope.bridge import Bridges, Recall
+from memscope.adapters.instances import wait_for
+from memscope.adapters.session import Bridges, Recall
 from memscope.records import Hit
-from memscope.shared import wait_for
 
 
 class MemoryScopeRetriever(BaseRetriever):

@@ -27,9 +27,9 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from memscope.bridge import Bridge, Bridges
+from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.session import Bridge, Bridges
 from memscope.records import ForgetReport, Hit, Json, Observation
-from memscope.shared import Memory, wait_for
 
 Namespace: TypeAlias = tuple[str, ...]
 MINE = "langgraph:"  # begins the keys of a document's data that are no part of its value

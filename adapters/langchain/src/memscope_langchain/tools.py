@@ -12,9 +12,9 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, Field, PrivateAttr
 
-from memscope.bridge import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges
+from memscope.adapters.instances import wait_for
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges
 from memscope.errors import MemscopeError
-from memscope.shared import wait_for
 from memscope_langchain.run import thread_of, user_of
 
 FromRun = Annotated[Any, InjectedToolArg]  # agents give a ToolRuntime to an argument of the name "runtime"

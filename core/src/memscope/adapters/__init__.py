@@ -1,43 +1,5 @@
-"""``memscope.adapters.autogen`` is ``memscope_autogen``: the same module, however it was installed.
+"""The kit of every adapter; ``memscope.adapters.NAME`` is ``memscope_NAME``."""
 
-An adapter is a distribution of its own. A namespace package across two distributions breaks when one of them is
-installed editable, so an import hook gives the second name.
-"""
+from memscope.adapters import finder
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
-
-
-class _Alias(Loader, MetaPathFinder):
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if not fullname.startswith(f"{__name__}."):
-            return None
-        name = fullname.removeprefix(f"{__name__}.")
-        if find_spec(f"memscope_{name.partition('.')[0]}") is None:
-            raise ModuleNotFoundError(
-                f"the adapter for {name!r} is missing; install memscope[{name}] or, in a checkout, ./adapters/{name}",
-                name=fullname,
-            )
-        return ModuleSpec(fullname, self)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module(f"memscope_{spec.name.removeprefix(f'{__name__}.')}")
-        spec.loader_state = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """It ran under its own name, and keeps it."""
-        module.__spec__ = module.__spec__ and module.__spec__.loader_state
-
-
-if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
-    sys.meta_path.insert(0, _Alias())
+finder.install()

@@ -14,14 +14,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from memscope import intake
-from memscope.bridge import choose_query
+from memscope import validation
 from memscope.chat.answer import Answer
 from memscope.chat.prompt import fitting, prompt
 from memscope.chat.window import recent
 from memscope.errors import ConfigError, InputError
+from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Retrieval, Scope, Turn
-from memscope.text import terms
+from memscope.text.terms import terms
 
 if TYPE_CHECKING:
     from memscope.memory import AsyncMemoryScope
@@ -41,16 +41,16 @@ class Asked:
     tokens: int = 1000
     window: int = 3000
 
-    def checked(self, limits: intake.Limits) -> Asked:
-        intake.scope(self.scope.user, self.scope.agent, self.scope.session)
-        text = intake.text("text", self.text, limits.text)
+    def checked(self, limits: validation.Limits) -> Asked:
+        validation.scope(self.scope.user, self.scope.agent, self.scope.session)
+        text = validation.text("text", self.text, limits.text)
         if not text.strip():
             raise InputError("text is empty", hint="there is nothing to answer")
         if self.persona is not None:
-            intake.text("persona", self.persona, limits.text)
-        intake.count("k", self.k, limits.k)
-        intake.count("tokens", self.tokens, 1_000_000)
-        intake.count("window", self.window, 1_000_000)
+            validation.text("persona", self.persona, limits.text)
+        validation.count("k", self.k, limits.k)
+        validation.count("tokens", self.tokens, 1_000_000)
+        validation.count("window", self.window, 1_000_000)
         return replace(self, text=text)
 
 

@@ -12,11 +12,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from memscope import dates
-from memscope.bridge import block
 from memscope.models import Message
-from memscope.prompts import Prompts
-from memscope.retrieval.fit import context, line
-from memscope.text import language
+from memscope.prompts.loader import Prompts
+from memscope.prompts.memory_block import block
+from memscope.retrieval.context import context, line
+from memscope.text.language import language
 
 if TYPE_CHECKING:
     from memscope.records import Hit, Retrieval, Turn

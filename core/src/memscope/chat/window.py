@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memscope.records import Interval, Scope, Select, Turn
-from memscope.text import estimate_tokens
+from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from memscope.stores import Store

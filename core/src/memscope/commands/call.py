@@ -17,7 +17,7 @@ from memscope.commands.display import Display, complain
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 
 if TYPE_CHECKING:
-    from memscope.settings import Settings
+    from memscope.config.settings import Settings
     from memscope.sync import MemoryScope
 
 BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes, with those of the errors
@@ -65,7 +65,7 @@ class Call:
         return {**self.whose, "session": self.session}
 
     def settings(self) -> Settings:
-        from memscope.settings import load
+        from memscope.config.settings import load
 
         return load(self.config)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from memscope.codec import to_json
 from memscope.commands.call import (
     PARTLY,
     Call,
@@ -22,6 +21,7 @@ from memscope.commands.call import (
 from memscope.commands.display import Display, complain, counted
 from memscope.commands.lines import id_of, record_line
 from memscope.records import ForgetReport
+from memscope.records.serialization import to_json
 
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
 

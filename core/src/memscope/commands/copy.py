@@ -14,7 +14,7 @@ from memscope.commands.display import counted
 
 if TYPE_CHECKING:
     from memscope.commands.display import Progress
-    from memscope.copying import Copied
+    from memscope.transfer.copy import Copied
 
 
 @command("copy", short_help="Copy a store into another.")
@@ -26,12 +26,12 @@ def copy(call: Call, source: str, target: str) -> None:
 
     What is there already is left alone. A copy that was broken off goes on where it was when it is started again.
     """
-    from memscope import copying
+    from memscope.transfer import copy
 
     with call.show.progress("copying users") as progress:
         copied = asyncio.run(_copy(call, source, target, progress))
     call.show.data(asdict(copied))
-    copying.check(copied)
+    copy.check(copied)
     parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in sorted(copied.counts.items()))
     call.show.line(
         f"{counted(copied.users, 'user')}, {copied.skipped:,} of them there already; {parts or 'nothing new'}"
@@ -41,8 +41,8 @@ def copy(call: Call, source: str, target: str) -> None:
 
 
 async def _copy(call: Call, source: str, target: str, progress: Progress) -> Copied:
-    from memscope import copying
-    from memscope.plugins import Plugins
+    from memscope.plugins.loader import Plugins
+    from memscope.transfer import copy
 
     settings = call.settings()
     plugins = Plugins(settings.plugins)
@@ -51,4 +51,4 @@ async def _copy(call: Call, source: str, target: str, progress: Progress) -> Cop
         for store in stores:
             opened.push_async_callback(store.close)
             await store.open()
-        return await copying.copy(*stores, user=call.user, progress=progress)
+        return await copy.copy(*stores, user=call.user, progress=progress)

@@ -50,8 +50,8 @@ def demo(call: Call, language: str, data: str | None, everything: bool) -> None:
 
     Without --store, everything happens in a file in a temporary folder; without any network, always.
     """
+    from memscope.config.settings import Settings
     from memscope.demo.play import Clock
-    from memscope.settings import Settings
     from memscope.sync import MemoryScope
 
     store = call.store or str(Path(tempfile.mkdtemp(prefix="memscope-demo-"), "memory.db"))

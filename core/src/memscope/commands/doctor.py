@@ -115,7 +115,7 @@ async def sqlite(patient: Patient) -> AsyncIterator[Finding]:
 
 
 async def settings(patient: Patient) -> AsyncIterator[Finding]:
-    from memscope.settings import shown
+    from memscope.config.settings import shown
 
     patient.settings = found = patient.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
@@ -132,7 +132,7 @@ def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
 
 
 async def plugins(patient: Patient) -> AsyncIterator[Finding]:
-    from memscope.plugins import Plugins
+    from memscope.plugins.loader import Plugins
 
     if patient.settings is None:
         return

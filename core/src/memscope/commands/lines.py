@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memscope.codec import to_json
 from memscope.commands.display import Display, Part, visible
 from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn
+from memscope.records.serialization import to_json
 
 STRONGEST = 3  # features named
 
 
 def hit_parts(hit: Hit) -> list[Part]:
     """The line that ``context`` prints: the date, the speaker, the words."""
-    from memscope.retrieval.fit import line
+    from memscope.retrieval.context import line
 
     when, mark, words = line(hit).partition("] ")
     return [(visible(when + mark), "cyan"), " ", visible(words)]

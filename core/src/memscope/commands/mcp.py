@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from memscope import AsyncMemoryScope
-from memscope.bridge import Bridge
+from memscope.adapters.mcp import server
+from memscope.adapters.session import Bridge
 from memscope.commands.call import Call, command, pass_call
-from memscope.mcp import server
 
 
 @command("mcp", short_help="Serve memory as MCP tools over stdio.")

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from memscope.commands.display import counted
 from memscope.commands.model_checks import mend
 from memscope.commands.patient import Finding, Patient
-from memscope.likeness import form
+from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
 from memscope.stores import Store
 

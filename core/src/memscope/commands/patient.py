@@ -14,7 +14,7 @@ from memscope.errors import InputError
 
 if TYPE_CHECKING:
     from memscope import AsyncMemoryScope
-    from memscope.settings import Settings
+    from memscope.config.settings import Settings
 
 State = Literal["ok", "warn", "fail"]
 

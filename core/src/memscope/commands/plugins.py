@@ -17,7 +17,7 @@ STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 @pass_call
 def plugins(call: Call, hook: str | None) -> None:
     """Show the plugins: loaded, blocked by the settings, or broken and why; with what they take part in."""
-    from memscope.plugins import Plugins
+    from memscope.plugins.loader import Plugins
 
     listed = [one for one in Plugins(call.settings().plugins).listed() if hook is None or hook in one.hooks]
     for plugin in listed:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from memscope.codec import to_json
 from memscope.commands.call import Call, command, pass_call
 from memscope.commands.display import complain, counted
 from memscope.commands.lines import id_of, record_line
+from memscope.records.serialization import to_json
 
 ALL = "all"
 

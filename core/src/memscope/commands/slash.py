@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from memscope.codec import to_json
 from memscope.commands.actions import tell as tell_work
 from memscope.commands.changing import tell as tell_forgotten
 from memscope.commands.display import counted, visible
@@ -15,6 +14,7 @@ from memscope.commands.lines import hit_json, hit_parts, id_of, record_line, ret
 from memscope.commands.store import tell as tell_status
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
+from memscope.records.serialization import to_json
 
 if TYPE_CHECKING:
     from memscope.commands.chat import Talk
@@ -161,9 +161,9 @@ def session(talk: Talk, name: str) -> None:
 
 
 def _switch(talk: Talk, name: str, session: str) -> None:
-    from memscope import intake
+    from memscope import validation
 
-    intake.scope(name, None, session)
+    validation.scope(name, None, session)
     talk.user, talk.session, talk.last = name, session, None
     talk.ids.clear()
     talk.show.data({"user": name, "session": session})

@@ -33,12 +33,12 @@ def backup(call: Call, file: str) -> None:
 @pass_call
 def restore(call: Call, file: str, yes: bool) -> None:
     """Put the backup FILE in the place of the store. What was added or forgotten since is undone by that."""
-    from memscope import recovery
+    from memscope.transfer import sqlite_recovery
 
     target = sqlite_path(call.location)
     if target.exists() and not yes:
         confirmed(call, f"Replace {str(target)!r} by the backup?")
-    report = asyncio.run(recovery.restore(Path(file), target))
+    report = asyncio.run(sqlite_recovery.restore(Path(file), target))
     call.show.data(report)
     call.show.line(f"{report['store']} is now the backup {file}")
     if report["kept"]:
@@ -54,10 +54,10 @@ def recover(call: Call, damaged: str, new: str) -> None:
 
     The damaged file is only read. 'memscope restore NEW' puts the new store in its place.
     """
-    from memscope import recovery
+    from memscope.transfer import sqlite_recovery
 
     with call.show.progress("recovering") as progress:
-        report = asyncio.run(recovery.recover(Path(damaged), Path(new), progress=progress))
+        report = asyncio.run(sqlite_recovery.recover(Path(damaged), Path(new), progress=progress))
     call.show.data(report)
     kinds = ("turns", "observations", "insights")
     saved = ", ".join(counted(report[kind], kind[:-1]) for kind in kinds)

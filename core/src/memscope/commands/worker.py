@@ -11,11 +11,11 @@ from dataclasses import asdict
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.background import serve
 from memscope.commands.actions import summary
 from memscope.commands.call import Call, command, pass_call
 from memscope.commands.display import Display, visible
 from memscope.errors import ConfigError
+from memscope.jobs.background import serve
 from memscope.records import Scope, WorkReport
 
 

@@ -16,9 +16,9 @@ from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken
+from memscope.jobs.runner import Duty, Hooks, NoHooks, drive
 from memscope.pipeline import Kit, Worker, run
 from memscope.records import INJECTED, Claim, Interval, Plan, Scope, Select, Turn, WorkReport
-from memscope.work import Duty, Hooks, NoHooks, drive
 
 STEPS: tuple[Worker[Batch], ...] = (extract, by_level, by_rules, reconcile)
 CONTEXT_AGE = timedelta(hours=6)  # what was said longer ago is no context

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
+from memscope.reconciliation.approval import proposed
 from memscope.records import Closing, Json, Observation, Plan, Revision, Turn
-from memscope.review import proposed
 
 
 @dataclass(frozen=True, slots=True)

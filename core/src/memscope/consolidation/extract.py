@@ -16,14 +16,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError, field_validator, model_validator
 
 from memscope.consolidation.batch import Batch, memory_id
-from memscope.consolidation.quotation import locate
+from memscope.consolidation.find_quote import locate
 from memscope.consolidation.transcript import Line, readings, shown
+from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
-from memscope.intervals import parse
-from memscope.likeness import translated
-from memscope.models.replies import ask, with_instruction
+from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import Kit, worker
-from memscope.prompts import Prompts, visible
+from memscope.prompts import visible
+from memscope.prompts.loader import Prompts
+from memscope.reconciliation.similarity import translated
 from memscope.records import Observation, Quote, Scope, Turn
 
 LONGEST = 2_000  # characters of a fact, or of a quote

@@ -14,15 +14,15 @@ from typing import Literal
 from pydantic import BaseModel, model_validator
 
 from memscope.consolidation.batch import Batch
-from memscope.intervals import written
-from memscope.likeness import CLOSE, closeness, same
-from memscope.models.replies import ask
-from memscope.neighbours import near
+from memscope.dates.iso import written
+from memscope.models.structured_output import ask
 from memscope.pipeline import Kit, worker
-from memscope.prompts import Prompts
+from memscope.prompts.loader import Prompts
+from memscope.reconciliation.related import near
+from memscope.reconciliation.similarity import CLOSE, closeness, same
+from memscope.reconciliation.supersession import SOURCES, contradicted, joined, replaced, same_subject
 from memscope.records import Closing, Interval, Json, Observation, Revision, Scope
-from memscope.supersession import SOURCES, contradicted, joined, replaced, same_subject
-from memscope.text import fold
+from memscope.text.tokens import fold
 
 PAIRS = 12  # in one call
 PAIRS_A_FACT = 3

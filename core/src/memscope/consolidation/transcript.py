@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from memscope.consolidation.batch import Batch
 from memscope.prompts import visible
 from memscope.records import Json, Turn
-from memscope.text import chunks
+from memscope.text.units import chunks
 
 CHARACTERS = 8_000  # of turns in one call; a longer turn is read in several
 CONTEXT = 400  # characters of a turn that is only context

@@ -7,18 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from memscope.dates.calendar import (
-    EARLIEST,
-    LATEST,
-    SECONDS,
-    Clock,
-    Length,
-    Now,
-    Period,
-    Shape,
-    Span,
-    then,
-)
+from memscope.dates.calendar import EARLIEST, LATEST, SECONDS, Clock, Length, Now, Period, Shape, Span, then
 from memscope.dates.written import clock
 
 HALF_DAY = 12 * 3600

@@ -5,17 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from memscope.dates.calendar import (
-    SECONDS,
-    Clock,
-    Now,
-    Period,
-    Span,
-    fixed,
-    look,
-    number_of,
-    unit_at,
-)
+from memscope.dates.calendar import SECONDS, Clock, Now, Period, Span, fixed, look, number_of, unit_at
 from memscope.dates.clocks import sure
 from memscope.dates.relative import day_from_today
 

@@ -28,8 +28,8 @@ from memscope.errors import (
     ModelReplyError,
     ModelUnavailable,
 )
-from memscope.models.calls import PerLoop
 from memscope.models.endpoint import Endpoint
+from memscope.models.retry import PerLoop
 from memscope.records import Json
 
 if TYPE_CHECKING:

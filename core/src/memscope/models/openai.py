@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from memscope.errors import EmbeddingMismatch, InputError, LimitError, ModelReplyError
 from memscope.models import Message, Reply, Usage, count
-from memscope.models.calls import Caller
+from memscope.models.embedding_batches import VectorCache, batches, read_vectors
 from memscope.models.endpoint import PATHS, Endpoint, Format
 from memscope.models.http import Http, NotUnderstood
-from memscope.models.ranks import BODIES, read_scores
-from memscope.models.replies import (
+from memscope.models.rerank_formats import BODIES, read_scores
+from memscope.models.retry import Caller
+from memscope.models.structured_output import (
     EMPTY,
     TRY_ANOTHER,
     check_finish,
@@ -33,7 +34,6 @@ from memscope.models.replies import (
     text_of,
     with_instruction,
 )
-from memscope.models.vectors import VectorCache, batches, read_vectors
 from memscope.records import Json, Space
 
 if TYPE_CHECKING:

@@ -6,21 +6,7 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
                                             between the operations and a store        exchange.py
 """
 
-from memscope.records.exchange import (
-    LONGEST_WAIT_S,
-    Appended,
-    Candidates,
-    Claim,
-    Closing,
-    Draft,
-    Fetched,
-    Plan,
-    Revision,
-    Search,
-    Select,
-    Space,
-)
-from memscope.records.kept import (
+from memscope.records.entities import (
     INJECTED,
     ROLES,
     Handle,
@@ -37,15 +23,21 @@ from memscope.records.kept import (
     Stage,
     Turn,
 )
-from memscope.records.results import (
-    AddReport,
-    Feature,
-    ForgetReport,
-    Hit,
-    Retrieval,
-    Stats,
-    WorkReport,
+from memscope.records.messages import (
+    LONGEST_WAIT_S,
+    Appended,
+    Candidates,
+    Claim,
+    Closing,
+    Draft,
+    Fetched,
+    Plan,
+    Revision,
+    Search,
+    Select,
+    Space,
 )
+from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Retrieval, Stats, WorkReport
 
 __all__ = [
     "INJECTED",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, overload
 
-from memscope.records.exchange import Space
-from memscope.records.kept import Insight, Interval, Json, Observation, Turn
+from memscope.records.entities import Insight, Interval, Json, Observation, Turn
+from memscope.records.messages import Space
 
 
 class Feature(NamedTuple):

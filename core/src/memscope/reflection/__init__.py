@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from memscope.jobs.runner import Duty, Hooks, NoHooks, drive, together
 from memscope.pipeline import Kit, Worker, run
 from memscope.records import Claim, Insight, Observation, Plan, Scope, Select, WorkReport
 from memscope.reflection.batch import Batch, plan
 from memscope.reflection.reconcile import reconcile
 from memscope.reflection.subjects import subjects
 from memscope.reflection.update import update
-from memscope.work import Duty, Hooks, NoHooks, drive, together
 
 STEPS: tuple[Worker[Batch], ...] = (subjects, update, reconcile)
 LATEST_SOURCES = 20  # of an insight that are looked at

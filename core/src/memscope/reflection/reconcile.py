@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memscope.pipeline import Kit, worker
+from memscope.reconciliation.supersession import SOURCES, contradicted, joined, replaced, same_subject
 from memscope.records import Closing, Observation, Revision
 from memscope.reflection.batch import Batch, Relation
-from memscope.supersession import SOURCES, contradicted, joined, replaced, same_subject
 
 
 @worker(reads=["relations"], writes=["closed", "revised", "actions"], name="reconcile")

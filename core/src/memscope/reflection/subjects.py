@@ -12,14 +12,15 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from memscope.likeness import closeness, translated
-from memscope.models.replies import ask
-from memscope.neighbours import near
+from memscope.models.structured_output import ask
 from memscope.pipeline import Kit, worker
-from memscope.prompts import Prompts, visible
+from memscope.prompts import visible
+from memscope.prompts.loader import Prompts
+from memscope.reconciliation.related import near
+from memscope.reconciliation.similarity import closeness, translated
 from memscope.records import Insight, Json, Observation
 from memscope.reflection.batch import Batch, Topic
-from memscope.text import fold
+from memscope.text.tokens import fold
 
 EARLIER = 20  # facts from before
 SUBJECTS = 40

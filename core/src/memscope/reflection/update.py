@@ -14,16 +14,17 @@ from typing import Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
+from memscope.dates.iso import written
 from memscope.errors import ModelError, ModelReplyError
-from memscope.intervals import written
-from memscope.likeness import same, translated
-from memscope.models.replies import ask
+from memscope.models.structured_output import ask
 from memscope.pipeline import Kit, worker
-from memscope.prompts import Prompts, visible
+from memscope.prompts import visible
+from memscope.prompts.loader import Prompts
+from memscope.reconciliation.similarity import same, translated
+from memscope.reconciliation.supersession import event, replaced
 from memscope.records import Insight, Json, Observation
 from memscope.reflection.batch import Batch, Relation, Topic, memory_id
-from memscope.supersession import event, replaced
-from memscope.text import language
+from memscope.text.language import language
 
 FACTS = 20  # of one subject in a call, the latest
 SHOWN = 300  # characters of a fact

@@ -15,10 +15,10 @@ from dataclasses import replace
 from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Kit, Worker, run
 from memscope.records import Retrieval
+from memscope.retrieval.context import context
 from memscope.retrieval.explain import explanation
-from memscope.retrieval.fit import context
-from memscope.retrieval.gather import gather
-from memscope.retrieval.question import Question
+from memscope.retrieval.hits import gather
+from memscope.retrieval.query import Question
 from memscope.retrieval.rank import rank
 from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memscope.records import Hit
-from memscope.retrieval.question import Question
+from memscope.retrieval.query import Question
 from memscope.retrieval.rank import FEATURES
 
 NEXT = 3  # of those that came too late

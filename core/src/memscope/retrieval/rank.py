@@ -15,8 +15,9 @@ import numpy as np
 
 from memscope.pipeline import Kit, worker
 from memscope.records import ROLES, Candidates, Feature, Handle
-from memscope.retrieval.question import Question
-from memscope.text import INSIGHT, Flag, bm25, rarity
+from memscope.retrieval.query import Question
+from memscope.search.bm25 import bm25, rarity
+from memscope.text.units import INSIGHT, Flag
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 

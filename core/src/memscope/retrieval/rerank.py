@@ -9,9 +9,9 @@ import numpy as np
 
 from memscope.pipeline import Kit, worker
 from memscope.records import Candidates, Hit
-from memscope.retrieval.fit import line
-from memscope.retrieval.gather import fetch, make_hit
-from memscope.retrieval.question import Question
+from memscope.retrieval.context import line
+from memscope.retrieval.hits import fetch, make_hit
+from memscope.retrieval.query import Question
 
 MOST = 50  # documents of one call, or k if that is more
 

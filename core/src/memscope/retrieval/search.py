@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from memscope.pipeline import Kit, worker
 from memscope.records import Search
-from memscope.retrieval.question import Question
-from memscope.text import language
+from memscope.retrieval.query import Question
+from memscope.text.language import language
 
 
 @worker(

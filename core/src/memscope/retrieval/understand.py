@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from memscope import dates
 from memscope.pipeline import Kit, worker
 from memscope.records import Interval
-from memscope.retrieval.question import Question
-from memscope.text import fold, names, term, words
+from memscope.retrieval.query import Question
+from memscope.text.terms import names, term
+from memscope.text.tokens import fold, words
 
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these

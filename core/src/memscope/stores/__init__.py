@@ -2,17 +2,16 @@
 contract.
 
 A store keeps the records of many users and never looks at another user's to answer for one. A local store gets
-``search`` from ``index.py``; everything else is below. Every method may be called at once from many tasks; a call is
-done wholly or not at all.
+``search`` from ``search/local.py``; everything else is below. Every method may be called at once from many tasks; a
+call is done wholly or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from memscope.records import (
     Appended,
@@ -32,34 +31,11 @@ from memscope.records import (
     Stage,
     Stats,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memscope.search.changes import Changes
 
 ATOMIC = "atomic"  # a reader never sees half of a claim
 BACKUP = "backup"  # backup() writes a copy of the whole store
 PARK_AFTER = 5  # attempts
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a user's index must learn to go from one revision to the next.
-
-    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made
-    them, by rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units
-    among them). ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active
-    ``space``.
-    """
-
-    revision: int
-    columns: bytes
-    terms: bytes
-    gone: NDArray[np.int64]
-    vector_units: NDArray[np.int64]
-    vectors: NDArray[np.float16]
-    space: Space | None
-    whole: bool = False
 
 
 @runtime_checkable

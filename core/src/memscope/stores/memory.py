@@ -31,8 +31,9 @@ from memscope.records import (
     Stats,
     Turn,
 )
-from memscope.stores import ATOMIC, Changes
-from memscope.stores.index import LocalSearch
+from memscope.search.changes import Changes
+from memscope.search.local import LocalSearch
+from memscope.stores import ATOMIC
 from memscope.stores.rules import check_revision, check_user, waits_for
 from memscope.stores.shelf import (
     Shelf,
@@ -47,7 +48,7 @@ from memscope.stores.shelf import (
     selected,
 )
 from memscope.stores.shelf_work import Work
-from memscope.text import units
+from memscope.text.units import make_units
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
@@ -190,7 +191,7 @@ class InMemoryStore(Work, LocalSearch):
     def _make_units(self, shelf: Shelf, number: int, record: Record) -> None:
         shelf.records[number] = record
         turns = [] if isinstance(record, Turn) else shelf.roots(record)
-        shelf.units[number] = units(record, number=number, seq=shelf.seq + 1, turns=turns)
+        shelf.units[number] = make_units(record, number=number, seq=shelf.seq + 1, turns=turns)
         shelf.seq += len(shelf.units[number])
         shelf.written.update((unit.seq, shelf.revision) for unit in shelf.units[number])
 

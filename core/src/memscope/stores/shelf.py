@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memscope.codec import turn_key
-from memscope.filters import matches
 from memscope.records import Handle, Insight, Observation, Plan, Record, Select, Space, Stage, Turn
+from memscope.records.filters import matches
+from memscope.records.serialization import turn_key
 from memscope.stores.rules import holds, waits_for
-from memscope.text import Unit, microseconds
+from memscope.text.units import Unit, microseconds
 
 if TYPE_CHECKING:
     import numpy as np

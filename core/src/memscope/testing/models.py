@@ -14,7 +14,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memscope.models import Message, Reply, Usage, count
-from memscope.models.replies import parse, schema_text
+from memscope.models.structured_output import parse, schema_text
 from memscope.records import Json
 
 if TYPE_CHECKING:

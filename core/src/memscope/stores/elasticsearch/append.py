@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from memscope.codec import turn_key
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import Appended, Draft
+from memscope.records.serialization import turn_key
 from memscope.stores.elasticsearch import heads
 from memscope.stores.elasticsearch.client import Body, Operation
 from memscope.stores.elasticsearch.documents import GONE, documents, scope_hash, unit_id

@@ -10,7 +10,7 @@ from memscope.records import ROLES, Search
 from memscope.stores.elasticsearch import facts
 from memscope.stores.elasticsearch.client import Body
 from memscope.stores.elasticsearch.documents import KINDS, scope_hash, spelled
-from memscope.text import microseconds, scope_key
+from memscope.text.units import microseconds, scope_key
 
 if TYPE_CHECKING:
     from memscope.stores.elasticsearch.candidates import Found, Pile

@@ -1,7 +1,8 @@
 """What was found in the index, as the candidates that local stores make of their whole memory.
 
-A few hundred units make a small snapshot (``stores/snapshot.py``), in which the same functions search and measure
-(``stores/pool.py``). What only the whole scope can tell, the index counted: document frequencies, lengths, speakers.
+A few hundred units make a small snapshot (``search/snapshot.py``), in which the same functions search and measure
+(``search/candidates.py``). What only the whole scope can tell, the index counted: document frequencies, lengths,
+speakers.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope.records import Candidates, Fetched, Handle, Search
-from memscope.stores import Changes, matching, pool
+from memscope.search import candidates as local_candidates
+from memscope.search import matching
+from memscope.search.bm25 import K1, rarity
+from memscope.search.changes import Changes
+from memscope.search.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.stores.elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
-from memscope.stores.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
-from memscope.text import COLUMNS, K1, TURN, Flag, rarity
+from memscope.text.units import COLUMNS, TURN, Flag
 
 NO_SITTING = -1
 MOST_TIMES, MOST_LEAST = 1000.0, 40
@@ -236,18 +240,18 @@ class Pile:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A pile measured, as ``pool.search`` measures a snapshot; ``score`` is that of the pool."""
+    """A pile measured, as ``search.candidates`` measures a snapshot; ``score`` is that of the pool."""
 
     ordered: list[Found]
     index: Snapshot
     sight: matching.Sight
-    found: pool.Found
+    found: local_candidates.Found
     score: Floats
 
 
-@np.errstate(invalid="ignore")  # as pool.search
+@np.errstate(invalid="ignore")  # as local_candidates.search
 def measure(pile: Pile) -> Measured:
-    """As ``pool.search``, with the scope's own frequencies and lengths in place of the pile's."""
+    """As ``search.candidates``, with the scope's own frequencies and lengths in place of the pile's."""
     ordered = pile.ordered()
     index, asked = pile.snapshot(ordered), pile.search
     excluded = np.array([row for row, unit in enumerate(ordered) if unit.target in asked.exclude], np.int64)
@@ -256,17 +260,17 @@ def measure(pile: Pile) -> Measured:
     terms = np.array(asked.terms, np.uint32)
     matches, lent = matching.lend(index, sight, matching.match(index, terms), len(terms))
     headers = matching.header_matrix(index, terms)
-    found = pool.Found(
+    found = local_candidates.Found(
         matches=matches,
         frequency=_frequencies(pile, matching.frequencies(index, sight, matches, headers), sight.statistics.units),
         lent=lent,
         headers=headers,
-        period=pool.in_periods(index.column["time"], asked.periods),
+        period=local_candidates.in_periods(index.column["time"], asked.periods),
         cosine=_cosines(pile, ordered, index, sight),
     )
     weights = rarity(sight.statistics.units, found.frequency)
     score = matching.window_scores(index, sight, matches, weights)
-    return Measured(ordered, index, sight, found, score + pool.HEADER * (headers @ weights)[index.header])
+    return Measured(ordered, index, sight, found, score + local_candidates.HEADER * (headers @ weights)[index.header])
 
 
 def _frequencies(pile: Pile, here: Floats, units: int) -> Floats:
@@ -332,8 +336,10 @@ def _brought(pile: Pile, measured: Measured) -> Bools:
 def candidates(pile: Pile) -> Candidates:
     measured = measure(pile)
     sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
-    rows, legs = pool.pool(measured.index, sight, measured.score, measured.found.period, measured.found.cosine)
-    made = pool.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
+    rows, legs = local_candidates.pool(
+        measured.index, sight, measured.score, measured.found.period, measured.found.cosine
+    )
+    made = local_candidates.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
     homes: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid
     }

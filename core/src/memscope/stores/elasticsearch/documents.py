@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from memscope.codec import from_json, to_json
 from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Insight, Observation, Record, Stage, Turn
+from memscope.records.serialization import from_json, to_json
 from memscope.stores.elasticsearch import facts
 from memscope.stores.elasticsearch.client import Body
-from memscope.text import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, microseconds, scope_key, terms_version, units
+from memscope.text.terms import terms_version
+from memscope.text.units import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, make_units, microseconds, scope_key
 
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
@@ -118,7 +119,7 @@ def documents(
     scope = scope_hash(record.scope.user)
     names = {n: turn.key for n, turn in roots}
     made: dict[str, Body] = {}
-    units_made = units(record, number=number, seq=number << PARTS, turns=roots)
+    units_made = make_units(record, number=number, seq=number << PARTS, turns=roots)
     encoded = encode(record)
     size = len(encoded.encode("utf-8", "surrogatepass"))
     if place is not None:

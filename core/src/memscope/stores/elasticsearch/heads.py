@@ -13,7 +13,7 @@ from memscope.records import Turn
 from memscope.stores.elasticsearch.client import Body, Cluster, Operation
 from memscope.stores.elasticsearch.documents import Place, document_id, scope_hash
 from memscope.stores.elasticsearch.mapping import Names
-from memscope.text import chunks, microseconds, scope_key
+from memscope.text.units import chunks, microseconds, scope_key
 
 PAUSE = 12 * 3600 * 1_000_000  # microseconds; as stores/snapshot.py
 OPEN = 32  # sessions whose last sitting is remembered

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
+from memscope.search.bm25 import K1
 from memscope.stores.elasticsearch.client import Body, Cluster, refusal
-from memscope.text import K1, terms_version
+from memscope.text.terms import terms_version
 
 VERSION = 1
 META = "memscope"

@@ -17,7 +17,7 @@ from memscope.stores.elasticsearch.client import Body, Cluster, Operation
 from memscope.stores.elasticsearch.documents import KINDS, Place, Stored, documents, stored
 from memscope.stores.elasticsearch.mapping import META, Names
 from memscope.stores.elasticsearch.shop import Shop
-from memscope.text import terms_version
+from memscope.text.terms import terms_version
 
 PAGE = 500
 

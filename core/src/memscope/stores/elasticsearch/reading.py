@@ -6,23 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from memscope.filters import matches
 from memscope.records import Fetched, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
+from memscope.records.filters import matches
 from memscope.stores.elasticsearch import facts, heads, lanes
 from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import (
-    BULKY,
-    GONE,
-    KINDS,
-    Stored,
-    decode,
-    record_id,
-    scope_hash,
-    stored,
-)
+from memscope.stores.elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, record_id, scope_hash, stored
 from memscope.stores.elasticsearch.mapping import health
 from memscope.stores.elasticsearch.shop import Shop
-from memscope.text import microseconds, scope_key
+from memscope.text.units import microseconds, scope_key
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 MOST_DERIVED = 10_000

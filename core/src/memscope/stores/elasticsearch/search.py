@@ -14,8 +14,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memscope.filters import matches
 from memscope.records import Candidates, Fetched, Handle, Record, Search, Turn
+from memscope.records.filters import matches
 from memscope.stores.elasticsearch import asking, reading
 from memscope.stores.elasticsearch.client import Body
 from memscope.stores.elasticsearch.documents import decode, holds_record, scope_hash, stored

@@ -21,7 +21,7 @@ from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
 from memscope.stores.elasticsearch.client import Body, Cluster, Operation
 from memscope.stores.elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
 from memscope.stores.elasticsearch.mapping import Names
-from memscope.text import microseconds
+from memscope.text.units import microseconds
 
 PAGE = 500
 MOST_FRESH = 500  # ids that are read directly for one user

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memscope import text
 from memscope.errors import StoreBusy
 from memscope.records import Space, Stage, Turn
 from memscope.stores.elasticsearch.client import Body, Operation
@@ -21,6 +20,8 @@ from memscope.stores.elasticsearch.lanes import Batch
 from memscope.stores.elasticsearch.mapping import META_ID, META_ROUTING
 from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import check_declared, check_replaceable, check_space, checked_vectors
+from memscope.text.terms import term
+from memscope.text.units import make_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -212,7 +213,7 @@ class Spaces:
         for rid, one in records.items():
             on = [(turns[root].number, turns[root].record) for root in one.source.get("roots") or () if root in turns]
             for part, unit in enumerate(
-                text.units(one.record, number=one.number, seq=one.number << PARTS, turns=sorted(on))  # type: ignore[arg-type]
+                make_units(one.record, number=one.number, seq=one.number << PARTS, turns=sorted(on))  # type: ignore[arg-type]
             ):
                 made[unit_id(scope, rid, part, one.number)] = unit.text
         return tuple(made.get(id, "") for id, _ in batch.units)
@@ -249,7 +250,7 @@ class Spaces:
 
 def _revision(source: Mapping[str, Any]) -> str:
     """Of what a unit's vector is made from."""
-    return f"{text.term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
+    return f"{term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 
 def encoded_vector(values: NDArray[np.float32]) -> str:

@@ -14,9 +14,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from memscope.codec import plan_from_json, plan_to_json
 from memscope.errors import Conflict, LeaseLost
 from memscope.records import Appended, Claim, Draft, Plan, Stage
+from memscope.records.serialization import plan_from_json, plan_to_json
 from memscope.stores import PARK_AFTER
 from memscope.stores.elasticsearch import forget, heads, lanes
 from memscope.stores.elasticsearch.append import Committer
@@ -24,7 +24,7 @@ from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
 from memscope.stores.elasticsearch.plans import Board, Written, settle
 from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import check_user, furthest, holds
-from memscope.text import microseconds
+from memscope.text.units import microseconds
 
 USERS_AT_ONCE = 8
 LOOKED_AT = 64

@@ -3,7 +3,7 @@
     files.py    the path, the lock between processes, checks, what SQLite's errors mean
     engine.py   one thread that writes for everybody (group commit), connections that read
     schema.py   the tables
-    users.py units.py memories.py forget.py queue.py work.py spaces.py reading.py   one part of the contract each
+    transaction.py units.py apply.py forget.py queue.py jobs.py vectors.py reading.py   one part of the contract each
 
 An acknowledged write is on the disk (WAL, ``synchronous=FULL``). Deleted content is overwritten (``secure_delete``).
 """
@@ -38,14 +38,28 @@ from memscope.records import (
     Stage,
     Stats,
 )
-from memscope.stores import ATOMIC, BACKUP, Changes, unfinished
-from memscope.stores.index import LocalSearch
+from memscope.search.changes import Changes
+from memscope.search.local import LocalSearch
+from memscope.stores import ATOMIC, BACKUP, unfinished
 from memscope.stores.rules import check_declared, check_space
-from memscope.stores.sqlite import files, forget, memories, queue, reading, schema, spaces, units, users, wiping, work
+from memscope.stores.sqlite import (
+    apply,
+    files,
+    forget,
+    jobs,
+    queue,
+    reading,
+    schema,
+    secure_erase,
+    transaction,
+    units,
+    vectors,
+)
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
-from memscope.stores.sqlite.users import Writing
-from memscope.text import microseconds, terms_version
+from memscope.stores.sqlite.transaction import Writing
+from memscope.text.terms import terms_version
+from memscope.text.units import microseconds
 
 T = TypeVar("T")
 BRIEF = 32  # records that are read without going to a thread
@@ -115,12 +129,12 @@ class SQLiteStore(LocalSearch):
     # ---- turns and memories
 
     async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
-        return await self._write_user(user, lambda w: memories.append(w, drafts, plan))
+        return await self._write_user(user, lambda w: apply.append(w, drafts, plan))
 
     async def apply(self, user: str, plan: Plan) -> int:
         def task(w: Writing) -> int:
-            written = memories.write(w, plan)
-            queue.settle(w, memories.numbers(w, plan.done))
+            written = apply.write(w, plan)
+            queue.settle(w, apply.numbers(w, plan.done))
             return written.new + written.other
 
         return await self._write_user(user, task)
@@ -158,17 +172,17 @@ class SQLiteStore(LocalSearch):
         if found is None or dry_run or not found.ids:
             return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
         report, marks = await self._write_user(
-            select.user, partial(_forget, select=select), then=spaces.switch_when_full
+            select.user, partial(_forget, select=select), then=vectors.switch_when_full
         )
         wiped = await self._wipe(marks)
         return changed(report, physical=wiped.physical, reason=wiped.reason)
 
-    async def _wipe(self, marks: wiping.Marks) -> ForgetReport:
+    async def _wipe(self, marks: secure_erase.Marks) -> ForgetReport:
         """What was forgotten is gone already; whatever keeps its bytes in the file is a reason, not an error."""
         try:
-            return await self._write(lambda db: self._swept(wiping.wipe(db, self.path, marks)), alone=True)
+            return await self._write(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)), alone=True)
         except StoreError as error:
-            return wiping.pending(error.code)
+            return secure_erase.pending(error.code)
 
     async def searchable(self, user: str) -> None:
         await self._live()
@@ -177,53 +191,53 @@ class SQLiteStore(LocalSearch):
 
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
         now = self._clock()
-        if user is None and not await self._read(lambda db: work.due_users(db, stage, microseconds(now))):
+        if user is None and not await self._read(lambda db: jobs.due_users(db, stage, microseconds(now))):
             return []
 
         def task(db: sqlite3.Connection) -> list[Claim]:
-            id = None if user is None else users.user_id(db, user)
-            if (user is not None and id is None) or (stage == "embed" and spaces.target(db) != self._declared):
+            id = None if user is None else transaction.user_id(db, user)
+            if (user is not None and id is None) or (stage == "embed" and vectors.target(db) != self._declared):
                 return []
-            found = work.claim(db, stage, limit, lease_s, now, None if user is None or id is None else (id, user))
+            found = jobs.claim(db, stage, limit, lease_s, now, None if user is None or id is None else (id, user))
             if stage == "embed" and not found:
-                spaces.switch_when_full(db)
+                vectors.switch_when_full(db)
             return found
 
         return await self._write(task)
 
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
         until = self._clock() + timedelta(seconds=lease_s)
-        return await self._write_user(claim.user, lambda w: work.extend(w.db, w.user, claim, until))
+        return await self._write_user(claim.user, lambda w: jobs.extend(w.db, w.user, claim, until))
 
     async def save_reply(self, claim: Claim, plan: Plan) -> None:
-        await self._write_user(claim.user, lambda w: work.save_reply(w.db, w.user, claim, plan))
+        await self._write_user(claim.user, lambda w: jobs.save_reply(w.db, w.user, claim, plan))
 
     async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
         def task(w: Writing) -> int:
             if claim.stage == "embed":
-                check_declared(spaces.target(w.db), self._declared)
-            return work.complete(w, claim, plan)
+                check_declared(vectors.target(w.db), self._declared)
+            return jobs.complete(w, claim, plan)
 
-        return await self._write_user(claim.user, task, then=spaces.switch_when_full)
+        return await self._write_user(claim.user, task, then=vectors.switch_when_full)
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
-        await self._write_user(claim.user, lambda w: work.fail(w, claim, code, not_before, counted))
+        await self._write_user(claim.user, lambda w: jobs.fail(w, claim, code, not_before, counted))
 
     async def give_back(self, claim: Claim) -> None:
-        await self._write_user(claim.user, lambda w: work.give_back(w, claim))
+        await self._write_user(claim.user, lambda w: jobs.give_back(w, claim))
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
         stages = queue.STAGES if stage is None else (stage,)
-        names = await self._read(work.parked_users) if user is None else [user]
-        return sum([await self._write_user(name, lambda w: work.unpark(w, stages)) for name in names])
+        names = await self._read(jobs.parked_users) if user is None else [user]
+        return sum([await self._write_user(name, lambda w: jobs.unpark(w, stages)) for name in names])
 
     # ---- vectors
 
     async def use_space(self, space: Space, *, replace: bool = False) -> None:
         check_space(space)
         now = microseconds(self._clock())
-        if replace or not await self._read(lambda db: spaces.known(db, space)):
-            await self._write(lambda db: spaces.declare(db, space, now, replace=replace))
+        if replace or not await self._read(lambda db: vectors.known(db, space)):
+            await self._write(lambda db: vectors.declare(db, space, now, replace=replace))
         self._declared = space
 
     # ---- for the index
@@ -247,7 +261,7 @@ class SQLiteStore(LocalSearch):
         details = _details(self.path, read_only=(await self._live()).read_only)
 
         def task(db: sqlite3.Connection) -> Stats:
-            return reading.stats(db, users.user_id(db, user) if user is not None else None, user is None, details)
+            return reading.stats(db, transaction.user_id(db, user) if user is not None else None, user is None, details)
 
         return await self._read(task)
 
@@ -260,12 +274,12 @@ class SQLiteStore(LocalSearch):
 
     async def compact(self) -> ForgetReport:
         """Build the file anew, of what it holds and nothing else; pending while somebody reads an older state."""
-        return await self._write(lambda db: self._swept(wiping.rebuild(db, self.path)), alone=True)
+        return await self._write(lambda db: self._swept(secure_erase.rebuild(db, self.path)), alone=True)
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
         if unfinished.sweep(unfinished.abandoned(self.path.parent)):
             return report
-        return wiping.pending("an unfinished copy beside the store cannot be removed")
+        return secure_erase.pending("an unfinished copy beside the store cannot be removed")
 
     # ---- inside
 
@@ -308,7 +322,7 @@ class SQLiteStore(LocalSearch):
         self, user: str, task: Callable[[sqlite3.Connection, int], T], otherwise: T, *, brief: bool = False
     ) -> T:
         def reading_user(db: sqlite3.Connection) -> T:
-            id = users.user_id(db, user)
+            id = transaction.user_id(db, user)
             return otherwise if id is None else task(db, id)
 
         return await self._read(reading_user, brief=brief)
@@ -327,7 +341,7 @@ class SQLiteStore(LocalSearch):
         now = microseconds(self._clock())
 
         def writing(db: sqlite3.Connection) -> T:
-            w = users.begin(db, user, now)
+            w = transaction.begin(db, user, now)
             if w.terms != terms_version:
                 units.derive_anew(w)
             result = task(w)
@@ -339,9 +353,9 @@ class SQLiteStore(LocalSearch):
         return await self._write(writing)
 
 
-def _forget(w: Writing, select: Select) -> tuple[ForgetReport, wiping.Marks]:
+def _forget(w: Writing, select: Select) -> tuple[ForgetReport, secure_erase.Marks]:
     removal = forget.plan(w.db, w.user, select)
-    marks = wiping.marks(w, removal.ids)
+    marks = secure_erase.marks(w, removal.ids)
     forget.remove(w, removal)
     return removal.report(dry_run=False), marks
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memscope.records import ForgetReport, Select, Stage, Turn
-from memscope.stores.sqlite import memories, queue, reading, units, work
-from memscope.stores.sqlite.users import Writing
+from memscope.stores.sqlite import apply, jobs, queue, reading, units
+from memscope.stores.sqlite.transaction import Writing
 
 _IN = "IN (SELECT value FROM json_each(?))"
 
@@ -127,7 +127,7 @@ def _stop_work(w: Writing, gone: set[int]) -> None:
     touched = f"SELECT DISTINCT batch FROM item WHERE user = ? AND stage = ? AND batch IS NOT NULL AND item {_IN}"
     for stage in queue.lane("consolidate"):
         for (batch,) in w.db.execute(touched, (w.user, stage, _list(gone))).fetchall():
-            work.release(w, stage, batch)
+            jobs.release(w, stage, batch)
             w.db.execute("DELETE FROM batch WHERE user = ? AND batch = ?", (w.user, batch))
     w.db.execute(
         "UPDATE batch SET token = NULL, until = NULL, plan = NULL WHERE user = ? AND stage != 'embed' AND done IS NULL",
@@ -142,15 +142,15 @@ def _reopen(w: Writing, removal: Removal) -> set[int]:
     for id, heir in heirs.items():
         query = "SELECT number, id, valid_to_before FROM record WHERE user = ? AND superseded_by = ?"
         for number, old_id, before in w.db.execute(query, (w.user, id)).fetchall():
-            row = memories.find(w, old_id)
+            row = apply.find(w, old_id)
             if number in removal.ids or row is None or isinstance(row.record, Turn):
                 continue
             if heir is not None:
-                memories.change(w, row, replace(row.record, superseded_by=heir))
+                apply.change(w, row, replace(row.record, superseded_by=heir))
                 continue
             valid_to = datetime.fromisoformat(before) if before else None
             open_again = replace(row.record, closed=None, closed_said=None, superseded_by=None, valid_to=valid_to)
-            memories.change(w, row, open_again, valid_to_before=None)
+            apply.change(w, row, open_again, valid_to_before=None)
             reopened.add(number)
     return reopened
 
@@ -165,7 +165,7 @@ def _heirs(w: Writing, removal: Removal) -> dict[str, str | None]:
         while (heir := heirs[id]) in after and heir not in seen:
             seen.add(heir)
             heirs[id] = after[heir]
-        if heir is not None and not memories.numbers(w, () if heir in after else (heir,)):
+        if heir is not None and not apply.numbers(w, () if heir in after else (heir,)):
             heirs[id] = None
     return heirs
 
@@ -188,5 +188,5 @@ def _looked_at(db: sqlite3.Connection, user: int, numbers: Iterable[int]) -> lis
 
 def bury(w: Writing, ids: Iterable[str]) -> None:
     """Tombstones from elsewhere, except for what is here."""
-    rows = [(w.user, id) for id in ids if not memories.numbers(w, [id])]
+    rows = [(w.user, id) for id in ids if not apply.numbers(w, [id])]
     w.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", rows)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from memscope.records import Stage
 from memscope.stores.rules import furthest
-from memscope.stores.sqlite.users import Writing
+from memscope.stores.sqlite.transaction import Writing
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 

@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from memscope.filters import matches
 from memscope.records import Fetched, Handle, Insight, Kind, Observation, Record, Select, Stats, Turn
-from memscope.stores.sqlite.bodies import decode
+from memscope.records.filters import matches
+from memscope.stores.sqlite.checksummed import decode
 from memscope.stores.sqlite.queue import STAGES
 from memscope.stores.sqlite.units import active_space
-from memscope.text import microseconds
+from memscope.text.units import microseconds
 
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 PAGE = 500

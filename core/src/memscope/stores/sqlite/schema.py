@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from memscope.errors import StoreTooNew
-from memscope.text import terms_version
+from memscope.text.terms import terms_version
 
 APPLICATION_ID = 0x6D736370  # "mscp"
 SCHEMA = 1

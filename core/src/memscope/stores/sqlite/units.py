@@ -7,12 +7,13 @@ import sqlite3
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope import text
 from memscope.records import Record, Space, Turn
-from memscope.stores import Changes
+from memscope.search.changes import Changes
 from memscope.stores.sqlite import queue
-from memscope.stores.sqlite.bodies import decode
-from memscope.stores.sqlite.users import Writing
+from memscope.stores.sqlite.checksummed import decode
+from memscope.stores.sqlite.transaction import Writing
+from memscope.text.terms import terms_version
+from memscope.text.units import make_units
 
 _ROOTS = """
 WITH RECURSIVE root(n) AS (
@@ -32,7 +33,7 @@ def put(w: Writing, number: int, record: Record) -> tuple[int, int]:
     """Write the record's units; the first's sequence number, and how many. Its sources must be written."""
     turns = [] if isinstance(record, Turn) else roots(w.db, w.user, number)
     first = w.revision + 1
-    made = text.units(record, number=number, seq=first, turns=turns)
+    made = make_units(record, number=number, seq=first, turns=turns)
     w.db.executemany(
         "INSERT INTO unit(user, seq, number, columns, terms) VALUES (?, ?, ?, ?, ?)",
         [(w.user, unit.seq, number, unit.columns, unit.terms) for unit in made],
@@ -102,7 +103,7 @@ def derive_anew(w: Writing) -> None:
     w.db.execute("DELETE FROM gone WHERE user = ?", (w.user,))
     w.revision += 1
     w.floor = w.revision
-    w.terms = text.terms_version
+    w.terms = terms_version
 
 
 # ---- for the index
@@ -110,13 +111,13 @@ def derive_anew(w: Writing) -> None:
 
 def outdated(db: sqlite3.Connection, name: str) -> bool:
     row = db.execute("SELECT terms FROM users WHERE name = ?", (name,)).fetchone()
-    return row is not None and row[0] != text.terms_version
+    return row is not None and row[0] != terms_version
 
 
 def unchanged(db: sqlite3.Connection, name: str, since: int) -> Changes | None:
     """The changes when there are none; one row is read to know."""
     row = db.execute("SELECT revision, terms FROM users WHERE name = ?", (name,)).fetchone()
-    return _none(db, since) if row == (since, text.terms_version) else None
+    return _none(db, since) if row == (since, terms_version) else None
 
 
 def _none(db: sqlite3.Connection, revision: int) -> Changes:

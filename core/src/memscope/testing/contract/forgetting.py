@@ -17,7 +17,7 @@ from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import CONSOLIDATE, claim_one, expire
 from memscope.testing.contract.selecting import QUICK
 from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
-from memscope.text import terms
+from memscope.text.terms import terms
 
 graphs = map("graph-{}".format, itertools.count())
 

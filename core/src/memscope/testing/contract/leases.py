@@ -12,18 +12,7 @@ from memscope.errors import Conflict, LeaseLost
 from memscope.records import LONGEST_WAIT_S, Claim, Closing, Plan, Revision, Stage
 from memscope.stores import PARK_AFTER, Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import (
-    EVERYTHING,
-    FUTURE,
-    PAST,
-    at,
-    drafts,
-    get,
-    ids,
-    insight,
-    observation,
-    remember,
-)
+from memscope.testing.records import EVERYTHING, FUTURE, PAST, at, drafts, get, ids, insight, observation, remember
 
 CONSOLIDATE: Stage = "consolidate"
 

@@ -17,7 +17,7 @@ from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK, filters, is_valid
 from memscope.testing.records import drafts, get, ids, insight, observation, remember, turn
-from memscope.text import terms
+from memscope.text.terms import terms
 
 rounds = count()
 USERS = 20

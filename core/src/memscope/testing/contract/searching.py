@@ -15,7 +15,8 @@ from memscope.stores import LocalStore, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK
 from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
-from memscope.text import PACKED, terms
+from memscope.text.terms import terms
+from memscope.text.units import PACKED
 
 texts = map("text-{}".format, itertools.count())
 

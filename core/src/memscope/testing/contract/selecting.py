@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memscope.errors import InputError
-from memscope.filters import check, matches
 from memscope.records import Draft, Insight, Interval, Observation, Plan, Record, Revision, Select, Turn
+from memscope.records.filters import check, matches
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.records import at, drafts, identity, ids, insight, observation, remember, turn

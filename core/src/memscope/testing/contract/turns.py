@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memscope.codec import turn_key
 from memscope.errors import ClosedError
 from memscope.records import Draft, Plan, Scope, Select, Turn
+from memscope.records.serialization import turn_key
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.records import drafts, get, ids, observation, turn

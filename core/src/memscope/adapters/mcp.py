@@ -1,0 +1,108 @@
+"""Memory as an MCP server: five tools for one user, whom a setting names and no model can choose.
+
+Translation only: the tools are a ``Bridge``'s. Runs with the SDK's versions 1 and 2 (extra ``mcp``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import wraps
+from pkgutil import resolve_name
+from typing import Any, TypeAlias
+
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge
+from memscope.errors import ConfigError, MemscopeError
+from memscope.prompts.memory_block import block
+from memscope.records import Record, Turn, WorkReport
+
+Tool: TypeAlias = Callable[..., Awaitable[str]]
+
+SERVERS = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP"))  # versions 2 and 1
+INSTRUCTIONS = (
+    "Long-term memory of the user. Search it before you answer what the conversation does not hold; "
+    "add what the user wants remembered."
+)
+LIST = "List this user's newest memories, each with its id: facts and insights, or what was said if there are none."
+REFLECT = "Make memories of what was said since the last time, and bring what is known about the user up to date."
+MOST = 100  # memories of one list
+
+
+def server(bridge: Bridge) -> Any:
+    """The SDK's server with the five tools; ``run_stdio_async()`` serves it. ``ConfigError`` without the SDK."""
+    server_class, tool_error = _sdk()
+    made = server_class("memscope", instructions=INSTRUCTIONS)
+    for name, (about, tool) in tools(bridge).items():
+        made.add_tool(_refusing(tool, tool_error), name=name, description=about)
+    return made
+
+
+def _sdk() -> tuple[Any, type[Exception]]:
+    """The server's class and the error that a client is told."""
+    for place, name in SERVERS:
+        with suppress(ImportError, AttributeError):
+            return resolve_name(f"{place}:{name}"), resolve_name(f"{place}.exceptions:ToolError")
+    raise ConfigError("this needs the MCP SDK", hint="install the extra: memscope[mcp]")
+
+
+def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
+    @wraps(tool)
+    async def called(*args: Any, **given: Any) -> str:
+        try:
+            return await tool(*args, **given)
+        except MemscopeError as error:
+            raise tool_error(str(error)) from None
+
+    return called
+
+
+def tools(bridge: Bridge) -> dict[str, tuple[str, Tool]]:
+    """What each is for, and the tool. Their arguments are all that a model can say: no user, no agent, no session."""
+
+    async def add_memory(text: str) -> str:
+        return await bridge.remember_told(text)
+
+    async def search_memory(query: str) -> str:
+        return await bridge.search_told(query)
+
+    async def list_memories(limit: int = 20) -> str:
+        return _listed(await _newest(bridge, max(1, min(limit, MOST))))
+
+    async def forget_memory(ids: list[str]) -> str:
+        return await bridge.forget_told(ids)
+
+    async def reflect() -> str:
+        return _told(await bridge.do(lambda memory: memory.reflect(user=bridge.user)))
+
+    return {
+        "add_memory": (REMEMBER.description, add_memory),
+        "search_memory": (SEARCH_MEMORY.description, search_memory),
+        "list_memories": (LIST, list_memories),
+        "forget_memory": (FORGET.description, forget_memory),
+        "reflect": (REFLECT, reflect),
+    }
+
+
+async def _newest(bridge: Bridge, limit: int) -> list[Record]:
+    whose: dict[str, Any] = {"user": bridge.user, "agent": bridge.agent, "limit": limit}
+    found = await bridge.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
+    return found or await bridge.do(lambda memory: memory.list(**whose, kinds=["turn"]))
+
+
+def _listed(records: list[Record]) -> str:
+    if not records:
+        return "Nothing is remembered yet."
+    return block("\n".join(map(_line, records)))
+
+
+def _line(record: Record) -> str:
+    if isinstance(record, Turn):
+        return f"[id {record.key}] [{record.time:%Y-%m-%d}] {record.speaker}: {' '.join(record.text.split())}"
+    return f"[id {record.id}] [{record.said:%Y-%m-%d}] {' '.join(record.text.split())}"
+
+
+def _told(report: WorkReport) -> str:
+    if report.model == "none":
+        return f"There is no chat model: {report.pending} turns stay as they were said, and are found all the same."
+    waiting = f" {report.pending} wait: {', '.join(report.errors)}." if report.pending else ""
+    return f"{report.new} new memories, {report.merged} merged, {report.superseded} superseded.{waiting}"

@@ -1,0 +1,1 @@
+"""Settings: their schema, their sources, and the platform's folders."""

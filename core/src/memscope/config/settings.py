@@ -1,0 +1,259 @@
+"""All settings, in one object. Arguments go before environment variables, these before the YAML file, then defaults.
+
+    memscope.yaml      chat: {model: gpt-4.1-mini}
+    environment        MEMSCOPE_CHAT__MODEL=gpt-4.1-mini
+    arguments          MemoryScope(settings={"chat": {"model": "gpt-4.1-mini"}})
+
+The file is MEMSCOPE_CONFIG, else ./memscope.yaml, else memscope/memscope.yaml in the platform's configuration folder.
+``sources.py`` reads them; docs/settings.md explains every field. Loaded when a memory is made, not on import.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
+
+from memscope.config.paths import folder
+from memscope.config.sources import Layers, read
+from memscope.errors import ConfigError
+from memscope.models.endpoint import Format, checked_url, presets
+from memscope.records import LONGEST_WAIT_S
+
+
+def _listed(value: object) -> object:
+    """ "a, b" and '["a", "b"]' are lists where one is wanted: an environment variable has no other way."""
+    if not isinstance(value, str):
+        return value
+    return (
+        json.loads(value)
+        if value.lstrip().startswith("[")
+        else [part.strip() for part in value.split(",") if part.strip()]
+    )
+
+
+def _mapping(value: object) -> object:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
+Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_mapping)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0)]
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=())
+
+
+class PluginSettings(Section):
+    """Which entry points are loaded: all, or those in ``allow``; never those in ``block``; ``require`` must load."""
+
+    allow: Names | None = None
+    block: Names = ()
+    require: Names = ()
+    deadline_s: Seconds = 10.0
+
+
+class PipelineSettings(Section):
+    """The workers of each operation, in order."""
+
+    retrieve: Names = ("understand", "search", "rank", "rerank", "gather")
+    consolidate: Names = ("extract", "filter", "date", "reconcile")
+    reflect: Names = ("subjects", "update", "reconcile")
+
+
+class ConsolidationSettings(Section):
+    """What becomes an observation: ``levels`` of the 0-3 scale, said by ``roles``. A batch is ``batch_turns`` long."""
+
+    levels: Levels = (2, 3)
+    roles: Names = ("user", "person")
+    context_turns: Annotated[int, Field(ge=0)] = 4
+
+
+class ReflectionSettings(Section):
+    """``batch`` observations are placed by one call; then at most ``calls`` subjects are brought up to date."""
+
+    batch: Count = 20
+    calls: Count = 5
+    new_subjects: Count = 3
+
+
+class LimitSettings(Section):
+    """What one call may hold; the fields of ``intake.Limits``. Sizes are bytes of UTF-8."""
+
+    text: Count = 256 * 1024
+    turns: Count = 10_000
+    query: Count = 32 * 1024
+    k: Count = 100
+    keys: Count = 64
+    depth: Count = 8
+
+
+class ModelSettings(Section):
+    """One model: who asks it (``provider``, a registered name), and an ``Endpoint``; unset fields are the preset's."""
+
+    provider: str = "openai"
+    preset: str = ""
+    model: str | None = None
+    base_url: str | None = None
+    key: SecretStr | None = None
+    key_header: str | None = None
+    headers: Annotated[dict[str, SecretStr], BeforeValidator(_mapping)] | None = None
+    parameters: Json | None = None
+    path: str | None = None
+    shape: Literal["flat", "dashscope"] | None = None
+    structured: Format | None = None
+    languages: Annotated[frozenset[str], BeforeValidator(_listed)] | None = None
+    query_prefix: str | None = None
+    deadline_s: Seconds | None = None
+    query_deadline_s: Seconds | None = None
+    connect_s: Seconds | None = None
+    attempts: Count | None = None
+    first_pause_s: Seconds | None = None
+    concurrency: Count | None = None
+    breaker_failures: Count | None = None
+    breaker_s: Seconds | None = None
+    batch_texts: Count | None = None
+    batch_tokens: Count | None = None
+    reply_bytes: Count | None = None
+    trust_env: bool | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_url(cls, url: str | None) -> str | None:
+        return url and checked_url(url)
+
+    @field_validator("preset")
+    @classmethod
+    def _check_preset(cls, name: str) -> str:
+        if name and name not in presets():
+            raise ValueError(f"no preset {name!r}; known: {', '.join(presets())}")
+        return name
+
+    def options(self) -> dict[str, Any]:
+        """What ``models.endpoint.endpoint`` takes: a model without address or preset is OpenAI's."""
+        given = {name: getattr(self, name) for name in type(self).model_fields if name != "provider"}
+        given["preset"] = self.preset or ("" if self.base_url else "openai")
+        given["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}
+        return given
+
+
+class ElasticsearchSettings(Section):
+    """What a store ``elasticsearch://…`` needs besides its address; the address goes before it. See ``Options``."""
+
+    hosts: Names | None = None
+    cloud_id: str | None = None
+    user: str | None = None
+    password: SecretStr | None = None
+    api_key: SecretStr | None = None
+    ca_certs: str | None = None
+    ssl_assert_fingerprint: str | None = None
+    verify_certs: bool | None = None
+    prefix: str | None = None
+    shards: Count | None = None
+    replicas: Annotated[int, Field(ge=0)] | None = None
+    vectors: str | None = None
+    request_s: Seconds | None = None
+    deadline_s: Seconds | None = None
+    lease_s: Seconds | None = None
+
+    def options(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: v.get_secret_value() if isinstance(v, SecretStr) else v for name, v in given.items()}
+
+
+class Settings(Section):
+    """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model."""
+
+    store: str = Field(default_factory=lambda: str(folder("data") / "memory.db"))
+    timezone: str | None = None
+    index_cache_mb: Count = 256
+    batch_turns: Count = 10
+    lease_s: Annotated[float, Field(gt=0, le=LONGEST_WAIT_S)] = 60.0
+    retry_s: Seconds = 5.0
+    idle_s: Seconds = 60.0
+    poll_s: Seconds = 30.0
+    retrieve_s: Seconds = 60.0
+    concurrency: Count = 4
+    approve: bool = False
+    prompts: str | None = None
+    plugins: PluginSettings = PluginSettings()
+    pipelines: PipelineSettings = PipelineSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
+    reflection: ReflectionSettings = ReflectionSettings()
+    limits: LimitSettings = LimitSettings()
+    chat: ModelSettings | None = None
+    embedding: ModelSettings | None = None
+    rerank: ModelSettings | None = None
+    elasticsearch: ElasticsearchSettings = ElasticsearchSettings()
+
+    @field_validator("store")
+    @classmethod
+    def _check_store(cls, store: str) -> str:
+        if not store.strip() or "\0" in store:
+            raise ValueError("must be a path or an address")
+        if urlsplit(store).scheme in ("http", "https"):
+            raise ValueError("must name the kind of store: elasticsearch://host:port")
+        return store
+
+    @field_validator("timezone")
+    @classmethod
+    def _check_timezone(cls, name: str | None) -> str | None:
+        try:
+            return name and ZoneInfo(name).key
+        except (LookupError, ValueError, OSError):
+            raise ValueError('must be the name of a time zone, such as "Europe/Berlin"') from None
+
+    @field_serializer("store")
+    def _dump_store(self, store: str) -> str:
+        return shown(store)
+
+    def __repr_args__(self) -> Any:
+        return ((name, shown(value) if name == "store" else value) for name, value in super().__repr_args__())
+
+
+def shown(location: str) -> str:
+    """A store's location without user and password."""
+    scheme, mark, rest = location.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if mark else location
+
+
+def load(
+    given: Settings | Mapping[str, Any] | str | Path | None = None, *, environ: Mapping[str, str] = os.environ
+) -> Settings:
+    """The settings in force. ``given``: arguments, or the path of a YAML file in place of the usual ones.
+
+    Raises ``ConfigError`` with the place of what is wrong: the variable, the file and line, or the argument.
+    """
+    if isinstance(given, Settings):
+        return given
+    layers = read(given, environ, Settings)
+    try:
+        return Settings.model_validate(layers.merged())
+    except ValidationError as error:
+        raise _explained(error, layers) from None
+
+
+def _explained(error: ValidationError, layers: Layers) -> ConfigError:
+    """pydantic's first complaint, where it is from. Unknown names were found before; values are never repeated."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    path = tuple(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return ConfigError(f"{layers.place(path)}: {'.'.join(path)} {said}")

@@ -1,0 +1,212 @@
+"""Where settings come from: arguments, environment variables and one YAML file, as layers that remember places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+
+from memscope.config.paths import folder
+from memscope.errors import ConfigError, nearest
+
+PREFIX = "MEMSCOPE_"
+# Read elsewhere, or by the tests of this project.
+OTHERS = frozenset({"CONFIG", "DATA", "NO_PLUGINS", "USER"})
+TESTS = "TEST_"
+
+Path_: TypeAlias = tuple[str, ...]
+
+
+@dataclass
+class Layer:
+    """Values of one source, and where each stands: "line 3 of memscope.yaml", "MEMSCOPE_STORE"."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    places: dict[Path_, str] = field(default_factory=dict)
+    name: str = "settings"
+
+    def put(self, path: Path_, value: Any, place: str) -> None:
+        here = self.values
+        for part in path[:-1]:
+            here = here.setdefault(part, {})
+        here[path[-1]] = value
+        self.places[path] = place
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Weakest first."""
+
+    layers: tuple[Layer, ...]
+
+    def merged(self) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for layer in self.layers:
+            result = _over(result, layer.values)
+        return result
+
+    def place(self, path: Path_) -> str:
+        """Where the value in force for ``path`` stands, or what it is part of."""
+        for length in range(len(path), 0, -1):
+            for layer in reversed(self.layers):
+                if path[:length] in layer.places:
+                    return layer.places[path[:length]]
+        return "settings"
+
+
+def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections are joined field by field; anything else is replaced."""
+    both = {key: _over(weak[key], value) for key, value in strong.items()
+            if isinstance(value, Mapping) and isinstance(weak.get(key), dict)}  # fmt: skip
+    return {**weak, **strong, **both}
+
+
+def read(given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str], schema: type[BaseModel]) -> Layers:
+    """All layers, their names checked against ``schema``."""
+    file = _file(given if isinstance(given, str | Path) else None, environ)
+    layers = Layers((
+        _yaml(file) if file else Layer(),
+        _environment(environ, schema),
+        _arguments(given if isinstance(given, Mapping) else {}),
+    ))  # fmt: skip
+    for layer in layers.layers:
+        _check_names(layer, schema)
+    return layers
+
+
+def _check_names(layer: Layer, schema: type[BaseModel]) -> None:
+    for path in _paths(layer.values, schema):
+        known = section(schema, path[:-1]).model_fields
+        if path[-1] not in known:
+            place = Layers((layer,)).place(path)
+            raise ConfigError(f"{place}: there is no setting {'.'.join(path)!r}", hint=nearest(path[-1], known))
+
+
+def _paths(values: Mapping[str, Any], schema: type[BaseModel] | None, before: Path_ = ()) -> Iterator[Path_]:
+    """Every name that a section of the schema should know; what lies inside a free mapping is its own business."""
+    for name, value in values.items():
+        path = (*before, str(name))
+        yield path
+        inner = _section_of(schema, str(name)) if schema else None
+        if isinstance(value, Mapping) and inner:
+            yield from _paths(value, inner, path)
+
+
+def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
+    for name in path:
+        schema = _section_of(schema, name) or schema
+    return schema
+
+
+def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
+    """The section that a field holds, if it holds one."""
+    info = schema.model_fields.get(name)
+    kinds = [info.annotation] if info else []
+    if info and get_origin(info.annotation) in (UnionType, Annotated):
+        kinds = [kind for kind in get_args(info.annotation) if kind is not NoneType]
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+# ---------------------------------------------------------------------------------------------------------- environment
+
+
+def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
+    layer = Layer()
+    for variable, value in sorted(environ.items()):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or not value or name in OTHERS or name.startswith(TESTS):
+            continue
+        path = variable_path(name.lower(), schema)
+        if path is None:
+            known = [PREFIX + "__".join(path).upper() for path in fields(schema)]
+            raise ConfigError(f"{variable} is no setting", hint=nearest(variable, known))
+        layer.put(path, value, variable)
+    if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
+        layer.put(("plugins", "allow"), (), "MEMSCOPE_NO_PLUGINS")
+    return layer
+
+
+def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
+    """The path of every field that is no section."""
+    for name in schema.model_fields:
+        inner = _section_of(schema, name)
+        if inner:
+            yield from fields(inner, (*before, name))
+        else:
+            yield (*before, name)
+
+
+def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
+    """ "chat__model" → ("chat", "model"); one underscore will do where it is clear."""
+    if name in schema.model_fields and not _section_of(schema, name):
+        return (name,)
+    for head in schema.model_fields:
+        inner = _section_of(schema, head)
+        if inner and name.startswith(f"{head}_"):
+            rest = variable_path(name.removeprefix(head).lstrip("_"), inner)
+            return rest and (head, *rest)
+    return None
+
+
+def _arguments(given: Mapping[str, Any]) -> Layer:
+    return Layer(dict(given), {(str(name),): "settings argument" for name in given})
+
+
+# ----------------------------------------------------------------------------------------------------------------- YAML
+
+
+def _file(given: str | Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The file that was asked for, which must be there, or the first of the usual ones that is."""
+    asked = given or environ.get("MEMSCOPE_CONFIG")
+    if asked:
+        return Path(asked).expanduser()
+    usual = (Path("memscope.yaml"), folder("config") / "memscope.yaml")
+    return next((file for file in usual if file.is_file()), None)
+
+
+def _yaml(file: Path) -> Layer:
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings file {str(file)!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"the settings file {str(file)!r} is not UTF-8") from None
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        values = loader.construct_document(node) if node else {}
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1} of " if mark else ""
+        raise ConfigError(f"{line}{str(file)!r}: {error.problem}", hint=_yaml_hint(text, error)) from None
+    except yaml.YAMLError:
+        raise ConfigError(f"{str(file)!r} is not YAML") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{str(file)!r} must hold settings as `name: value`")
+    return Layer(values, dict(_places(node, file)))
+
+
+def _yaml_hint(text: str, error: yaml.MarkedYAMLError) -> str:
+    if "\t" in str(error.problem) or "\\t" in str(error.problem):
+        return "indent with spaces, not tabs"
+    if "constructor" in str(error.problem):
+        return "tags are not allowed here"
+    return ""
+
+
+def _places(node: yaml.Node | None, file: Path, before: Path_ = ()) -> Iterator[tuple[Path_, str]]:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        place, name = f"line {key.start_mark.line + 1} of {str(file)!r}", str(key.value)
+        if name in seen:
+            raise ConfigError(f"{place}: {name!r} stands there twice")
+        seen.add(name)
+        yield (*before, name), place
+        yield from _places(value, file, (*before, name))

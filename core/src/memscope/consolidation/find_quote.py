@@ -1,0 +1,36 @@
+"""Whether words stand in a text: letter for letter but for blanks, capitals, and marks of another shape."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from memscope.prompts.loader import HIDDEN
+
+_SHAPES = str.maketrans("’‘“”„«»「」『』＂＇", '\'\'""""""""""\'')
+_EDGES = " .…,;:!?\"'。，；：！？"
+
+
+def locate(quote: str, text: str) -> str | None:
+    """The words of ``text`` that the quote means, as they stand there; None when they do not."""
+    plain, _ = _plain(quote)
+    wanted = plain.strip(_EDGES) or plain.strip()
+    if not wanted:
+        return None
+    among, places = _plain(text)
+    start = among.find(wanted)
+    return None if start < 0 else text[places[start] : places[start + len(wanted) - 1] + 1]
+
+
+@lru_cache(16)
+def _plain(text: str) -> tuple[str, list[int]]:
+    """Small letters, single blanks, nothing unseen; and where each of these characters stands in ``text``."""
+    unseen = {place for found in HIDDEN.finditer(text) for place in range(*found.span())}
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text.translate(_SHAPES)):
+        letter = " " if letter.isspace() else letter
+        if place in unseen or (letter == " " and letters[-1:] == [" "]):
+            continue
+        letters.append(low if len(low := letter.lower()) == 1 else letter)
+        places.append(place)
+    return "".join(letters), places

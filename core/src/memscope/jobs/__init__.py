@@ -1,0 +1,1 @@
+"""Run the stages of the back end: one driver for embed, consolidate and reflect."""

@@ -1,0 +1,179 @@
+"""The back end running by itself: ``serve`` in a worker process, ``Background`` beside the verbs of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from memscope.errors import MemscopeError
+from memscope.jobs.embedding import declare, embed_batch
+from memscope.jobs.runner import Duty, drive, outcomes_of
+from memscope.pipeline import Kit
+
+log = logging.getLogger("memscope")
+
+# ----------------------------------------------------------------------------------------------------- a worker process
+
+
+async def serve(
+    kit: Kit, duties: Sequence[Duty], stop: asyncio.Event, *, embed: bool = True, drain_s: float = 5.0
+) -> None:
+    """Work for all users until ``stop`` is set; what is under way then gets ``drain_s`` seconds, or is given back."""
+    said: set[str] = set()
+    while not stop.is_set():
+        await _unless(stop, _round(kit, duties, embed, said), drain_s)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), kit.settings.poll_s)
+
+
+async def _round(kit: Kit, duties: Sequence[Duty], embed: bool, said: set[str]) -> None:
+    """Each part by itself: an embedder that is down keeps no fact from being consolidated."""
+    codes: list[str] = []
+    works = [partial(_embed, kit)] if embed else []
+    for work in (*works, *(partial(_drive, kit, duty) for duty in duties)):
+        try:
+            codes += await work()
+        except MemscopeError as error:
+            codes.append(error.code)
+    tell(said, codes)
+
+
+async def _embed(kit: Kit) -> list[str]:
+    await declare(kit)
+    while await embed_batch(kit):
+        pass
+    return []
+
+
+async def _drive(kit: Kit, duty: Duty) -> list[str]:
+    return list((await drive(kit, duty)).errors)
+
+
+def tell(said: set[str], codes: Sequence[str]) -> None:
+    """Each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
+    for code in set(codes) - said:
+        log.warning("work is waiting: %s (memscope status shows what is pending)", code)
+    said.clear()
+    said.update(codes)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s: float) -> None:
+    running, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running}, timeout=drain_s)
+        if running.done():
+            running.result()
+    finally:
+        running.cancel()
+        stopped.cancel()
+        await asyncio.gather(running, stopped, return_exceptions=True)
+
+
+# ------------------------------------------------------------------------------------------------------- in the process
+
+
+@dataclass
+class Waiting:
+    """Turns of a user that came since they were last looked at, and until when more may come."""
+
+    turns: int
+    until: float
+
+
+class Background:
+    """``memory.start()``: consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
+
+    Every ``poll_s`` it looks for what failed before or came from elsewhere. ``after`` is called then, and
+    when there are new memories. Belongs to one event loop.
+    """
+
+    def __init__(
+        self, kit: Kit, consolidate: Duty, reflect: Duty, *, after: Callable[[], object] = lambda: None
+    ) -> None:
+        self._kit = kit
+        self._after = after
+        self._consolidate, self._reflect = consolidate, reflect
+        self._waiting: dict[str, Waiting] = {}
+        self._news = asyncio.Event()
+        self._free = asyncio.Semaphore(kit.settings.concurrency)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.Task[None] | None = None
+        self._said: set[str] = set()
+
+    def start(self) -> None:
+        """Harmless when it is running."""
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._run(), name="memscope-background")
+
+    def told(self, user: str, turns: int) -> None:
+        """That many turns were added."""
+        before = self._waiting[user].turns if user in self._waiting else 0
+        self._waiting[user] = Waiting(before + turns, time.monotonic() + self._kit.settings.idle_s)
+        self._news.set()
+
+    async def stop(self, drain_s: float = 5.0) -> None:
+        """What is under way gets ``drain_s`` seconds; then it is given back and stays pending."""
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.gather(self._loop, return_exceptions=True)
+            self._loop = None
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain_s)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        sweep = time.monotonic()
+        while True:
+            now = time.monotonic()
+            for user in [user for user, waiting in self._waiting.items() if self._ripe(waiting, now)]:
+                self._spawn(self._work(user, idle=self._waiting.pop(user).until <= now))
+            if sweep <= now:
+                self._spawn(self._sweep())
+                sweep = now + self._kit.settings.poll_s
+            await self._wait(min([sweep, *(waiting.until for waiting in self._waiting.values())]) - now)
+
+    def _ripe(self, waiting: Waiting, now: float) -> bool:
+        return waiting.turns >= self._consolidate.limit or waiting.until <= now
+
+    async def _wait(self, seconds: float) -> None:
+        self._news.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), max(seconds, 0.0))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, user: str, *, idle: bool) -> None:
+        async with self._free:
+            await self._safely(self._consolidate, user)
+            if idle:
+                await self._safely(self._reflect, user)
+
+    async def _sweep(self) -> None:
+        """All users but those who are still talking: their batches fill. And what has no vector yet."""
+        self._after()
+        async with self._free:
+            for duty in (self._consolidate, self._reflect):
+                await self._safely(duty, None)
+
+    async def _safely(self, duty: Duty, user: str | None) -> None:
+        if self._kit.chat is None:
+            return
+        try:
+            outcomes = await outcomes_of(self._kit, duty, user, False, set() if user else set(self._waiting))
+            tell(self._said, [outcome.code for outcome in outcomes if outcome.code])
+            if any(outcome.moved for outcome in outcomes):
+                self._after()
+        except MemscopeError as error:
+            tell(self._said, [error.code])

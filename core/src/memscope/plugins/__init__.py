@@ -1,0 +1,1 @@
+"""Plugins: hooks, loading, and the registries of what they bring."""

@@ -1,0 +1,295 @@
+"""Plugins: what they register, and their part in the operations. ``plugins/hookspecs.py`` lists every hook.
+
+A ``Plugins`` belongs to one memory; nothing is global. Entry points of the group ``memscope`` are loaded one by one:
+one that cannot load is kept in ``listed()`` with the reason and stops no other. pluggy keeps, checks and orders the
+hooks; it can neither await them nor isolate one from the next, so ``before`` and ``after`` call them themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+import pluggy
+
+from memscope.errors import PluginError, nearest
+from memscope.plugins import hookspecs
+from memscope.plugins.registry import Register, Registry, said
+
+if TYPE_CHECKING:
+    import click
+
+    from memscope.config.settings import Settings
+    from memscope.stores import Store
+
+T = TypeVar("T")
+Kind = Literal["stores", "models", "workers", "adapters"]
+
+GROUP = "memscope"
+PREFIX = "memscope_"
+DEFAULT_PLUGINS = ("memscope.builtin",)
+KINDS: tuple[Kind, ...] = ("stores", "models", "workers", "adapters")
+log = logging.getLogger("memscope")
+__all__ = ["DEFAULT_PLUGINS", "Everything", "Plugin", "Plugins", "Register"]
+
+
+class Choice(Protocol):
+    """Which entry points are wanted (``settings.plugins``). ``allow`` None: all; ``block`` goes before the others."""
+
+    @property
+    def allow(self) -> Collection[str] | None: ...
+    @property
+    def block(self) -> Collection[str]: ...
+    @property
+    def require(self) -> Collection[str]: ...
+    @property
+    def deadline_s(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    allow: tuple[str, ...] | None = None
+    block: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    deadline_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One line of ``memscope plugins``. ``state`` "broken" and "blocked" come with a ``reason``."""
+
+    name: str
+    state: Literal["loaded", "blocked", "broken"]
+    distribution: str = ""
+    version: str = ""
+    file: str = ""
+    hooks: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _Hooks(pluggy.PluginManager):
+    """The name makes a hook, so that a plugin need not import anything of ours, and a misspelt one is seen."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        marked = super().parse_hookimpl_opts(plugin, name)
+        if marked is None and name.startswith(PREFIX) and inspect.isroutine(getattr(plugin, name, None)):
+            return {}
+        return marked
+
+
+class Plugins:
+    """The plugins of one memory: built-ins, then entry points, then ``extra`` objects.
+
+    Raises ``PluginError`` for a bad ``extra`` and for a required one that is missing.
+    """
+
+    def __init__(self, choice: Choice | None = None, *, extra: Sequence[object] = ()) -> None:
+        self._choice = choice or Everything()
+        self._hooks = _Hooks(GROUP)
+        self._hooks.add_hookspecs(hookspecs)
+        self._registries = {kind: Registry(kind) for kind in KINDS}
+        self._listed: dict[str, Plugin] = {}
+        self._warned: set[tuple[str, str]] = set()
+        for module in DEFAULT_PLUGINS:
+            self._add(import_module(module), module)
+        for entry in _found():
+            self._load(entry)
+        for plugin in extra:
+            self._add(plugin, _name(plugin))
+        self._check_required()
+        self._operations = {
+            name: self._calls(name)
+            for name in vars(hookspecs)
+            if name.startswith((f"{PREFIX}before", f"{PREFIX}after"))
+        }
+
+    # ---- loading
+
+    def _load(self, entry: EntryPoint) -> None:
+        about = Plugin(entry.name, "loaded", *_origin(entry.dist))
+        if reason := self._unwanted(entry.name):
+            self._listed[entry.name] = replace(about, state="blocked", reason=reason)
+        elif entry.name in self._listed:
+            name, owner = f"{entry.name} ({entry.value})", self._listed[entry.name].distribution
+            reason = f"{owner or 'another plugin'} has the name {entry.name!r}"
+            self._listed[name] = replace(about, name=name, state="broken", reason=reason)
+        else:
+            self._try(entry, about)
+
+    def _try(self, entry: EntryPoint, about: Plugin) -> None:
+        try:
+            self._add(entry.load(), entry.name, about)
+        except Exception as error:
+            self._listed[entry.name] = replace(about, state="broken", reason=said(error))
+            log.warning("plugin %r cannot be loaded: %s (memscope plugins shows why)", entry.name, type(error).__name__)
+
+    def _unwanted(self, name: str) -> str:
+        if name in self._choice.block:
+            return "plugins.block names it"
+        if self._choice.allow is not None and name not in self._choice.allow:
+            return "plugins.allow does not name it"
+        return ""
+
+    def _add(self, plugin: object, name: str, about: Plugin | None = None) -> None:
+        """All of the plugin, or nothing of it and the error."""
+        if name in self._listed:
+            raise PluginError(f"two plugins are named {name!r}", hint="give one of them another name")
+        try:
+            self._hooks.register(plugin, name)
+            hooks = self._checked(plugin, name)
+            self._take_registrations(name)
+        except Exception as error:
+            self._remove(name)
+            if isinstance(error, pluggy.PluginValidationError):  # an argument that the hook does not have
+                raise PluginError(f"plugin {name!r}: {said(error)}") from error
+            raise
+        self._listed[name] = replace(about or Plugin(name, "loaded"), file=_file(plugin), hooks=hooks)
+
+    def _checked(self, plugin: object, name: str) -> tuple[str, ...]:
+        """The names of the plugin's hooks, each one that there is and that can be called as it is."""
+        callers = sorted(self._hooks.get_hookcallers(plugin) or (), key=lambda caller: caller.name)
+        for caller in callers:
+            if not caller.has_spec():
+                hint = nearest(caller.name, (known for known in vars(hookspecs) if known.startswith(PREFIX)))
+                raise PluginError(f"plugin {name!r}: there is no hook {caller.name!r}", hint=hint)
+            impl = next(impl for impl in caller.get_hookimpls() if impl.plugin_name == name)
+            if impl.wrapper or impl.hookwrapper:
+                raise PluginError(f"plugin {name!r}: {caller.name} is a wrapper", hint="use the before and after hooks")
+            if caller.name.startswith(f"{PREFIX}register") and inspect.iscoroutinefunction(impl.function):
+                raise PluginError(f"plugin {name!r}: {caller.name} is async", hint="registration is sync")
+        return tuple(caller.name for caller in callers)
+
+    def _take_registrations(self, plugin: str) -> None:
+        for kind, registry in self._registries.items():
+            for impl in getattr(self._hooks.hook, f"{PREFIX}register_{kind}").get_hookimpls():
+                if impl.plugin_name == plugin:
+                    _call(impl, {"register": _register(registry, plugin)})
+
+    def _remove(self, plugin: str) -> None:
+        if self._hooks.has_plugin(plugin):
+            self._hooks.unregister(name=plugin)
+        for registry in self._registries.values():
+            registry.entries = {name: entry for name, entry in registry.entries.items() if entry.plugin != plugin}
+
+    def _check_required(self) -> None:
+        for name in self._choice.require:
+            plugin = self._listed.get(name)
+            if plugin is None:
+                raise PluginError(f"plugin {name!r} is required and not installed", hint=nearest(name, self._listed))
+            if plugin.state != "loaded":
+                raise PluginError(f"plugin {name!r} is required and {plugin.state}: {plugin.reason}")
+
+    # ---- what was registered
+
+    def listed(self) -> list[Plugin]:
+        """All of them, in the order they were loaded."""
+        return list(self._listed.values())
+
+    def registered(self, kind: Kind) -> Mapping[str, Any]:
+        return self._registries[kind]
+
+    def workers(self, operation: str) -> Mapping[str, Any]:
+        """The workers of an operation by name, each imported when it is looked up."""
+        return self._registries["workers"].under(f"{operation}.")
+
+    def make_store(self, location: str, settings: Settings) -> Store:
+        """``scheme://...`` names a registered store, ":memory:" the one in memory; all else is a SQLite file's path."""
+        scheme = location.partition("://")[0] if "://" in location else "sqlite"
+        store: Store = self._registries["stores"]["memory" if location == ":memory:" else scheme](location, settings)
+        return store
+
+    def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings) -> Any:
+        """The model of that section of the settings; None where there is no such section."""
+        section = getattr(settings, kind)
+        if section is None:
+            return None
+        return self._registries["models"].under(f"{kind}.")[section.provider](section, settings)
+
+    def add_commands(self, cli: click.Group) -> None:
+        """A plugin whose commands fail is reported; the command line works without them."""
+        for impl in _in_order(self._hooks.hook.memscope_register_commands):
+            try:
+                _call(impl, {"cli": cli})
+            except Exception as error:
+                log.warning("commands of plugin %r are left out: %s", impl.plugin_name, type(error).__name__)
+
+    # ---- operations
+
+    async def before(self, operation: str, value: T, **context: Any) -> T:
+        """``value`` as the plugins want it, one after another. Raises ``PluginError``: the call must not go on."""
+        for impl, given in self._operations[f"{PREFIX}before_{operation}"]:
+            try:
+                reply = await self._answer(impl, _arguments(given, value, context))
+            except Exception as error:
+                raise PluginError(
+                    f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}",
+                    hint="nothing was stored",
+                    detail=str(error),
+                ) from error
+            value = value if reply is None else reply
+        return value
+
+    async def after(self, operation: str, value: object, **context: Any) -> None:
+        """Tell the plugins; what goes wrong there is logged once a plugin, and without its text."""
+        for impl, given in self._operations[f"{PREFIX}after_{operation}"]:
+            try:
+                await self._answer(impl, _arguments(given, value, context))
+            except Exception as error:
+                if (key := (impl.plugin_name, operation)) not in self._warned:
+                    self._warned.add(key)
+                    log.warning("plugin %r failed after %s: %s", impl.plugin_name, operation, type(error).__name__)
+
+    async def _answer(self, impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
+        async with asyncio.timeout(self._choice.deadline_s):
+            reply = _call(impl, arguments)
+            return await reply if inspect.isawaitable(reply) else reply
+
+    def _calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
+        caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
+        given = caller.spec.argnames if caller.spec else ()
+        return [(impl, tuple(given)) for impl in _in_order(caller)]
+
+
+def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:
+    """pluggy calls from the end of its list: the plugin registered last goes first, but for tryfirst and trylast."""
+    return caller.get_hookimpls()[::-1]
+
+
+def _arguments(names: Sequence[str], value: object, context: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = {names[0]: value, **context}
+    if arguments.keys() != set(names):
+        raise TypeError(f"the hook takes {', '.join(names)}, got {', '.join(arguments)}")
+    return arguments
+
+
+def _call(impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
+    return impl.function(*(arguments[name] for name in impl.argnames))
+
+
+def _register(registry: Registry, plugin: str) -> Callable[[str, object], None]:
+    return lambda name, what: registry.add(name, what, plugin)
+
+
+def _found() -> list[EntryPoint]:
+    """Installed twice (editable over a wheel) is still one."""
+    return list({(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}.values())
+
+
+def _origin(dist: Distribution | None) -> tuple[str, str]:
+    return (dist.metadata["Name"], dist.version) if dist else ("", "")
+
+
+def _name(plugin: object) -> str:
+    return plugin.__name__ if inspect.ismodule(plugin) or inspect.isclass(plugin) else type(plugin).__name__
+
+
+def _file(plugin: object) -> str:
+    module = plugin if inspect.ismodule(plugin) else sys.modules.get(getattr(type(plugin), "__module__", ""))
+    return getattr(module, "__file__", None) or ""

@@ -1,0 +1,99 @@
+"""System prompts: ``<language>/<worker>.md``, one file a worker, one system message a file.
+
+Conversations never stand in them; they come as data in the user message (``enclose``). A folder of the user's with the
+same layout replaces single files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from memscope.errors import ConfigError, nearest
+from memscope.models import Message
+from memscope.records import Json
+from memscope.text.language import language as language_of
+
+LANGUAGES = ("en", "zh")
+HIDDEN = re.compile(
+    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "|(?<!\\S)[\u200c\u200d]|[\u200c\u200d](?!\\S)"
+)
+
+
+class Prompts:
+    """The prompts in force: those of ``folder`` before our own. ``ConfigError`` for one that cannot work."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self._folder = Path(folder).expanduser() if folder else None
+        if self._folder is not None:
+            _check(self._folder)
+
+    def text(self, name: str, language: str, **variables: str) -> str:
+        """The prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
+        path = f"{language if language in LANGUAGES else 'en'}/{name}.md"
+        own = self._folder / path if self._folder else None
+        where, source = (str(own), own.read_text("utf-8")) if own and own.exists() else (path, _built_in(path))
+        return fill(where, source, variables)
+
+    def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
+        """The prompt in the language of what was ``said``; ``data`` inside a boundary that is new each time."""
+        inside, boundary = enclose(data)
+        system = self.text(name, language_of("\n".join(said)), boundary=boundary, **variables)
+        return [Message(role="system", content=system), Message(role="user", content=inside)]
+
+
+def enclose(data: Json) -> tuple[str, str]:
+    """``data`` as JSON between two lines that nobody can know beforehand, and that line."""
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    boundary = f"<{secrets.token_hex(8)}>"
+    while boundary in written:  # pragma: no cover - one in 2**64
+        boundary = f"<{secrets.token_hex(8)}>"
+    return f"{boundary}\n{written}\n{boundary}", boundary
+
+
+def visible(text: str) -> str:
+    """``text`` without what a reader does not see: tags, directions, joiners that join nothing."""
+    return text if text.isascii() else HIDDEN.sub("", text)
+
+
+def fill(where: str, source: str, variables: dict[str, str]) -> str:
+    template = Template(source.strip())
+    if not template.is_valid():
+        raise ConfigError(f"prompt {where} has a $ that begins no variable", hint="write $$ for a dollar")
+    wanted = set(template.get_identifiers())
+    if unknown := sorted(wanted - set(variables)):
+        raise ConfigError(f"prompt {where} has an unknown variable ${unknown[0]}", hint=nearest(unknown[0], variables))
+    if missing := sorted(set(variables) - wanted):
+        raise ConfigError(f"prompt {where} lacks the variable ${missing[0]}", hint="the worker needs it there")
+    return template.substitute(variables)
+
+
+@lru_cache(32)
+def _built_in(path: str) -> str:
+    file = files(__name__).joinpath(path)
+    if not file.is_file():
+        raise ConfigError(f"there is no prompt {path}", hint=nearest(path, names()))
+    return file.read_text("utf-8")
+
+
+@lru_cache(1)
+def names() -> tuple[str, ...]:
+    """Every built-in prompt, as "language/worker.md"."""
+    return tuple(f"{lang}/{file.name}" for lang in LANGUAGES for file in files(__name__).joinpath(lang).iterdir())
+
+
+def _check(folder: Path) -> None:
+    """A prompt that no worker will ever read, or with other variables than the worker gives, is found at once."""
+    if not folder.is_dir():
+        raise ConfigError(f"the prompts folder {str(folder)!r} is not there")
+    for file in sorted(folder.glob("*/*.md")):
+        path = file.relative_to(folder).as_posix()
+        known = Template(_built_in(path)).get_identifiers()
+        fill(str(file), file.read_text("utf-8"), dict.fromkeys(known, ""))

@@ -1,0 +1,1 @@
+"""Decide how a new fact relates to known ones: similarity, related memories, supersession, approval."""

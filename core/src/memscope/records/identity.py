@@ -1,0 +1,68 @@
+"""What makes a turn the same turn: its key."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Any
+
+from memscope.records import Draft, Observation, Quote, Turn
+from memscope.records.serialization import turn_key
+
+
+def digest(secret: bytes, *parts: str) -> bytes:
+    """BLAKE2 of the parts under the store's secret: without it nobody can tell from a key what was said."""
+    hasher = hashlib.blake2b(key=secret, digest_size=16)
+    for part in parts:
+        encoded = part.encode()
+        hasher.update(len(encoded).to_bytes(4, "big") + encoded)
+    return hasher.digest()
+
+
+def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
+    """Digest of user, agent, session, speaker, text, and the time where the caller gave it."""
+    where = turn.scope
+    time = turn.time.astimezone(UTC).isoformat() if timed else ""
+    return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
+
+
+def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[Draft]:
+    """Turns with what decides their key.
+
+    An id is the key. A time makes the same words the same turn. Else the turn is said now: the store takes the first
+    n that is free, so that "ok" said twice is two turns. In a replay n counts within the history shown.
+    """
+    seen: Counter[bytes] = Counter()
+    made = []
+    for turn, has_time in zip(turns, timed, strict=True):
+        if turn.key:
+            made.append(Draft(turn))
+            continue
+        basis = base(secret, turn, timed=has_time)
+        if replay or has_time:
+            made.append(Draft(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
+        else:
+            made.append(Draft(turn, basis))
+        seen[basis] += 1
+    return made
+
+
+def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[Draft, Observation]:
+    """A statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
+    key = turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex()
+    memory = Observation(
+        id=digest(secret, "statement", turn.scope.user, key).hex(),
+        scope=replace(turn.scope, session=None),
+        text=turn.text,
+        sources=(key,),
+        quotes=(Quote(key, turn.text),),
+        said=turn.time,
+        recorded=turn.recorded,
+        origin="statement",
+        **more,
+    )
+    return Draft(replace(turn, key=key, statement=True)), memory

@@ -1,0 +1,181 @@
+"""The words between the operations and a store: what is to be written, what is leased, what is looked for and found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from memscope.records.entities import Handle, Insight, Interval, Json, Kind, Observation, Record, Scope, Stage, Turn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A turn on its way in. With ``base`` the store allots the key: ``turn_key(base, n)`` with the first free n."""
+
+    turn: Turn
+    base: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Memory ``id`` is superseded: by another, or by nothing (``by=None``). ``said`` as in ``Memory.closed_said``."""
+
+    id: str
+    by: str | None
+    at: datetime
+    said: datetime
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A memory with a new content under its old id; refused unless the store still has version ``expected``."""
+
+    memory: Observation | Insight
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written, decided before it is written; applying it twice changes nothing the second time.
+
+    ``done`` are the items of the claim that are dealt with; ``vectors`` maps unit ids to float32 vectors (stage embed).
+    """
+
+    new: tuple[Observation | Insight, ...] = ()
+    closed: tuple[Closing, ...] = ()
+    revised: tuple[Revision, ...] = ()
+    done: tuple[str, ...] = ()
+    vectors: Mapping[str, Sequence[float] | NDArray[np.float32]] = field(default_factory=dict)
+    report: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Work leased to one worker until ``until`` (store time).
+
+    ``items`` are turn keys (consolidate), observation ids (reflect) or unit ids (embed, with their ``texts``).
+    ``plan`` is what an earlier worker saved before it died: apply it, do not ask the model again.
+    """
+
+    id: str
+    stage: Stage
+    user: str
+    token: str
+    until: datetime
+    attempt: int
+    items: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Per draft, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
+
+    keys: tuple[str, ...]
+    outcomes: tuple[Literal["stored", "duplicate", "forgotten"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Which records of a user. Unset means all; conditions are joined by "and".
+
+    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` those that still wait for a stage
+    (leased, failed and parked ones included); ``live_at`` leaves out what has expired by then.
+    """
+
+    user: str
+    agent: str | None = None
+    session: str | None = None
+    kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+    ids: frozenset[str] | None = None
+    period: Interval | None = None
+    text: str | None = None
+    filter: Mapping[str, Json] | None = None
+    name: str | None = None
+    namespace: str | None = None
+    current: bool = False
+    pending: Stage | None = None
+    expired_by: datetime | None = None
+    live_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """``records`` by the handle asked for, unknown ones left out; ``derived`` the memories that name it as a source."""
+
+    records: Mapping[Handle, Record]
+    derived: Mapping[Handle, tuple[Observation | Insight, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What makes vectors comparable."""
+
+    model: str
+    dims: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One question to a store. ``terms``: the query's distinct hashes; ``k``: hits that will be asked for, about."""
+
+    scope: Scope
+    terms: tuple[int, ...]
+    periods: tuple[Interval, ...] = ()
+    vector: NDArray[np.float32] | None = None
+    space: Space | None = None
+    as_of: datetime | None = None
+    now: datetime | None = None
+    kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+    exclude: frozenset[str] = frozenset()
+    filter: Mapping[str, Json] | None = None
+    k: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a store found, as columns (n candidates, q query terms): what the one ranking in ``retrieval/`` reads.
+
+    A candidate is a unit with its neighbours in the session. ``tf*`` are term frequencies of the query's terms in the
+    unit and in the one or two units before and after it, ``length*`` their lengths in terms; where current observations
+    lend the unit their words, ``tf`` is the maximum. Missing neighbours are zeros.
+    """
+
+    terms: tuple[int, ...]
+    document_frequency: NDArray[np.float32]  # [q] units of the scope with the term
+    units: int
+    average_length: float
+    average_session_length: float
+    handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; several units of one turn have the same
+    unit: NDArray[np.int64]  # [n] the unit's sequence number
+    part: NDArray[np.uint16]  # [n] which of ``text.chunks`` of its turn it is
+    tf: NDArray[np.float32]  # [n, q]
+    tf_neighbours: NDArray[np.float32]  # [n, 4, q] two before, one before, one after, two after
+    tf_header: NDArray[np.float32]  # [n, q] date and speaker
+    length: NDArray[np.float32]  # [n]
+    length_neighbours: NDArray[np.float32]  # [n, 4]
+    session: NDArray[np.int64]  # [n]
+    session_length: NDArray[np.float32]  # [n] terms in the whole session
+    flags: NDArray[np.uint16]  # [n] text.Flag
+    flags_before: NDArray[np.uint16]  # [n] of the unit before
+    kind: NDArray[np.uint8]  # [n] 0 turn, 2 insight
+    role: NDArray[np.uint8]  # [n] index into ROLES
+    speaker: NDArray[np.uint32]  # [n] term of the speaker's name
+    speakers: NDArray[np.uint32]  # the distinct ones of the scope
+    has_roles: bool  # the scope has assistant turns
+    time: NDArray[np.int64]  # [n] microseconds since 1970, when said or (insight) last said
+    period: NDArray[np.float32]  # [n] 1 inside a period asked for, 0.5 shortly after it, else 0
+    cosine: NDArray[np.float32]  # [n] NaN where there is no vector
+    lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
+    legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector
+    brought: Fetched | None = None  # records that came along, with all that rests on them, so that nobody asks again

@@ -1,0 +1,1 @@
+"""The exact engine of every local store: snapshots, matching, and the candidates for the ranking."""

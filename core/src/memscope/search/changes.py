@@ -1,0 +1,32 @@
+"""Changes of a user's units between two revisions of a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memscope.records import Space
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a user's index must learn to go from one revision to the next.
+
+    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made
+    them, by rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units
+    among them). ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active
+    ``space``.
+    """
+
+    revision: int
+    columns: bytes
+    terms: bytes
+    gone: NDArray[np.int64]
+    vector_units: NDArray[np.int64]
+    vectors: NDArray[np.float16]
+    space: Space | None
+    whole: bool = False

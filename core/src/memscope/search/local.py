@@ -1,0 +1,155 @@
+"""Exact search for local stores: ``LocalSearch`` makes ``search`` of a store's ``changes`` and ``numbers``.
+
+Per user a ``ScopeIndex`` turns what changed into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
+The first question scans; a scope that is asked again is sorted. The cost is that of the asking user's own memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from memscope.records import Candidates, Search, Select
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memscope.search.changes import Changes
+    from memscope.search.snapshot import ScopeIndex, Snapshot
+
+INLINE = 20_000  # rows up to which a search is quicker than the way to a thread and back
+SORT_AT_ONCE = 300_000  # terms; more are sorted while the questions go on
+TAIL = 20_000  # terms that are cheaper to scan than to sort anew; of a large scope an eighth
+
+
+@dataclass(slots=True)
+class Entry:
+    index: ScopeIndex
+    snapshot: Snapshot
+
+
+class IndexCache:
+    """The indexes of the users asked about last, up to a number of bytes (the latest one always)."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self._bytes
+
+    def get(self, user: str) -> Entry | None:
+        entry = self._entries.get(user)
+        if entry is not None:
+            self._entries.move_to_end(user)
+        return entry
+
+    def put(self, user: str, entry: Entry) -> None:
+        self.drop(user)
+        self._entries[user] = entry
+        self._bytes += entry.snapshot.nbytes
+        while self._bytes > self._limit and len(self._entries) > 1:
+            self.drop(next(iter(self._entries)))
+
+    def drop(self, user: str) -> None:
+        entry = self._entries.pop(user, None)
+        self._bytes -= entry.snapshot.nbytes if entry else 0
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._bytes = 0
+
+
+class LocalSearch:
+    """Mixin of a local store: ``search`` on top of ``changes`` and ``numbers`` (see ``LocalStore``)."""
+
+    def __init__(self, *, index_cache_mb: int = 256) -> None:
+        self._cache = IndexCache(index_cache_mb << 20)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._sorting: dict[str, asyncio.Task[None]] = {}
+
+    async def changes(self, user: str, since: int) -> Changes:
+        raise NotImplementedError
+
+    async def numbers(self, select: Select) -> list[int]:
+        raise NotImplementedError
+
+    async def search(self, search: Search) -> Candidates:
+        import numpy as np
+
+        from memscope.search import candidates
+
+        user = search.scope.user
+        excluded: NDArray[np.int64] = np.zeros(0, np.int64)
+        allowed: NDArray[np.int64] | None = None
+        if search.exclude:
+            excluded = np.array(await self.numbers(Select(user, ids=search.exclude)), np.int64)
+        if search.filter:
+            allowed = np.array(await self.numbers(Select(user, filter=search.filter)), np.int64)
+        snapshot = await self._fresh(user)
+        snapshot = self._sort_when_asked_again(user, snapshot)
+        if snapshot.rows <= INLINE:
+            return candidates.search(snapshot, search, excluded, allowed)
+        return await asyncio.to_thread(candidates.search, snapshot, search, excluded, allowed)
+
+    # ---- keeping up
+
+    async def _fresh(self, user: str) -> Snapshot:
+        """The snapshot of what the store holds now."""
+        entry = self._cache.get(user)
+        if entry is not None:
+            changes = await self.changes(user, entry.snapshot.revision)
+            if changes.revision == entry.snapshot.revision and changes.space == entry.snapshot.space:
+                return entry.snapshot
+        # a task of its own: a caller that is cancelled leaves no index half extended
+        return await asyncio.shield(asyncio.create_task(self._refresh(user), name="memscope-index"))
+
+    async def _refresh(self, user: str) -> Snapshot:
+        lock = self._locks.setdefault(user, asyncio.Lock())
+        async with lock:
+            entry = self._cache.get(user)
+            changes = await self.changes(user, entry.snapshot.revision if entry else 0)
+            if entry and (changes.whole or changes.space != entry.snapshot.space or entry.snapshot.wasteful):
+                entry, changes = None, await self.changes(user, 0)
+            self._cache.drop(user)  # until it is whole again
+            entry = await self._extended(entry, changes)
+            self._cache.put(user, entry)
+            return entry.snapshot
+
+    async def _extended(self, entry: Entry | None, changes: Changes) -> Entry:
+        from memscope.search.snapshot import ScopeIndex
+
+        index, before = (entry.index, entry.snapshot) if entry else (ScopeIndex(), None)
+        if len(changes.terms) + changes.vectors.nbytes < 1 << 16:
+            return Entry(index, index.extend(changes, before))
+        return Entry(index, await asyncio.to_thread(index.extend, changes, before))
+
+    # ---- sorting
+
+    def _sort_when_asked_again(self, user: str, snapshot: Snapshot) -> Snapshot:
+        snapshot.asked[0] += 1
+        if snapshot.asked[0] < 2 or snapshot.unsorted <= max(TAIL, len(snapshot.terms) // 8):
+            return snapshot
+        if len(snapshot.terms) <= SORT_AT_ONCE:
+            return self._adopt(user, snapshot.sorted())
+        if user not in self._sorting:
+            task = asyncio.create_task(self._sort(user, snapshot), name="memscope-sort")
+            self._sorting[user] = task
+            task.add_done_callback(lambda _: self._sorting.pop(user, None))
+        return snapshot
+
+    async def _sort(self, user: str, snapshot: Snapshot) -> None:
+        self._adopt(user, await asyncio.to_thread(snapshot.sorted))
+
+    def _adopt(self, user: str, snapshot: Snapshot) -> Snapshot:
+        """Give the sorted postings to the snapshot that is current by now, if it goes on from the sorted one."""
+        entry = self._cache.get(user)
+        if entry is not None and entry.snapshot.asked is snapshot.asked:
+            self._cache.put(user, Entry(entry.index, entry.snapshot.with_postings(snapshot.postings)))
+        return snapshot

@@ -1,0 +1,207 @@
+"""What of a snapshot a search may see, where the query's words are in it, and how well each window fits.
+
+Sight ──▶ match (postings, or a scan of what is not sorted) ──▶ lend ──▶ window BM25
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.records import Search
+from memscope.search.bm25 import K1, B
+from memscope.search.snapshot import ASSISTANT, Bools, Floats, Ints, Postings, Snapshot, Statistics, around, find, mean
+from memscope.text.units import INSIGHT, NEVER, OBSERVATION, TURN, Flag, microseconds, scope_key
+
+WINDOW = 2.9  # how many average lengths a unit with its neighbours has
+CELLS = 1 << 18  # terms x rows looked at together
+ALL_KINDS = {"turn", "observation", "insight"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a search may see: ``speaks`` whose words count, ``keys`` which turns and insights can be found."""
+
+    speaks: Bools
+    keys: Bools
+    length: Floats  # 0 where a neighbour must not be seen
+    window: Floats
+    statistics: Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Term frequencies of the query's terms, by term: those of term i are ``bounds[i]:bounds[i+1]``, rows distinct."""
+
+    row: Ints
+    term: Ints
+    tf: Floats
+    bounds: NDArray[np.int64]
+
+
+# ---------------------------------------------------------------------------------------------------------- visibility
+
+
+def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> Sight:
+    scope = asked.scope
+    narrowed = scope.agent is not None or scope.session is not None or asked.as_of is not None or len(excluded)
+    if not (narrowed or index.expiring or allowed is not None or asked.kinds != ALL_KINDS):
+        return Sight(index.current, index.keys, index.length, index.window, index.statistics)
+    seen = _seen(index, asked, excluded)
+    speaks = seen & _fits(index, asked, allowed)
+    keys = seen & (index.column["kind"] != OBSERVATION)
+    homes = index.links.home[speaks & (index.column["kind"] == OBSERVATION)]
+    lent = np.zeros(index.rows, np.bool_)
+    lent[homes[homes >= 0]] = True
+    length = np.where(keys & (index.column["kind"] == TURN), index.length, np.float32(0))
+    keys &= speaks | lent
+    return Sight(speaks, keys, length, around(length, index.lean, index.links), _count(index, keys))
+
+
+def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
+    """What nothing hides: another agent or session, a later time, an end, the caller's own wish."""
+    column, scope = index.column, asked.scope
+    seen: Bools = index.live & (column["flags"] & int(Flag.PROPOSED) == 0)
+    as_of = NEVER if asked.as_of is None else microseconds(asked.as_of)
+    seen &= (column["time"] <= as_of) & ((column["closed"] > as_of) | (column["closed"] == NEVER))
+    if scope.session is None:
+        seen &= (column["kind"] != INSIGHT) | (column["flags"] & int(Flag.PRIMARY) != 0)
+    else:
+        seen &= column["session"] == np.uint64(scope_key(scope.session))
+    if scope.agent is not None:
+        seen &= column["agent"] == np.uint64(scope_key(scope.agent))
+    if asked.now is not None:
+        seen &= column["expires"] > microseconds(asked.now)
+    if len(excluded):
+        seen &= ~np.isin(column["target"], excluded)
+    return seen
+
+
+def _fits(index: Snapshot, asked: Search, allowed: NDArray[np.int64] | None) -> Bools:
+    codes = [code for code, kind in enumerate(("turn", "observation", "insight")) if kind in asked.kinds]
+    fits: Bools = np.isin(index.column["kind"], codes)
+    return fits if allowed is None else fits & np.isin(index.column["number"], allowed)
+
+
+def _count(index: Snapshot, keys: Bools) -> Statistics:
+    turns = np.flatnonzero(keys & (index.column["kind"] == TURN))
+    sittings = np.bincount(index.links.sitting[turns], index.length[turns], minlength=1)
+    return Statistics(
+        units=int(np.count_nonzero(keys)),
+        average_length=mean(index.length, keys),
+        sitting_length=sittings.astype(np.float32),
+        average_sitting=float(sittings.sum()) / max(1, len(np.unique(index.links.sitting[turns]))),
+        speakers=np.unique(index.column["speaker"][turns]),
+        has_roles=bool((index.column["role"][turns] == ASSISTANT).any()),
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------- words
+
+
+def match(index: Snapshot, terms: NDArray[np.uint32]) -> Matches:
+    """Every row that has a term of the query, of whatever kind and whether or not it may be seen."""
+    parts = [_sorted(index.postings, terms)] if index.postings is not None else []
+    parts += [_scan(index, terms)] if index.unsorted or not parts else []
+    row, term, tf = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(parts) > 1:
+        by_term = np.argsort(term, kind="stable")
+        row, term, tf = row[by_term], term[by_term], tf[by_term]
+    return Matches(row, term, tf, np.searchsorted(term, np.arange(len(terms) + 1)))
+
+
+def _sorted(postings: Postings, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Floats]:
+    at = find(postings.vocabulary, terms)
+    starts = np.where(at >= 0, postings.starts[at], 0)
+    lengths = np.where(at >= 0, postings.starts[at + 1] - starts, 0)
+    slices = [slice(start, start + length) for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+    row = np.concatenate([postings.row[part] for part in slices] or [postings.row[:0]])
+    tf = np.concatenate([postings.tf[part] for part in slices] or [postings.tf[:0]])
+    return row, np.repeat(np.arange(len(terms), dtype=np.int32), lengths), tf.astype(np.float32)
+
+
+def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Floats]:
+    """What the postings do not cover yet: a table of 16 bits first, then exactly."""
+    order = np.argsort(terms)
+    ascending = terms[order]
+    first = index.postings.rows if index.postings else 0
+    tail = index.terms[index.starts[first] :]
+    table = np.zeros(1 << 16, np.bool_)
+    table[ascending.astype(np.uint16)] = True
+    at = np.flatnonzero(table[tail.astype(np.uint16)])
+    term = find(ascending, tail[at])
+    at, term = at[term >= 0], order[term[term >= 0]]
+    row = np.searchsorted(index.starts, at + index.starts[first], side="right") - 1
+    keys, counts = np.unique(term * index.rows + row, return_counts=True)
+    rows = max(index.rows, 1)
+    return (keys % rows).astype(np.int32), (keys // rows).astype(np.int32), counts.astype(np.float32)
+
+
+def lend(index: Snapshot, sight: Sight, matches: Matches, terms: int) -> tuple[Matches, Ints]:
+    """What speaks, each word at the turn it belongs to (the maximum), and the rows that were lent a word."""
+    kept = sight.speaks[matches.row]
+    row, term, tf = matches.row[kept], matches.term[kept], matches.tf[kept]
+    lent = row[:0]
+    if index.lending:
+        borrowed = index.column["kind"][row] == OBSERVATION
+        row = index.links.home[row]
+        kept = (row >= 0) & sight.keys[row]
+        row, term, tf, borrowed = row[kept], term[kept], tf[kept], borrowed[kept]
+        lent = np.unique(row[borrowed])
+        order = np.lexsort((-tf, row, term))
+        row, term, tf = row[order], term[order], tf[order]
+        first = np.ones(len(row), np.bool_)
+        first[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1])
+        row, term, tf = row[first], term[first], tf[first]
+    return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), lent
+
+
+# -------------------------------------------------------------------------------------------------------------- scores
+
+
+def window_scores(index: Snapshot, sight: Sight, matches: Matches, weights: Floats) -> Floats:
+    """BM25 of every row together with its neighbours, several terms at a time where the scope is small."""
+    norm = (K1 * (1 - B) + K1 * B / (WINDOW * max(sight.statistics.average_length, 1e-9)) * sight.window).astype(
+        np.float32
+    )
+    score = np.zeros(index.rows, np.float32)
+    step = max(1, CELLS // (index.rows + 1))
+    for first in range(0, len(weights), step):
+        score += _some_terms(index, matches, weights, norm, range(first, min(first + step, len(weights))))
+    return score
+
+
+def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats, terms: range) -> Floats:
+    """Works on the rows that match and those beside them only. Row -1 stands for none: it has a column of its own."""
+    part, width = slice(matches.bounds[terms.start], matches.bounds[terms.stop]), index.rows + 1
+    row, at = matches.row[part], (matches.term[part] - terms.start) * np.int64(width)
+    previous, following = index.links.previous, index.links.next
+    tf, gain = np.zeros(len(terms) * width, np.float32), np.zeros(len(terms) * width, np.float32)
+    tf[at + row] = matches.tf[part]
+    touched = np.concatenate((row, previous[row], following[row]))
+    at = np.concatenate((at, at, at))
+    near = tf[at + touched] + index.lean[touched] * (tf[at + previous[touched]] + tf[at + following[touched]])
+    weight = np.tile(weights[matches.term[part]], 3)
+    gain[at + touched] = weight * (K1 + 1) * near / (near + norm[touched])  # a row touched twice gets the same twice
+    total: Floats = gain.reshape(len(terms), width)[:, :-1].sum(axis=0)
+    return total
+
+
+def frequencies(index: Snapshot, sight: Sight, matches: Matches, headers: Floats) -> Floats:
+    """[terms] how many units have each term; of one that no body has, how many have it in their header."""
+    bodies = np.diff(matches.bounds).astype(np.float32)
+    if bodies.all() or not headers[:, bodies == 0].any():
+        return bodies
+    units = np.bincount(index.header[sight.keys], minlength=index.headers).astype(np.float32)
+    return np.where(bodies > 0, bodies, units @ headers).astype(np.float32)
+
+
+def header_matrix(index: Snapshot, terms: NDArray[np.uint32]) -> Floats:
+    """[headers, terms]: 1 where a distinct header has a term of the query."""
+    order = np.argsort(terms)
+    at = find(terms[order], index.header_terms)
+    matrix = np.zeros((index.headers, len(terms)), np.float32)
+    matrix[index.header_of[at >= 0], order[at[at >= 0]]] = 1
+    return matrix

@@ -1,0 +1,385 @@
+"""A user's units as numpy arrays, searched by ``candidates.py``. Snapshots never change; newer ones share arrays.
+
+    Changes ──ScopeIndex.extend──▶ Snapshot(rows in the order of seq; links between neighbours; postings; vectors)
+
+A **sitting** is a run of turns of one session without a pause of more than ``PAUSE``; neighbours are found within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.records import ROLES, Space
+from memscope.search.changes import Changes
+from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN, Flag
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+
+ASSISTANT, USER = ROLES.index("assistant"), ROLES.index("user")
+PAUSE = 12 * 3600 * 1_000_000  # microseconds
+LEAN = 80  # a unit of this many terms counts its neighbours half; longer ones lean less on them
+FEW = 256  # new turns up to which linking them one by one beats linking all anew
+LITTLE = 20_000  # terms in the unsorted tail
+_RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
+_KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms")]
+
+
+class Growing:
+    """An array that grows at its end; what stands does not change, so that earlier views stay right. Rows are cast."""
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self._room = self.view = rows
+
+    def extend(self, rows: NDArray[Any]) -> NDArray[Any]:
+        old, new = len(self.view), len(self.view) + len(rows)
+        if new > len(self._room):
+            room = new + (new // 4 + 64 if old else 0)  # the first rows are often all there will be
+            self._room = np.empty((room, *rows.shape[1:]), dtype=self.view.dtype)
+            self._room[:old] = self.view
+        self._room[old:new] = rows
+        self.view = self._room[:new]
+        return self.view
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The first ``rows`` rows by term: rows and term frequencies of ``vocabulary[i]`` are ``starts[i]:starts[i+1]``."""
+
+    rows: int
+    vocabulary: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    row: Ints
+    tf: NDArray[np.uint16]
+
+    @property
+    def nbytes(self) -> int:
+        return self.vocabulary.nbytes + self.starts.nbytes + self.row.nbytes + self.tf.nbytes
+
+
+def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: int) -> Postings:
+    """Sorting (term, row) as one 64-bit number is several times faster than an argsort of the terms."""
+    lengths = np.diff(starts[: rows + 1])
+    keys = terms[: starts[rows]].astype(np.uint64) << np.uint64(32)
+    keys |= np.repeat(np.arange(rows, dtype=np.uint64), lengths)
+    keys.sort()
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.zeros(0, np.int64)
+    tf = np.minimum(np.diff(np.append(first, len(keys))), 0xFFFF).astype(np.uint16)
+    keys = keys[first]
+    sorted_terms = (keys >> np.uint64(32)).astype(np.uint32)
+    heads = np.flatnonzero(np.concatenate(([True], sorted_terms[1:] != sorted_terms[:-1]))) if len(keys) else first
+    return Postings(
+        rows, sorted_terms[heads], np.append(heads, len(keys)), (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), tf
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How rows hang together. ``previous`` and ``next`` have one entry more than there are rows: -1 leads to -1."""
+
+    previous: Ints
+    next: Ints
+    sitting: Ints  # -1 for what is no living turn
+    sitting_length: Floats  # [sittings] in terms
+    home: Ints  # the row whose words this row lends its own: itself but for observations; -1 for none
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Of the turns and insights that a search can find. Sums of whole numbers: the same in whatever order."""
+
+    units: int
+    average_length: float
+    sitting_length: Floats
+    average_sitting: float
+    speakers: NDArray[np.uint32]
+    has_roles: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Row i is the unit ``column["seq"][i]``; its terms are ``terms[starts[i]:starts[i+1]]``."""
+
+    revision: int
+    column: Mapping[str, NDArray[Any]]
+    terms: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    length: Floats
+    lean: Floats
+    header: Ints  # [rows] which distinct header
+    header_terms: NDArray[np.uint32]  # of all distinct headers
+    header_of: Ints  # which header each of them belongs to
+    headers: int
+    live: Bools
+    current: Bools  # live, not superseded, not proposed, and not a spare unit of an insight
+    keys: Bools  # current turns and insights: what a search without conditions can find
+    window: Floats  # length of the row with its neighbours, as far as it leans on them
+    links: Links
+    statistics: Statistics
+    vectors: Floats
+    vector_row: Ints
+    space: Space | None
+    aligned: bool  # row i has vector i
+    expiring: bool
+    lending: bool  # there are observations
+    postings: Postings | None = None
+    asked: list[int] = field(default_factory=lambda: [0])  # how often; the one thing that changes
+
+    @property
+    def rows(self) -> int:
+        return len(self.length)
+
+    @property
+    def nbytes(self) -> int:
+        arrays = [
+            *self.column.values(),
+            self.terms,
+            self.starts,
+            self.length,
+            self.lean,
+            self.header,
+            self.live,
+            self.keys,
+        ]
+        links = [self.links.previous, self.links.next, self.links.sitting, self.links.home, self.window, self.current]
+        whole = sum(array.nbytes for array in [*arrays, *links, self.vectors, self.vector_row])
+        return whole + (self.postings.nbytes if self.postings else 0) + 1024
+
+    @property
+    def unsorted(self) -> int:
+        """Terms that a search has to scan."""
+        return len(self.terms) - int(self.starts[self.postings.rows if self.postings else 0])
+
+    @property
+    def wasteful(self) -> bool:
+        """More than a quarter of the rows, or of the vectors, is of no use any more."""
+        dead = self.rows - int(np.count_nonzero(self.live))
+        return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
+
+    def sorted(self) -> Snapshot:
+        return self.with_postings(sort_postings(self.terms, self.starts, self.rows))
+
+    def with_postings(self, postings: Postings | None) -> Snapshot:
+        return replace(self, postings=postings)
+
+
+class ScopeIndex:
+    """Makes the snapshots of one user, each from the one before; one call at a time."""
+
+    def __init__(self) -> None:
+        self._columns = {name: Growing(np.zeros(0, _RECORD[name])) for name in _KEPT}
+        self._terms = Growing(np.zeros(0, np.uint32))
+        self._starts = Growing(np.zeros(1, np.int64))
+        self._length = Growing(np.zeros(0, np.float32))
+        self._lean = Growing(np.zeros(0, np.float32))
+        self._header = Growing(np.zeros(0, np.int32))
+        self._header_terms = Growing(np.zeros(0, np.uint32))
+        self._header_of = Growing(np.zeros(0, np.int32))
+        self._headers: dict[bytes, int] = {}
+        self._last: dict[int, int] = {}  # session -> its last row
+        self._vectors: Growing | None = None
+        self._vector_row = Growing(np.zeros(0, np.int32))
+        self._live = np.zeros(0, np.bool_)
+        nothing, ended = np.zeros(0, np.int32), np.full(1, -1, np.int32)
+        self._links = Links(ended, ended, nothing, np.zeros(0, np.float32), nothing)
+        self._speakers = np.zeros(0, np.uint32)
+
+    def extend(self, changes: Changes, before: Snapshot | None = None) -> Snapshot:
+        old = len(self._live)
+        self._append(changes)
+        died = self._bury(changes.gone, old)
+        self._relink(old, died)
+        self._add_vectors(changes)
+        return self._snapshot(changes, before)
+
+    def _append(self, changes: Changes) -> None:
+        records = np.frombuffer(changes.columns, _RECORD)
+        terms = np.frombuffer(changes.terms, "<u4")
+        header, body = records["n_header"].astype(np.int64), records["n_terms"].astype(np.int64)
+        for name, column in self._columns.items():
+            column.extend(records[name])
+        self._length.extend(body)
+        self._lean.extend(LEAN / (LEAN + body))
+        self._starts.extend(self._starts.view[-1] + np.cumsum(body))
+        self._add_headers(terms, header, np.cumsum(header + body) - header - body)
+        in_body = np.ones(len(terms), np.bool_)
+        in_body[spread(np.cumsum(header + body) - header - body, header)] = False
+        self._terms.extend(terms[in_body])
+
+    def _add_headers(self, terms: NDArray[np.uint32], lengths: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+        """Units of one speaker on one day share a header: the distinct ones are few."""
+        raw, ids = terms.tobytes(), []
+        for start, stop in zip((starts * 4).tolist(), ((starts + lengths) * 4).tolist(), strict=True):
+            key = raw[start:stop]
+            known = self._headers.get(key)
+            if known is None:
+                known = self._headers[key] = len(self._headers)
+                distinct = np.unique(np.frombuffer(key, np.uint32))
+                self._header_terms.extend(distinct)
+                self._header_of.extend(np.full(len(distinct), known, np.int32))
+            ids.append(known)
+        self._header.extend(np.array(ids, np.int32))
+
+    def _bury(self, gone: NDArray[np.int64], old: int) -> bool:
+        """Mark dead rows; whether a turn was among those that stood before."""
+        self._live = np.concatenate((self._live, np.ones(len(self._length.view) - old, np.bool_)))
+        rows = find(self._columns["seq"].view, gone)
+        rows = rows[rows >= 0]
+        self._live[rows] = False
+        return bool((self._columns["kind"].view[rows] == TURN).any())
+
+    # ---- links
+
+    def _relink(self, old: int, died: bool) -> None:
+        kind = self._columns["kind"].view
+        fresh = np.flatnonzero(kind[old:] == TURN) + old
+        links = None if died or len(fresh) > FEW else self._link_few(fresh.tolist())
+        if links is None:
+            links = self._link_all()
+            living = self._live & (kind == TURN)
+            self._speakers = np.unique(self._columns["speaker"].view[living])
+        else:
+            self._speakers = np.union1d(self._speakers, self._columns["speaker"].view[fresh])
+        home = np.concatenate((self._links.home[:old], self._homes(np.arange(old, len(kind)))))
+        self._links = Links(*links, home)
+
+    def _link_all(self) -> tuple[Ints, Ints, Ints, Floats]:
+        session, time, rows = self._columns["session"].view, self._columns["time"].view, len(self._live)
+        order = np.flatnonzero(self._live & (self._columns["kind"].view == TURN))
+        order = order[np.lexsort((time[order], session[order]))]  # stable: rows are in the order of seq
+        starts = np.ones(len(order), np.bool_)
+        starts[1:] = (np.diff(session[order]) != 0) | (np.diff(time[order]) > PAUSE)
+        previous, following, sitting = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
+        inner = ~starts[1:]
+        previous[order[1:][inner]] = order[:-1][inner]
+        following[order[:-1][inner]] = order[1:][inner]
+        sitting[order] = np.cumsum(starts) - 1
+        self._last = dict(zip(session[order].tolist(), order.tolist(), strict=True))
+        lengths = np.bincount(sitting[order], self._length.view[order]).astype(np.float32)
+        return previous, following, sitting, lengths
+
+    def _link_few(self, fresh: list[int]) -> tuple[Ints, Ints, Ints, Floats] | None:
+        """As ``_link_all``, when every new turn is the latest of its session; else None."""
+        session, time, length = (self._columns["session"].view, self._columns["time"].view, self._length.view)
+        more, links = len(self._live) - len(self._links.sitting), self._links
+        previous, following, sitting = (
+            np.concatenate((array, np.full(more, -1, np.int32)))
+            for array in (links.previous, links.next, links.sitting)
+        )
+        lengths: list[float] = links.sitting_length.tolist()
+        for row in fresh:
+            last = self._last.get(int(session[row]), -1)
+            if last >= 0 and time[row] < time[last]:
+                return None
+            if last < 0 or time[row] - time[last] > PAUSE:
+                sitting[row] = len(lengths)
+                lengths.append(0.0)
+            else:
+                previous[row], following[last], sitting[row] = last, row, sitting[last]
+            lengths[sitting[row]] += float(length[row])
+            self._last[int(session[row])] = row
+        return previous, following, sitting, np.asarray(lengths, np.float32)
+
+    def _homes(self, rows: NDArray[np.int64]) -> Ints:
+        """Observations live with the part of their turn that they quote."""
+        kind, homes = self._columns["kind"].view, rows.astype(np.int32)
+        lent = np.flatnonzero(kind[rows] == OBSERVATION)
+        if len(lent):
+            turns = np.flatnonzero(kind == TURN)
+            wanted = self._columns["target"].view[rows[lent]]
+            at = find(self._columns["number"].view[turns], wanted)
+            first = np.where(at >= 0, turns[at], -1)
+            part = np.where(first >= 0, first + self._columns["part"].view[rows[lent]], -1)
+            part = np.minimum(part, len(kind) - 1)
+            homes[lent] = np.where(self._columns["number"].view[part] == wanted, part, first)
+        return homes
+
+    # ---- vectors
+
+    def _add_vectors(self, changes: Changes) -> None:
+        if not len(changes.vector_units):
+            return
+        rows = find(self._columns["seq"].view, changes.vector_units)
+        known = rows >= 0
+        vectors, rows = (changes.vectors, rows) if known.all() else (changes.vectors[known], rows[known])
+        if self._vectors is None:
+            self._vectors = Growing(np.zeros((0, vectors.shape[1]), np.float32))
+        self._vectors.extend(vectors)
+        self._vector_row.extend(rows)
+
+    def _statistics(self, keys: Bools) -> Statistics:
+        sittings, roles = self._links.sitting_length, self._columns["role"].view
+        return Statistics(
+            units=int(np.count_nonzero(keys)),
+            average_length=mean(self._length.view, keys),
+            sitting_length=sittings,
+            average_sitting=float(sittings.sum(dtype=np.float64)) / max(1, len(sittings)),
+            speakers=self._speakers,
+            has_roles=bool((keys & (roles == ASSISTANT)).any()),
+        )
+
+    def _snapshot(self, changes: Changes, before: Snapshot | None) -> Snapshot:
+        column = {name: growing.view for name, growing in self._columns.items()}
+        kind, links, length = column["kind"], self._links, self._length.view
+        spare = (kind == INSIGHT) & (column["flags"] & int(Flag.PRIMARY) == 0)
+        current = self._live & (column["closed"] == NEVER) & (column["flags"] & int(Flag.PROPOSED) == 0) & ~spare
+        keys = current & (kind != OBSERVATION)
+        return Snapshot(
+            revision=changes.revision,
+            column=column,
+            terms=self._terms.view,
+            starts=self._starts.view,
+            length=length,
+            lean=self._lean.view,
+            header=self._header.view,
+            header_terms=self._header_terms.view,
+            header_of=self._header_of.view,
+            headers=len(self._headers),
+            live=self._live,
+            current=current,
+            keys=keys,
+            window=around(length, self._lean.view, links),
+            links=links,
+            statistics=self._statistics(keys),
+            vectors=self._vectors.view if self._vectors is not None else np.zeros((0, 0), np.float32),
+            vector_row=self._vector_row.view,
+            space=changes.space,
+            aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
+            expiring=bool((column["expires"] != NEVER).any()),
+            lending=bool((kind == OBSERVATION).any()),
+            postings=before.postings if before else None,
+            asked=before.asked if before else [0],
+        )
+
+
+def mean(values: Floats, where: Bools) -> float:
+    return float(values.sum(where=where, dtype=np.float64)) / max(1, int(np.count_nonzero(where)))
+
+
+def around(length: Floats, lean: Floats, links: Links) -> Floats:
+    """Lengths of rows with their neighbours, as far as they lean on them."""
+    padded = np.append(length, np.float32(0))
+    lengths: Floats = length + lean * (padded[links.previous[:-1]] + padded[links.next[:-1]])
+    return lengths
+
+
+def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """The first place of each wanted value in an ascending array, -1 where it is not."""
+    if not len(ascending):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[at] == wanted, at, -1)
+
+
+def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The indices of all slices ``starts[i] : starts[i] + lengths[i]``, one after the other."""
+    ends = np.cumsum(lengths)
+    shift = np.repeat(starts - (ends - lengths), lengths)
+    spread: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + shift
+    return spread

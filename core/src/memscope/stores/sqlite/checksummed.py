@@ -1,0 +1,51 @@
+"""Records and plans as the text of one column with a check sum: SQLite sees a torn page, but not a flipped bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from zlib import crc32
+
+from memscope.errors import InputError, StoreCorrupt
+from memscope.records import Json, Plan, Record
+from memscope.records.serialization import from_json, plan_from_json, plan_to_json, to_json
+
+
+def encode(record: Record) -> str:
+    return _seal(to_json(record))
+
+
+def decode(body: str) -> Record:
+    """The record; ``StoreCorrupt`` when it is not what was written."""
+    try:
+        return from_json(_unseal(body))
+    except InputError as error:
+        raise _damaged() from error
+
+
+def encode_plan(plan: Plan) -> str:
+    return _seal(plan_to_json(plan))
+
+
+def decode_plan(body: str) -> Plan:
+    try:
+        return plan_from_json(_unseal(body))
+    except InputError as error:
+        raise _damaged() from error
+
+
+def _seal(made: Mapping[str, Json]) -> str:
+    text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    return f"{crc32(text.encode()):08x}{text}"
+
+
+def _unseal(body: str) -> dict[str, Json]:
+    sealed, text = body[:8], body[8:]
+    if f"{crc32(text.encode()):08x}" != sealed:
+        raise _damaged()
+    made: dict[str, Json] = json.loads(text)
+    return made
+
+
+def _damaged() -> StoreCorrupt:
+    return StoreCorrupt("a stored record is damaged", hint="save what is readable with 'memscope recover'")

@@ -1,0 +1,138 @@
+"""Whether what was forgotten is gone from the file's bytes, and what makes it so.
+
+``secure_delete`` overwrites deleted cells and freed pages. But when SQLite spreads the cells of a full page over its
+neighbours it leaves copies behind, between the cells of a page (measured: of 2,000 forgotten turns 0 to 2 in such a
+gap). So the gaps are searched for pieces of what was removed; if one is there the file is built anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.records import ForgetReport, Record, Turn
+from memscope.stores.sqlite.checksummed import decode, decode_plan
+from memscope.stores.sqlite.files import has_wal
+from memscope.stores.sqlite.transaction import Writing
+
+PIECE = 16  # bytes; a copy of twice as many contains a whole piece
+HEADER = 32  # bytes of a unit's terms that say date and speaker, as those of other units do
+AT_ONCE = 128 * 1024 * 1024  # bytes of a file that forget builds anew by itself; a larger one is left to compact
+READ = 256  # pages
+BTREE = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}  # kind of page: length of its header (sqlite.org/fileformat2.html)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+Marks = NDArray[np.uint64]
+
+# ---- what is searched
+
+
+def marks(w: Writing, numbers: Iterable[int]) -> Marks:
+    """Hashes of the pieces of all that is about to be removed: texts, terms, vectors, saved replies."""
+    found = [_hashes(secret, PIECE) for number in numbers for secret in _secrets(w, number)]
+    plans = "SELECT plan FROM batch WHERE user = ? AND plan IS NOT NULL"
+    for (plan,) in w.db.execute(plans, (w.user,)):
+        found += [_hashes(memory.text.encode(), PIECE) for memory in decode_plan(plan).new]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
+
+
+def _secrets(w: Writing, number: int) -> Iterator[bytes]:
+    for table in ("record", "history"):
+        for (body,) in w.db.execute(f"SELECT body FROM {table} WHERE user = ? AND number = ?", (w.user, number)):
+            yield from _words(decode(body))
+    unit, count = w.db.execute(
+        "SELECT unit, units FROM record WHERE user = ? AND number = ?", (w.user, number)
+    ).fetchone()
+    span = (w.user, unit, unit + count - 1)
+    for (terms,) in w.db.execute("SELECT terms FROM unit WHERE user = ? AND seq BETWEEN ? AND ?", span):
+        yield terms[HEADER:]
+    vectors = "SELECT data FROM space JOIN vector USING(space) WHERE user = ? AND seq BETWEEN ? AND ?"
+    for (data,) in w.db.execute(vectors, span):
+        yield data
+
+
+def _words(record: Record) -> Iterator[bytes]:
+    yield record.text.encode()
+    extra = record.metadata if isinstance(record, Turn) else record.data
+    if extra:
+        yield json.dumps(extra, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _hashes(data: bytes, step: int) -> Marks:
+    """One hash for each ``PIECE`` bytes, every ``step`` bytes."""
+    count = (len(data) - PIECE) // step + 1
+    if count <= 0:
+        return np.empty(0, np.uint64)
+    halves = (np.ndarray(count, "<u8", data, offset, (step,)) for offset in (0, PIECE // 2))
+    first, second = (half.astype(np.uint64) for half in halves)
+    return first * _MIX ^ second
+
+
+# ---- where it could be
+
+
+def traces(path: Path, wanted: Marks) -> bool:
+    """Whether a piece of what was removed stands in a gap of the file. Its WAL must be empty."""
+    for gaps in _gaps(path):
+        found = _hashes(gaps, 1)
+        at = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
+        if len(wanted) and (wanted[at] == found).any():
+            return True
+    return False
+
+
+def _gaps(path: Path) -> Iterator[bytes]:
+    """What stands between pointers and cells, of some pages at a time."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(18)[16:], "big") or 65536
+        file.seek(0)
+        first = True
+        while block := file.read(size * READ):
+            pages = (block[at : at + size] for at in range(0, len(block), size))
+            yield b"\0".join(_gap(page, 100 if first and not number else 0) for number, page in enumerate(pages))
+            first = False
+
+
+def _gap(page: bytes, start: int) -> bytes:
+    header = BTREE.get(page[start])
+    if header is None:
+        return b""
+    cells = int.from_bytes(page[start + 3 : start + 5], "big")
+    content = int.from_bytes(page[start + 5 : start + 7], "big") or 65536
+    return page[start + header + 2 * cells : content].strip(b"\0")
+
+
+# ---- making it so
+
+
+def wipe(db: sqlite3.Connection, path: Path, wanted: Marks) -> ForgetReport:
+    """Fold the WAL into the file, cut it to nothing, see that nothing of ``wanted`` is left. Outside a transaction."""
+    if not _fold(db, path):
+        return pending("somebody still reads an older state")
+    if traces(path, wanted):
+        if path.stat().st_size > AT_ONCE:
+            return pending("the file is large and has to be built anew")
+        return rebuild(db, path)
+    return ForgetReport(physical="wiped")
+
+
+def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
+    """Build the whole file anew, of what it holds and nothing else."""
+    large = path.stat().st_size > AT_ONCE
+    db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
+    db.execute("VACUUM")
+    return ForgetReport(physical="wiped") if _fold(db, path) else pending("somebody still reads an older state")
+
+
+def _fold(db: sqlite3.Connection, path: Path) -> bool:
+    busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    return not busy and not has_wal(path)
+
+
+def pending(reason: str) -> ForgetReport:
+    return ForgetReport(physical="pending", reason=f"{reason}; run 'memscope compact'")

@@ -1,0 +1,52 @@
+"""Guess a text's language by its scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    pass
+
+
+Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
+
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+
+
+_KANA = "\u3041-\u3096\u30a1-\u30ff\uff66-\uff9f"
+
+
+_HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+
+
+CJK = _HAN + _KANA + _HANGUL
+
+
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+
+
+_KANA_CHARACTER = re.compile(f"[{_KANA}]")
+
+
+_HANGUL_CHARACTER = re.compile(f"[{_HANGUL}]")
+
+
+def has_cjk(text: str) -> bool:
+    return not text.isascii() and CJK_CHARACTER.search(text) is not None
+
+
+def language(text: str) -> Language:
+    """Guess by code points: kana is Japanese, Hangul Korean, else Chinese or English by which says more here.
+
+    A CJK character counts for two letters. Text in any other script is treated as English is.
+    """
+    if text.isascii():
+        return "en"
+    cjk = len(CJK_CHARACTER.findall(text))
+    if 2 * cjk < sum(map(str.isalpha, text)) - cjk or not cjk:
+        return "en"
+    if len(_HANGUL_CHARACTER.findall(text)) * 2 > cjk:
+        return "ko"
+    return "ja" if len(_KANA_CHARACTER.findall(text)) * 10 > cjk else "zh"

@@ -1,0 +1,43 @@
+"""Hash words to terms: a term is the CRC-32 of a word's UTF-8."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from zlib import crc32
+
+from memscope.text.tokens import UNSPACED_START, content_stems, fold, pieces, stems
+
+# Names tokenizer, stemmer and stop list: other terms, other version, and a store derives its units anew.
+terms_version = "1"
+
+
+def term(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+def terms(text: str) -> list[int]:
+    """``words`` as term hashes."""
+    found = pieces(fold(text))
+    return [t for piece in found for t in _content_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _content_terms(piece: str) -> tuple[int, ...]:
+    return tuple(map(term, content_stems(piece)))
+
+
+@lru_cache(maxsize=1 << 12)
+def name_key(name: str) -> int:
+    """The term by which a question names a speaker: the first name, or a whole name in CJK; 0 for none."""
+    found = pieces(fold(name))
+    if not found:
+        return 0
+    return term(found[0] if UNSPACED_START.match(found[0]) else stems(found[0])[0])
+
+
+def names(text: str) -> frozenset[int]:
+    """Every ``name_key`` that the text may mention."""
+    found = pieces(fold(text))
+    runs = {piece for piece in found if UNSPACED_START.match(piece)}
+    latin = {t for piece in found if piece not in runs for t in _content_terms(piece)}
+    return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})

@@ -1,0 +1,92 @@
+"""Fold and split a text into words; estimate its tokens.
+
+    text ──fold──▶ "moved to berlin 北京" ──words──▶ "move", "berlin", "北", "北京", "京"
+
+English words are stemmed and stop words left out; scripts written without spaces, and Korean, give each character and
+each adjacent pair; other scripts give their words, case and accents folded.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from memscope.text.language import CJK, CJK_CHARACTER
+from memscope.text.stemmer import stem
+
+_UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
+_LETTER = f"[^\\W_{_UNSPACED}]|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
+
+
+_LATIN_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_WORD = re.compile(f"[{_UNSPACED}]+|(?:{_LETTER})+(?:'[a-z]+)?")
+UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+
+
+def estimate_tokens(text: str) -> int:
+    """Characters / 4, a CJK character for one: 7-14 % over what o200k counts, on chats in English and Chinese."""
+    cjk = 0 if text.isascii() else len(CJK_CHARACTER.findall(text))
+    return math.ceil((len(text) - cjk) / 4) + cjk
+
+
+STOP_WORDS = frozenset(
+    """a about above after again against all also am an and another any anybody anyone anything are aren't as at be
+    because been before being below between both but by can cannot cant could did do does doing done dont down during
+    each either else ever every everybody everyone everything few for from further get gets getting go goes going gonna
+    got had has have having he her here hers herself him himself his how however i if ill im in into is isnt it its
+    itself ive just let lets like lot lots many me more most much must my myself neither no nobody nor not nothing now
+    of off oh ok okay on once one only onto or other others our ours ourselves out over own quite rather really same
+    shall she should since so some somebody someone something such than that thats the their theirs them themselves
+    then there these they thing things this those though through thru to too toward towards under until up upon us
+    very was we well were what whatever when whenever where wherever whether which whichever while who whoever whom
+    whose why will with within without would yeah yes yet you your youre yours yourself yourselves""".split()
+)
+
+
+def fold(text: str) -> str:
+    """One spelling of the same words: compatibility forms, case and accents folded, the voicing of kana kept."""
+    text = text.replace("’", "'")
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(c for c in decomposed if unicodedata.combining(c) < 10)
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+def words(text: str) -> list[str]:
+    """The words a text is found by, in order; a text of stop words only is found by these."""
+    found = pieces(fold(text))
+    return [word for piece in found for word in content_stems(piece)] or [
+        word for piece in found for word in stems(piece)
+    ]
+
+
+def pieces(folded: str) -> list[str]:
+    return (_LATIN_WORD if folded.isascii() else _WORD).findall(folded)
+
+
+@lru_cache(maxsize=1 << 12)
+def content_stems(piece: str) -> Sequence[str]:
+    return () if piece.endswith("n't") or _head(piece) in STOP_WORDS else stems(piece)
+
+
+def stems(piece: str) -> Sequence[str]:
+    if UNSPACED_START.match(piece):
+        return _grams(piece)
+    head = _head(piece)
+    return (stem(head) if head.isascii() and not head.isdigit() else head,)
+
+
+def _head(piece: str) -> str:
+    """What stands before the apostrophe, or after it where that is an elided article or a prefix: l'école, o'neill."""
+    head, _, tail = piece.partition("'")
+    return tail if len(head) == 1 and len(tail) > 2 else head
+
+
+def _grams(run: str) -> list[str]:
+    """Each character, and each pair after its first character."""
+    grams = [gram for i in range(len(run) - 1) for gram in (run[i], run[i : i + 2])]
+    return [*grams, run[-1]]

@@ -1,0 +1,1 @@
+"""Move records: JSON lines, copies between stores, recovery of a damaged file."""

@@ -1,0 +1,361 @@
+"""JSON lines out of a store and into one: lossless, idempotent, a page at a time.
+
+The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones. A line is
+``{"turn": {...}, "pending": true}``; a memory's line has its earlier ``versions``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from memscope import validation
+from memscope.errors import Conflict, InputError, MemscopeError, StoreError
+from memscope.records import (
+    Draft,
+    Insight,
+    Interval,
+    Kind,
+    Observation,
+    Plan,
+    Quote,
+    Record,
+    Revision,
+    Select,
+    Stage,
+    Turn,
+)
+from memscope.records.serialization import from_json, to_json
+from memscope.stores import Store
+from memscope.stores.unfinished import part_of
+from memscope.validation import Limits
+
+Progress = Callable[[int, int | None], None]
+FORMAT = 1
+BATCH = 500
+SECRET_BYTES = range(16, 65)
+NUMBERS = range(1 << 63)
+RANGES = {"level": range(4), "version": range(1, 1 << 31)}
+NAMES = frozenset({"id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+UNLIMITED = Limits(text=1 << 62, keys=1 << 62, depth=1000)  # for lines that this memscope made a moment ago
+KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
+WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
+Memory = Observation | Insight
+
+
+@dataclass(frozen=True, slots=True)
+class ExportLine:
+    """One line. ``record``: a record, an id that was forgotten, or the secret in hexadecimal (header)."""
+
+    kind: str
+    user: str
+    record: Any
+    versions: tuple[Memory, ...] = ()
+    pending: bool = False
+
+    @property
+    def id(self) -> str:
+        return record_id(self.record)
+
+    @property
+    def done(self) -> bool:
+        return self.kind in WAITS and not self.pending
+
+
+async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
+    """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
+    part = part_of(path)
+    with usable(path):
+        try:
+            counts = await _write_lines(store, part, user, progress)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)  # it holds what was said
+            raise
+    del counts["header"]
+    return dict(counts)
+
+
+async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        async for line in lines(store, user):
+            file.write(_encoded(line))
+            counts[line.kind] += 1
+            if progress and counts.total() % BATCH == 0:
+                progress(counts.total(), None)
+        file.flush()
+        os.fsync(file.fileno())
+    return counts
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What the system says against a file, as an ``InputError``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{str(path)!r}: {error.strerror}", hint="see the path and its rights") from error
+
+
+def _encoded(line: ExportLine) -> bytes:
+    try:
+        return json.dumps(_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    except ValueError as error:
+        raise StoreError(f"{line.kind} {line.id!r} holds what JSON cannot", hint="forget it, or update it") from error
+
+
+def _object(line: ExportLine) -> dict[str, Any]:
+    if line.kind == "header":
+        return {"memscope": FORMAT, "secret": line.record}
+    if line.kind == "forgotten":
+        return {"forgotten": line.record, "user": line.user}
+    versions = {"versions": [to_json(old) for old in line.versions]} if line.versions else {}
+    return {line.kind: to_json(line.record), "pending": line.pending, **versions}
+
+
+async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
+    """Every line of an export."""
+    yield ExportLine("header", "", (await store.secret()).hex())
+    for name in [user] if user is not None else await store.users():
+        for kind in KINDS:
+            async for page in store.scan(Select(name, kinds=frozenset({kind}))):
+                # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
+                pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
+                for record in page:
+                    yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
+        for id in await store.tombstones(name):
+            yield ExportLine("forgotten", name, id)
+
+
+async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
+    """Which of the ids wait for the stage of their kind."""
+    if kind not in WAITS:
+        return set()
+    select = Select(user, ids=ids, pending=WAITS[kind])
+    return {record_id(record) async for page in store.scan(select) for record in page}
+
+
+async def _versions(store: Store, record: Record) -> tuple[Memory, ...]:
+    if isinstance(record, Turn) or record.version == 1:
+        return ()
+    versions = await store.history(record.scope.user, record.id)
+    return tuple(old for old in versions if old.id == record.id and old.version < record.version)
+
+
+def record_id(record: Record) -> str:
+    return record.key if isinstance(record, Turn) else record.id
+
+
+# --------------------------------------------------------------------------------------------------------------- import
+
+
+async def import_(
+    store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None, limits: Limits
+) -> Mapping[str, int]:
+    """``strict``: every line is read before the first is written. Raises ``InputError`` naming the line."""
+    counts: Counter[str] = Counter()
+    if strict:
+        for _ in _parsed(path, limits, strict=True, counts=Counter()):
+            pass
+    writer = ImportWriter(store, counts)
+    for number, line in _parsed(path, limits, strict=strict, counts=counts):
+        if line.kind == "header":
+            counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
+        elif user in (None, line.user):
+            await writer.add(line)
+        if progress and number % BATCH == 0:
+            progress(number, None)
+    await writer.finish()
+    return dict(counts)
+
+
+class ImportWriter:
+    """Writes lines in their order, those of one user and kind together.
+
+    What is here already keeps waiting as it does, unless the export knows everything that was forgotten here:
+    ``forget`` may have given it back after the export was made.
+    """
+
+    def __init__(self, store: Store, counts: Counter[str]) -> None:
+        self._store, self._counts = store, counts
+        self._user = self._kind = ""
+        self._lines: list[ExportLine] = []
+        self._done_before: dict[str, set[str]] = {kind: set() for kind in WAITS}  # here already, done in the export
+        self._forgotten: set[str] = set()
+
+    async def add(self, line: ExportLine) -> None:
+        if (line.user, line.kind) != (self._user, self._kind) or len(self._lines) >= BATCH:
+            await self._write()
+        if line.user != self._user:
+            await self._settle()
+        self._user, self._kind = line.user, line.kind
+        self._lines.append(line)
+
+    async def finish(self) -> None:
+        await self._write()
+        await self._settle()
+
+    async def _write(self) -> None:
+        written, self._lines = self._lines, []
+        if not written:
+            return
+        if self._kind == "turn":
+            await self._write_turns(written)
+        elif self._kind == "forgotten":
+            await self._write_tombstones([line.record for line in written])
+        else:
+            await self._write_memories(written)
+
+    async def _write_turns(self, written: list[ExportLine]) -> None:
+        plan = Plan(done=tuple(line.id for line in written if line.done))
+        appended = await self._store.append(self._user, [Draft(line.record) for line in written], plan)
+        self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
+        here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
+        self._done_before["turn"] |= here.intersection(plan.done)
+
+    async def _write_tombstones(self, ids: list[str]) -> None:
+        await self._store.bury(self._user, ids)
+        self._forgotten.update(ids)
+        self._counts["forgotten"] += len(ids)
+
+    async def _write_memories(self, written: list[ExportLine]) -> None:
+        """New ones with their first version; the later ones follow, also where an import was broken off."""
+        here = (await self._store.fetch(self._user, [line.id for line in written])).records
+        done = {line.id for line in written if line.done}
+        fresh = Plan(new=tuple(map(_first, written)), done=tuple(done - here.keys()))
+        self._counts[self._kind] += await self._store.apply(self._user, fresh)
+        for line in written:
+            await self._revise(line, tuple({line.id}.intersection(fresh.done)))
+        if self._kind in WAITS:
+            self._done_before[self._kind] |= done & here.keys()
+
+    async def _revise(self, line: ExportLine, done: tuple[str, ...]) -> None:
+        first, *later = (*line.versions, line.record)
+        for version, memory in enumerate(later, first.version):
+            try:
+                await self._store.apply(self._user, Plan(revised=(Revision(memory, version),), done=done))
+            except Conflict:  # here already
+                continue
+
+    async def _settle(self) -> None:
+        """The user's lines are written."""
+        done = [
+            id
+            for kind, ids in self._done_before.items()
+            for id in (await waiting(self._store, self._user, kind, frozenset(ids)) if ids else ())
+        ]
+        whole = not self._counts["broken"]  # else memories of these may be missing
+        if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
+            for start in range(0, len(done), BATCH):
+                await self._store.apply(self._user, Plan(done=tuple(done[start : start + BATCH])))
+        self._done_before, self._forgotten = {kind: set() for kind in WAITS}, set()
+
+
+def _first(line: ExportLine) -> Memory:
+    memory: Memory = line.versions[0] if line.versions else line.record
+    return memory
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
+    with usable(path), open(path, encoding="utf-8-sig", errors="replace") as file:
+        for number, text in enumerate(file, 1):
+            if not text.strip():
+                continue
+            try:
+                line = _line(json.loads(text), limits)
+                if (number == 1) != (line.kind == "header"):
+                    raise InputError("the first line must be the header of an export, and only that")
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                if strict or number == 1:
+                    raise _refused(number, path, error) from error
+                counts["broken"] += 1
+                counts["first_broken_line"] = counts["first_broken_line"] or number
+                continue
+            yield number, line
+
+
+def _refused(number: int, path: Path, error: Exception) -> InputError:
+    reason = str(error)[:200] if isinstance(error, MemscopeError) else type(error).__name__
+    return InputError(f"line {number} of {path.name!r} is not a line of an export: {reason}")
+
+
+def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
+    if "memscope" in made:
+        return ExportLine("header", "", _secret(made))
+    if "forgotten" in made:
+        user = validation.identifier("user", made["user"])
+        return ExportLine("forgotten", user, validation.identifier("forgotten", made["forgotten"]))
+    kind = next((kind for kind in KINDS if kind in made), None)
+    if kind is None or made[kind]["kind"] != kind:
+        raise InputError("a line without a record")
+    record = _checked(from_json(made[kind]), limits)
+    versions = tuple(_version(old, record, limits) for old in made.get("versions", ()))
+    if any(before.version >= after.version for before, after in pairwise(versions)):
+        raise InputError("versions that do not rise")
+    return ExportLine(kind, record.scope.user, record, versions, bool(made.get("pending")))
+
+
+def _secret(made: Mapping[str, Any]) -> str:
+    if made["memscope"] != FORMAT:
+        newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
+        hint = "it needs a newer memscope" if newer else ""
+        raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
+    secret: str = made["secret"]
+    if len(bytes.fromhex(secret)) not in SECRET_BYTES:
+        raise InputError("a secret that is none")
+    return secret
+
+
+def _version(made: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
+    old = _checked(from_json(made), limits)
+    same = type(old) is type(record) and (old.scope.user, record_id(old)) == (record.scope.user, record_id(record))
+    if isinstance(old, Turn) or isinstance(record, Turn) or not same or old.version >= record.version:
+        raise InputError("a version of something else, or of a later time")
+    return old
+
+
+def _checked(record: Record, limits: Limits) -> Record:
+    """The record, if a caller could have brought every value of it."""
+    validation.scope(record.scope.user, record.scope.agent, record.scope.session)
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.name in NAMES and value is not None:
+            validation.identifier(field.name, value)
+        else:
+            _check(field.name, value, limits)
+    return record
+
+
+def _check(name: str, value: Any, limits: Limits) -> None:
+    if isinstance(value, str) and validation.text(name, value, limits.text) != value:
+        raise InputError(f"{name} has characters that are no text")
+    elif isinstance(value, Mapping) and validation.json_object(name, value, limits) != value:
+        raise InputError(f"{name} has characters that are no text")
+    elif isinstance(value, datetime):
+        validation.when(name, value)
+    elif isinstance(value, Interval):
+        _check_interval(name, value)
+    elif isinstance(value, int) and value not in RANGES.get(name, NUMBERS):
+        raise InputError(f"{name} is out of range")
+    elif isinstance(value, Quote):
+        _check(name, (value.turn, value.text), limits)
+    elif isinstance(value, tuple):
+        for item in value:
+            _check(name, item, limits)
+
+
+def _check_interval(name: str, value: Interval) -> None:
+    if validation.when(name, value.start) > validation.when(name, value.end):
+        raise InputError(f"{name} ends before it starts")

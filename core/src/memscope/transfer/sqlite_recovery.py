@@ -1,0 +1,313 @@
+"""A backup put in the place of a store, and what is readable of a damaged store put into a new one.
+
+Both are for SQLite files, and for nobody having the store open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
+from memscope.records import Record
+from memscope.records.serialization import to_json
+from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
+from memscope.stores.sqlite.page_reader import Row, Value
+from memscope.stores.unfinished import part_of
+from memscope.transfer import jsonl
+
+Progress = Callable[[int, int | None], None]
+
+# -------------------------------------------------------------------------------------------------------------- restore
+
+
+async def restore(backup: Path, target: Path) -> Mapping[str, Any]:
+    """Put a copy of ``backup`` in the place of ``target``, at once or not at all.
+
+    The old file stays beside it until the new one is in place, and longer if it is damaged (``kept``). ``StoreCorrupt``
+    or ``StoreTooNew`` for a backup that is no good, ``StoreBusy`` while a process has the target open; nothing is
+    changed then.
+    """
+    return await asyncio.to_thread(_restore, files.plain_path(backup), files.plain_path(target))
+
+
+def _restore(backup: Path, target: Path) -> Mapping[str, Any]:
+    files.check_place(target)
+    if not backup.is_file():
+        raise InputError(f"there is no file {str(backup)!r}")
+    if target.exists() and backup.samefile(target):
+        raise InputError("the backup and the store are the same file", hint="give another --store")
+    new = part_of(target)
+    try:
+        _copy(backup, new)
+        kept = _swap(new, target)
+    finally:
+        files.remove(new)
+    return {"store": str(target), "bytes": target.stat().st_size, "kept": kept and str(kept)}
+
+
+def _copy(backup: Path, new: Path) -> None:
+    """A checked copy of a checked file."""
+    try:
+        files.probe(backup)
+        with closing(files.open_reader(backup, files.connect)) as db:
+            _check_whole(db, backup)
+            db.execute("PRAGMA query_only = OFF")
+            files.copy(db, new)
+        with closing(files.open_reader(new, files.connect)) as db:
+            _check_whole(db, new)
+    except (sqlite3.Error, OSError) as error:
+        raise files.typed(error, backup) from None
+
+
+def _check_whole(db: sqlite3.Connection, path: Path) -> None:
+    files.check(db, path)
+    if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        raise files.corrupt(f"{str(path)!r}", said)
+
+
+def _swap(new: Path, target: Path) -> Path | None:
+    """Replace the target; where the old file went if it was not a sound store."""
+    lock = files.FileLock(target)
+    try:
+        with lock.held():
+            if files.is_new(target):
+                os.replace(new, target)
+                return None
+            sound = _left_by_all(target)
+            old = _free_name(target, "replaced" if sound else "damaged")
+            _move(target, old)
+            try:
+                os.replace(new, target)
+            except BaseException:
+                _move(old, target)
+                raise
+            files.sync(target.parent)
+    finally:
+        lock.close()
+    if sound:
+        files.remove(old)
+    return None if sound else old
+
+
+def _left_by_all(target: Path) -> bool:
+    """Fold the WAL into the file, which works only when nobody else has it open; False if the file is damaged."""
+    try:
+        files.probe(target)
+        with closing(files.connect(target, "rw")) as db:
+            db.execute("PRAGMA busy_timeout = 500")
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            if db.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
+                return True
+            raise _in_use(target)
+    except StoreCorrupt as error:
+        if "another program" in str(error):
+            raise
+        return False
+    except sqlite3.Error as error:
+        if isinstance(files.typed(error, target), StoreCorrupt):
+            return False
+        raise _in_use(target) from None
+
+
+def _in_use(target: Path) -> StoreBusy:
+    return StoreBusy(f"{str(target)!r} is in use", hint="stop what has it open, then restore; nothing was changed")
+
+
+def _free_name(path: Path, what: str) -> Path:
+    names = (path.with_name(f"{path.name}-{what}{number}") for number in ("", *map(str, range(2, 1000))))
+    return next(name for name in names if not name.exists())
+
+
+def _move(path: Path, to: Path) -> None:
+    """A file with its WAL: the one is nothing without the other."""
+    for end in ("-wal", "-shm", "-journal", ""):
+        with suppress(FileNotFoundError):
+            os.replace(path.with_name(path.name + end), to.with_name(to.name + end))
+
+
+# -------------------------------------------------------------------------------------------------------------- recover
+
+
+async def recover(damaged: Path, target: Path, *, progress: Progress | None = None) -> Mapping[str, Any]:
+    """Save what is readable of ``damaged`` into the new store ``target``; the damaged file is only read.
+
+    The report counts what was saved and, where the damaged file still says how much there was, what was ``lost``;
+    ``unsure`` users are those of whom it no longer does. What was forgotten stays forgotten.
+    """
+    source, made = files.plain_path(damaged), files.plain_path(target)
+    if not source.is_file():
+        raise InputError(f"there is no file {str(damaged)!r}")
+    files.check_place(made)
+    if made.exists():
+        raise InputError(f"{str(made)!r} exists", hint="choose a new name")
+    with tempfile.TemporaryDirectory(prefix="memscope-", dir=made.parent) as folder:
+        lines = Path(folder, "salvaged.jsonl")
+        found = await asyncio.to_thread(_salvage, source, lines)
+        return await _fill(found, lines, made, progress)
+
+
+async def _fill(found: Found, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
+    part = part_of(target)
+    files.remove(part)
+    store = SQLiteStore(part)
+    try:
+        await store.open()
+        told = _of(found.lines, progress)
+        limits = jsonl.UNLIMITED
+        counts = await jsonl.import_(store, lines, user=None, strict=False, progress=told, limits=limits)
+        stats = await store.stats()
+        await store.close()
+        os.replace(part, target)
+        files.sync(target.parent)
+    finally:
+        await store.close()
+        files.remove(part)
+        part.with_name(part.name + "-lock").unlink(missing_ok=True)
+    saved = {"turns": stats.turns, "observations": stats.observations, "insights": stats.insights}
+    lost = {kind: max(0, found.expected[kind] - number) for kind, number in saved.items()}
+    return {
+        "store": str(target),
+        **saved,
+        "lost": lost,
+        "unsure": len(found.users.keys() - found.counted),
+        "unreadable_rows": found.broken + counts.get("broken", 0),
+        "secret": found.secret is not None,
+    }
+
+
+def _of(total: int, progress: Progress | None) -> Progress | None:
+    return progress and (lambda done, _: progress(done, total))
+
+
+@dataclass
+class Found:
+    """What rows say about the whole: names of users by number, counts, the secret of the turn keys."""
+
+    lines: int = 0
+    users: dict[int, str] = field(default_factory=dict)
+    counted: set[int] = field(default_factory=set)
+    expected: Counter[str] = field(default_factory=Counter)
+    secret: bytes | None = None
+    broken: int = 0
+
+
+SPOOL = """
+CREATE TABLE record(kind, user, number, body, PRIMARY KEY(kind, user, number)) WITHOUT ROWID;
+CREATE TABLE history(user, number, version, body, PRIMARY KEY(user, number, version)) WITHOUT ROWID;
+CREATE TABLE tombstone(user, id, PRIMARY KEY(user, id)) WITHOUT ROWID;
+CREATE TABLE item(user, stage, number, PRIMARY KEY(user, stage, number)) WITHOUT ROWID;
+"""
+
+
+def _salvage(source: Path, lines: Path) -> Found:
+    """The rows of the file, put in order in a database of their own, as the lines of an export."""
+    with closing(sqlite3.connect("", isolation_level=None)) as spool, page_reader.opened(source) as pages:
+        spool.executescript(SPOOL + "BEGIN;")
+        found = Found()
+        for row in pages.rows():
+            _sort(row, found, spool)
+        found.broken += pages.broken
+        with open(os.open(lines, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            for line in _lines(found, spool):
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                found.lines += 1
+    return found
+
+
+def _sort(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    """Tell by its shape which table a row is of (``schema.TABLES``); rows of other tables are not needed."""
+    for shape, take in SHAPES:
+        if len(row.values) == len(shape) and all(map(_is, row.values, shape)):
+            take(row, found, spool)
+
+
+def _is(value: object, kind: type | None) -> bool:
+    return kind is None or isinstance(value, kind)
+
+
+def _take_user(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    if row.rowid is None:
+        return
+    _, name, _, _, _, _, turns, observations, insights, _ = row.values
+    found.users[row.rowid] = str(name)
+    found.counted.add(row.rowid)
+    for kind, number in zip(("turns", "observations", "insights"), (turns, observations, insights), strict=True):
+        found.expected[kind] += number if isinstance(number, int) else 0
+
+
+def _take_record(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
+    record = _record(body, found)
+    if record is not None:
+        found.users.setdefault(int(str(user)), record.scope.user)
+        spool.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)", (kind, user, number, body))
+
+
+def _record(body: Value, found: Found) -> Record | None:
+    """None, and counted, where the text is not what was written."""
+    try:
+        return checksummed.decode(str(body))
+    except MemscopeError:
+        found.broken += 1
+        return None
+
+
+def _take_history(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    if _record(row.values[-1], found) is not None:
+        spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
+
+
+def _take_tombstone(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    if row.rowid is None:
+        spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
+
+
+def _take_item(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    if row.rowid is None:
+        spool.execute("INSERT OR IGNORE INTO item VALUES (?, ?, ?)", row.values[:3])
+
+
+def _take_secret(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+    if row.values[0] == "secret" and isinstance(row.values[1], bytes):
+        found.secret = row.values[1]
+
+
+Take = Callable[[Row, Found, sqlite3.Connection], None]
+SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
+    ((int, int, int, str, *[None] * 14, str), _take_record),
+    ((None, str, str, int, int, int, int, int, int, int), _take_user),
+    ((int, int, int, str), _take_history),
+    ((int, str), _take_tombstone),
+    ((int, str, int, None), _take_item),
+    ((str, bytes), _take_secret),
+)
+
+
+def _lines(found: Found, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Tombstones come first, so that nothing forgotten comes in."""
+    yield {"memscope": jsonl.FORMAT, "secret": (found.secret or os.urandom(32)).hex()}
+    for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):
+        if user in found.users:
+            yield {"forgotten": id, "user": found.users[user]}
+    for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
+        yield _line(spool, jsonl.KINDS[kind], user, number, body)
+
+
+def _line(spool: sqlite3.Connection, kind: str, user: int, number: int, body: str) -> dict[str, Any]:
+    stage = jsonl.WAITS.get(kind)
+    pending = spool.execute("SELECT 1 FROM item WHERE user = ? AND stage = ? AND number = ?", (user, stage, number))
+    line: dict[str, Any] = {kind: to_json(checksummed.decode(body)), "pending": pending.fetchone() is not None}
+    query = "SELECT body FROM history WHERE user = ? AND number = ? ORDER BY version"
+    if versions := [to_json(checksummed.decode(old)) for (old,) in spool.execute(query, (user, number))]:
+        line["versions"] = versions
+    return line

@@ -1,0 +1,346 @@
+"""The edge: everything that comes in is checked here, once, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from memscope.errors import ConfigError, InputError, LimitError, ScopeError
+from memscope.records import ROLES, AddReport, Appended, Interval, Json, Kind, Role, Scope, Select, Turn
+from memscope.records.filters import check
+
+MAX_IDENTIFIER = 256  # bytes
+INTEGER_BITS = 64
+FUTURE = timedelta(days=1)
+KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call may hold. Sizes are bytes of UTF-8."""
+
+    text: int = 256 * 1024
+    turns: int = 10_000
+    query: int = 32 * 1024
+    k: int = 100
+    keys: int = 64
+    depth: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Turns as they will be stored, and what had to be done to them."""
+
+    turns: tuple[Turn, ...]
+    timed: tuple[bool, ...]  # the caller gave the time
+    repaired: int
+    skipped_parts: int
+    clock_suspect: int
+
+    def report(self, appended: Appended) -> AddReport:
+        return AddReport(
+            stored=appended.outcomes.count("stored"),
+            duplicates=appended.outcomes.count("duplicate"),
+            forgotten=appended.outcomes.count("forgotten"),
+            repaired=self.repaired,
+            skipped_parts=self.skipped_parts,
+            clock_suspect=self.clock_suspect,
+            keys=appended.keys,
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------- identifiers
+
+
+def identifier(what: str, value: object) -> str:
+    """An opaque name: not empty, no blanks around it, nothing invisible in it, at most 256 bytes."""
+    if not isinstance(value, str) or not value:
+        raise ScopeError(f"{what} must be a text that is not empty, got {type(value).__name__}")
+    if value != value.strip():
+        raise ScopeError(f"{what} has blanks around it: {value!r}", hint="strip it")
+    hidden = next((char for char in value if unicodedata.category(char) in HIDDEN), None)
+    if hidden is not None:
+        raise ScopeError(f"{what} has an invisible character U+{ord(hidden):04X}", hint="remove it")
+    if len(value.encode()) > MAX_IDENTIFIER:
+        raise ScopeError(f"{what} is longer than {MAX_IDENTIFIER} bytes", hint="use an id, or a digest of it")
+    return value
+
+
+def scope(user: object, agent: object = None, session: object = None) -> Scope:
+    return Scope(
+        identifier("user", user),
+        None if agent is None else identifier("agent", agent),
+        None if session is None else identifier("session", session),
+    )
+
+
+def owner(user: object) -> str | None:
+    """The user that a call is about; None means every user."""
+    return None if user is None else identifier("user", user)
+
+
+def ids(what: str, value: object) -> tuple[str, ...]:
+    """A list of ids. One id alone would be read as its letters."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InputError(f"{what} must be a list of ids", hint=f"did you mean [{value!r}]?")
+    return tuple(map(str, value))
+
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+def text(what: str, value: object, limit: int) -> str:
+    """Text within ``limit`` bytes, as it is but for NUL and lone surrogates, which no store can keep (U+FFFD)."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} must be text, got {type(value).__name__}")
+    repaired = value.replace("\0", "\ufffd")
+    try:
+        size = len(repaired.encode())
+    except UnicodeEncodeError:
+        repaired = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in repaired)
+        size = len(repaired.encode())
+    if size > limit:
+        raise LimitError(f"bytes in {what}", limit=limit, got=size, hint="split it, or keep the document elsewhere")
+    return repaired
+
+
+def zone(name: str | None) -> tzinfo | None:
+    if not name:
+        return None
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ConfigError(f"unknown time zone {name!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
+
+
+def when(what: str, value: object, default_zone: tzinfo | None = None) -> datetime:
+    """A zone-aware time from a datetime or an ISO 8601 text."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}") from None
+    if not isinstance(value, datetime):
+        raise InputError(f"{what} must be a datetime or an ISO 8601 text, got {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        if default_zone is None:
+            raise InputError(f"{what} has no time zone", hint="give one, or set timezone in the settings")
+        value = value.replace(tzinfo=default_zone)
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        raise InputError(f"{what} is out of range") from None
+    return value
+
+
+def period(value: object, default_zone: tzinfo | None) -> Interval | None:
+    """An interval, or a pair of times or dates (a date as the end counts wholly)."""
+    if value is None:
+        return None
+    if isinstance(value, Interval):
+        value = (value.start, value.end)
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError("period must be an Interval or a pair (start, end)")
+    start, end = (_edge(edge, days, default_zone) for edge, days in zip(value, (0, 1), strict=True))
+    if start >= end:
+        raise InputError("period ends before it starts")
+    return Interval(start, end)
+
+
+def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
+    if isinstance(value, str) and len(value) == 10:
+        try:
+            value = date.fromisoformat(value)
+        except ValueError:
+            raise InputError(f"period is not a date: {value!r}") from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
+        try:
+            value = midnight + timedelta(days=days)
+        except OverflowError:
+            raise InputError("period is out of range") from None
+    return when("period", value, default_zone)
+
+
+def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
+    """A dict of JSON values within the limits; a copy, so that nobody changes it later."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what} must be a dict, got {type(value).__name__}")
+    copied: dict[str, Json] = _json(what, value, limits, limits.depth)
+    if copied and (size := len(json.dumps(copied, ensure_ascii=False).encode())) > limits.text:
+        raise LimitError(f"bytes in {what}", limit=limits.text, got=size, hint="keep it elsewhere, and its id here")
+    return copied
+
+
+def _json(path: str, value: object, limits: Limits, depth: int) -> Json:
+    if value is None or isinstance(value, bool | int):
+        if value is not None and value.bit_length() > INTEGER_BITS:
+            raise InputError(f"{path} is an integer of more than {INTEGER_BITS} bits", hint="write it as text")
+        return value
+    if isinstance(value, str):
+        return text(path, value, limits.text)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(f"{path} is not a finite number")
+        return value
+    if isinstance(value, Mapping | list | tuple) and depth == 0:
+        raise InputError(f"{path} is nested deeper than {limits.depth}")
+    if isinstance(value, Mapping):
+        return _json_keys(path, value, limits, depth)
+    if isinstance(value, list | tuple):
+        return [_json(f"{path}[{index}]", item, limits, depth - 1) for index, item in enumerate(value)]
+    raise InputError(f"{path} is not JSON: {type(value).__name__}")
+
+
+def _json_keys(path: str, value: Mapping[Any, Any], limits: Limits, depth: int) -> dict[str, Json]:
+    if len(value) > limits.keys:
+        raise LimitError(f"keys in {path}", limit=limits.keys, got=len(value))
+    strange = next((key for key in value if not isinstance(key, str)), None)
+    if strange is not None:
+        raise InputError(f"{path} has a key that is not text: {strange!r}")
+    return {
+        text(f"a key of {path}", key, limits.text): _json(f"{path}.{key[:40]}", item, limits, depth - 1)
+        for key, item in value.items()
+    }
+
+
+def count(what: str, value: object, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{what} must be a whole number from 1 to {most}, got {value!r}")
+    return value
+
+
+def choice(what: str, value: object, *allowed: str | bool) -> None:
+    if not any(type(value) is type(one) and value == one for one in allowed):
+        raise InputError(f"{what} must be {' or '.join(map(repr, allowed))}, got {str(value)[:40]!r}")
+
+
+def path(value: object) -> Path:
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise InputError(f"not a path of a file: {str(value)[:200]!r}")
+    return Path(value)
+
+
+def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
+    """A filter with conditions; one without asks for nothing."""
+    check(value)
+    return value or None
+
+
+def kinds(value: object) -> frozenset[Kind]:
+    """The kinds of record asked for; all by default."""
+    if value is None:
+        return KINDS
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"kinds must be a list of {', '.join(sorted(KINDS))}")
+    asked = list(value)
+    for kind in asked:
+        choice("an entry of kinds", kind, *sorted(KINDS))
+    return frozenset(kind for kind in KINDS if kind in asked)
+
+
+def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
+    """Which records are meant, from the keywords of ``list`` and ``forget``."""
+    chosen, words = asked.pop("ids", None), asked.pop("text", None)
+    for label in ("name", "namespace"):
+        if asked.get(label) is not None:
+            identifier(label, asked[label])
+    return Select(
+        where.user,
+        where.agent,
+        where.session,
+        kinds=kinds(asked.pop("kinds", None)),
+        ids=None if chosen is None else frozenset(ids("ids", chosen)),
+        period=period(asked.pop("period", None), default_zone),
+        text=None if words is None else text("text", words, Limits().query) or None,
+        filter=filter(asked.pop("filter", None)),
+        **asked,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------- turns
+
+
+def turns(
+    given: object, where: Scope, now: datetime, default_zone: tzinfo | None = None, limits: Limits | None = None
+) -> Intake:
+    """Check a whole call: all of it is taken, or ``InputError`` names the turn and nothing is."""
+    limits = limits or Limits()
+    if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
+        raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
+    if len(given) > limits.turns:
+        raise LimitError(
+            "turns in one call", limit=limits.turns, got=len(given), hint="import_ reads a file of any size"
+        )
+    parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
+    made = tuple(turn for turn, *_ in parsed)
+    return Intake(
+        made,
+        timed=tuple(timed for _, timed, _, _ in parsed),
+        repaired=sum(repaired for _, _, repaired, _ in parsed),
+        skipped_parts=sum(skipped for *_, skipped in parsed),
+        clock_suspect=_suspects(made, now),
+    )
+
+
+def _suspects(made: Sequence[Turn], now: datetime) -> int:
+    """Turns from the future, or older than the one before them."""
+    ahead = sum(turn.time > now + FUTURE for turn in made)
+    return ahead + sum(after.time < before.time for before, after in pairwise(made))
+
+
+def _turn(
+    path: str, given: object, where: Scope, now: datetime, default_zone: tzinfo | None, limits: Limits
+) -> tuple[Turn, bool, bool, int]:
+    if isinstance(given, Turn):
+        given = {"id": given.key or None, "role": given.role, "speaker": given.speaker, "content": given.text,
+                 "time": given.time, "session": given.scope.session, "metadata": given.metadata}  # fmt: skip
+    if not isinstance(given, Mapping):
+        raise InputError(f"{path} must be a dict or a Turn, got {type(given).__name__}")
+    role = _role(path, given.get("role"))
+    words, skipped = _words(path, given.get("content", given.get("text")))
+    kept = text(f"{path}.content", words, limits.text)
+    time = given.get("time", given.get("timestamp"))
+    session = given.get("session")
+    turn = Turn(
+        key="" if given.get("id") is None else identifier(f"{path}.id", given["id"]),
+        scope=where if session is None else replace(where, session=identifier(f"{path}.session", session)),
+        role=role,
+        speaker=identifier(f"{path}.speaker", given.get("speaker") or given.get("name") or role),
+        text=kept,
+        time=now if time is None else when(f"{path}.time", time, default_zone),
+        recorded=now,
+        metadata=json_object(f"{path}.metadata", given.get("metadata"), limits),
+    )
+    return turn, time is not None, kept != words, skipped
+
+
+def _role(path: str, value: object) -> Role:
+    for role in ROLES:
+        if value == role:
+            return role
+    raise InputError(f"{path}.role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
+
+
+def _words(path: str, content: object) -> tuple[str, int]:
+    """The text of a message; of one in typed parts the text parts, and how many others there were."""
+    if isinstance(content, str):
+        return content, 0
+    if not isinstance(content, Sequence) or isinstance(content, bytes):
+        raise InputError(f"{path}.content must be text or a list of parts, got {type(content).__name__}")
+    texts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]
+    kept = [part for part in texts if isinstance(part, str)]
+    return "\n".join(kept), len(content) - len(kept)

@@ -1,0 +1,227 @@
+"""Settings: precedence, the place of every mistake, secrets."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope import validation
+from memscope.config.settings import LimitSettings, ModelSettings, Settings, load, shown
+from memscope.config.sources import fields, variable_path
+from memscope.errors import ConfigError
+from memscope.models.endpoint import Endpoint, endpoint
+
+SECRET = "sk-not-for-anybody"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """No settings of the person who runs the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def written(tmp_path, text, name="memscope.yaml"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------- precedence
+
+
+def test_arguments_before_environment_before_file_before_defaults(tmp_path):
+    written(tmp_path, "index_cache_mb: 1\nbatch_turns: 2\nlease_s: 3\nlimits: {k: 4, depth: 5}\n")
+    environ = {"MEMSCOPE_INDEX_CACHE_MB": "10", "MEMSCOPE_BATCH_TURNS": "20", "MEMSCOPE_LIMITS__K": "40"}
+    settings = load({"index_cache_mb": 100}, environ=environ)
+    assert (settings.index_cache_mb, settings.batch_turns, settings.lease_s) == (100, 20, 3)
+    assert (settings.limits.k, settings.limits.depth, settings.limits.turns) == (40, 5, 10_000)
+
+
+def test_the_file_asked_for_goes_before_the_usual_ones(tmp_path):
+    written(tmp_path, "batch_turns: 1\n")
+    other = written(tmp_path, "batch_turns: 2\n", "other.yaml")
+    third = written(tmp_path, "batch_turns: 3\n", "third.yaml")
+    assert load(environ={}).batch_turns == 1
+    assert load(environ={"MEMSCOPE_CONFIG": str(other)}).batch_turns == 2
+    assert load(third, environ={"MEMSCOPE_CONFIG": str(other)}).batch_turns == 3
+
+
+def test_the_file_in_the_configuration_folder(tmp_path):
+    (tmp_path / "config" / "memscope").mkdir(parents=True)
+    written(tmp_path / "config" / "memscope", "batch_turns: 7\n")
+    assert load(environ={}).batch_turns == 7
+
+
+def test_defaults(tmp_path):
+    settings = load(environ={})
+    assert settings.store == str(tmp_path / "data" / "memscope" / "memory.db")
+    assert settings.chat is settings.embedding is settings.rerank is None
+    assert load(settings) is settings
+
+
+def test_lists_and_mappings_in_variables():
+    environ = {
+        "MEMSCOPE_PLUGINS_ALLOW": "one, two",
+        "MEMSCOPE_PLUGINS__BLOCK": '["three"]',
+        "MEMSCOPE_CHAT__MODEL": "m",
+        "MEMSCOPE_CHAT_PARAMETERS": '{"temperature": 0}',
+        "MEMSCOPE_STORE": "",
+        "PATH": "/bin",
+    }
+    settings = load(environ=environ)
+    assert settings.plugins.allow == ("one", "two") and settings.plugins.block == ("three",)
+    assert settings.chat and settings.chat.model == "m" and settings.chat.parameters == {"temperature": 0}
+
+
+def test_every_list_can_be_a_variable():
+    defaults = load(environ={}).model_dump()
+    lists = [
+        path
+        for path in fields(Settings)
+        if isinstance(defaults[path[0]], dict) and isinstance(defaults[path[0]][path[-1]], tuple)
+    ]
+    assert len(lists) > 5
+    for path in lists:
+        settings = load(environ={"MEMSCOPE_" + "__".join(path).upper(): "1, 2"})
+        assert [str(item) for item in settings.model_dump()[path[0]][path[1]]] == ["1", "2"], path
+
+
+def test_no_plugins():
+    assert load(environ={"MEMSCOPE_NO_PLUGINS": "1"}).plugins.allow == ()
+    assert load(environ={"MEMSCOPE_NO_PLUGINS": "0"}).plugins.allow is None
+
+
+def test_every_field_has_a_variable():
+    for path in fields(Settings):
+        assert variable_path("__".join(path), Settings) == variable_path("_".join(path), Settings) == path
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("store: a\npipeline:\n  retrieve: [x]\n", "line 2 .*'pipeline'.*did you mean 'pipelines'"),
+        ("limits:\n  k: 5\n  querry: 5\n", "line 3 .*'limits.querry'.*did you mean 'query'"),
+        ("chat:\n  modell: x\n", "line 2 .*'chat.modell'.*did you mean 'model'"),
+        ("store: a\nstore: b\n", "line 2 .*twice"),
+        ("limits:\n\tk: 5\n", "line 2 .*spaces, not tabs"),
+        ("store: !!python/object/apply:os.getcwd []\n", "line 1 .*tags are not allowed"),
+        ("limits:\n  k: five\n", "line 2 .*limits.k .*integer"),
+        ("lease_s: .inf\n", "line 1 .*less than or equal to 3600"),
+        ("limits:\n  k: 0\n", "line 2 .*greater than or equal to 1"),
+        ("timezone: Mars/Base\n", "line 1 .*time zone"),
+        ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*no preset 'opnai'"),
+        ("store: http://localhost:9200\n", "line 1 .*elasticsearch://"),
+        ("- a\n- b\n", "name: value"),
+        ("a: [\n", "line 2"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"store: \x01\n", "not YAML"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_with_its_line(tmp_path, text, said):
+    written(tmp_path, text)
+    with pytest.raises(ConfigError, match=said):
+        load(environ={})
+
+
+def test_a_missing_file_that_was_asked_for(tmp_path):
+    with pytest.raises(ConfigError, match=r"cannot read .*nowhere\.yaml"):
+        load(tmp_path / "nowhere.yaml", environ={})
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path):
+    written(tmp_path, b"\xef\xbb\xbfbatch_turns: 3\r\nlimits:\r\n  k: 4\r\n")
+    settings = load(environ={})
+    assert (settings.batch_turns, settings.limits.k) == (3, 4)
+
+
+def test_an_empty_file_is_no_settings(tmp_path):
+    written(tmp_path, "# nothing yet\n")
+    assert load(environ={}).batch_turns == 10
+
+
+def test_a_misspelt_variable_names_the_nearest():
+    with pytest.raises(ConfigError, match="MEMSCOPE_STROE is no setting; did you mean 'MEMSCOPE_STORE'"):
+        load(environ={"MEMSCOPE_STROE": "x"})
+    with pytest.raises(ConfigError, match="MEMSCOPE_LIMITS__KK is no setting"):
+        load(environ={"MEMSCOPE_LIMITS__KK": "1"})
+
+
+def test_a_misspelt_argument_names_the_nearest():
+    with pytest.raises(ConfigError, match=r"settings argument.*'stor'.*did you mean 'store'"):
+        load({"stor": "x"}, environ={})
+
+
+def test_variables_of_the_tests_are_not_settings():
+    load(environ={"MEMSCOPE_DATA": "x", "MEMSCOPE_TEST_ES_URL": "x"})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://me:{SECRET}@host/v1",
+        f"https://{SECRET}@host/v1",
+        "file:///etc/passwd",
+        "ftp://host/v1",
+        "http://169.254.169.254/latest",
+        "http://[fe80::1]/v1",
+        "not an address",
+    ],
+)
+def test_addresses_that_no_model_has(tmp_path, url):
+    written(tmp_path, f"chat:\n  model: m\n  base_url: '{url}'\n")
+    with pytest.raises(ConfigError, match="line 3 ") as caught:
+        load(environ={})
+    assert SECRET not in str(caught.value) and SECRET not in repr(caught.value.__context__)
+
+
+# ------------------------------------------------------------------------------------------------------------- secrets
+
+
+def test_a_key_is_never_shown():
+    section = {"model": "m", "key": SECRET, "headers": {"x-org": SECRET}}
+    settings = load({"chat": section, "store": f"elasticsearch://me:{SECRET}@host:9200"}, environ={})
+    assert settings.chat and settings.chat.key and settings.chat.key.get_secret_value() == SECRET
+    for text in (repr(settings), str(settings), repr(settings.chat), settings.model_dump_json()):
+        assert SECRET not in text
+    with pytest.raises(ConfigError) as caught:
+        load({"chat": {"model": 5, "key": SECRET}}, environ={})
+    assert SECRET not in str(caught.value) and caught.value.__suppress_context__
+
+
+@given(st.text(), st.text())
+def test_shown_hides_user_and_password(user, password):
+    location = f"elasticsearch://{user}:{password}@host:9200"
+    assert shown(location) == "elasticsearch://host:9200"
+    assert shown("/a/path@home/memory.db") == "/a/path@home/memory.db"
+
+
+# ------------------------------------------------------------------------------------------------ what they stand for
+
+
+def test_the_limits_are_those_of_the_edge():
+    assert LimitSettings().model_dump() == dataclasses.asdict(validation.Limits())
+
+
+def test_a_models_section_has_the_fields_of_an_endpoint():
+    assert set(ModelSettings.model_fields) - {"provider", "preset"} == {f.name for f in dataclasses.fields(Endpoint)}
+
+
+def test_a_model_without_an_address_is_openais_with_its_own_variables():
+    environ = {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": "http://localhost:9/v1"}
+    section = ModelSettings(model="m")
+    made = endpoint("chat", environ=environ, **section.options())
+    assert (made.base_url, made.secret) == ("http://localhost:9/v1", SECRET)
+
+
+def test_a_key_in_the_environment_is_not_sent_to_another_address():
+    section = ModelSettings(model="m", base_url="http://localhost:9/v1/")
+    made = endpoint("chat", environ={"OPENAI_API_KEY": SECRET}, **section.options())
+    assert (made.base_url, made.secret) == ("http://localhost:9/v1", "")

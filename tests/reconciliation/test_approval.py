@@ -1,0 +1,78 @@
+"""With ``approve`` new memories wait for a person's word."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.errors import NotFound
+from memscope.reconciliation.approval import CLOSINGS, accept, proposals, reject
+from memscope.records import Search
+from memscope.text.terms import terms
+
+from workbench import answering, clock, fact, noted, world
+
+__all__ = ["clock", "world"]
+
+BERLIN = fact("The user lives in Berlin.", "I live in Berlin", keywords=["home"])
+MUNICH = fact("The user moved to Munich.", "I moved to Munich", keywords=["home"])
+
+
+async def proposed(world, *facts):
+    """The user says it, the model notes it, and it waits."""
+    world.settings["approve"] = True
+    for given in facts:
+        await world.say(given["quotes"][0]["words"])
+        await world.consolidate(chat=answering(noted(given), relations={MUNICH["text"]: "contradicts"}))
+    return [memory.id for memory in await proposals(world.store, "alice")]
+
+
+async def lent(world):
+    found = await world.store.search(Search(world.scope(), tuple(terms("user lives"))))
+    return bool(found.lent.any())
+
+
+async def test_a_proposal_is_found_by_nobody_until_it_is_accepted(world):
+    (id,) = await proposed(world, BERLIN)
+    assert await world.texts() == []
+    assert not await lent(world)
+    assert (await world.store.stats("alice")).pending["reflect"] == 0
+    assert await accept(world.store, "alice", [id], clock=world.clock) == 1
+    assert await world.texts() == [BERLIN["text"]]
+    assert await lent(world)
+    assert (await world.store.stats("alice")).pending["reflect"] == 1
+    assert await proposals(world.store, "alice") == []
+
+
+async def test_what_a_proposal_would_supersede_stays_until_then(world):
+    (berlin,) = await proposed(world, BERLIN)
+    await accept(world.store, "alice", [berlin], clock=world.clock)
+    (munich,) = await proposed(world, MUNICH)
+    assert await world.texts() == [BERLIN["text"]]
+    await accept(world.store, "alice", [munich], clock=world.clock)
+    assert await world.texts() == [MUNICH["text"]]
+    records = (await world.store.fetch("alice", [berlin, munich])).records
+    assert records[berlin].superseded_by == munich
+    assert CLOSINGS not in records[munich].data
+
+
+async def test_what_is_rejected_stays_away_and_its_turn_is_not_read_again(world):
+    (id,) = await proposed(world, BERLIN)
+    assert await reject(world.store, "alice", [id], clock=world.clock) == 1
+    assert await proposals(world.store, "alice") == []
+    assert await world.texts() == []
+    report = await world.consolidate()
+    assert (report.calls, report.pending) == (0, 0)
+
+
+@pytest.mark.parametrize("decide", [accept, reject])
+async def test_only_what_waits_can_be_decided_on(world, decide):
+    (id,) = await proposed(world, BERLIN)
+    for wrong in ("nothing", "t1"):
+        with pytest.raises(NotFound, match=wrong):
+            await decide(world.store, "alice", [id, wrong], clock=world.clock)
+    with pytest.raises(NotFound):
+        await decide(world.store, "bob", [id], clock=world.clock)
+    assert len(await proposals(world.store, "alice")) == 1
+    await decide(world.store, "alice", [id], clock=world.clock)
+    with pytest.raises(NotFound):
+        await decide(world.store, "alice", [id], clock=world.clock)

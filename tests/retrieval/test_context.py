@@ -1,0 +1,62 @@
+"""Dated lines within a budget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.records import Hit, Scope, Turn
+from memscope.retrieval import context
+from memscope.text.tokens import estimate_tokens
+
+START = datetime(2024, 3, 4, 9, tzinfo=UTC)
+
+
+def hit(text: str, *, day: int = 0, speaker: str = "Ada", changed: datetime | None = None) -> Hit:
+    at = START + timedelta(days=day)
+    turn = Turn(f"k{day}", Scope("alice"), "person", speaker, text, at, at)
+    return Hit(turn=turn, insight=None, score=1.0, found_by=("text",), changed=changed)
+
+
+def test_lines_are_dated_and_oldest_first() -> None:
+    assert context([hit("Hello", day=2), hit("你好", day=1, speaker="小明")], tokens=100) == (
+        "[2024-03-05 09:00 星期二] 小明: 你好\n[2024-03-06 09:00 Wednesday] Ada: Hello"
+    )
+
+
+def test_a_hit_is_one_line() -> None:
+    assert context([hit("one\n\n  two\nthree")], tokens=100).endswith("Ada: one two three")
+
+
+def test_a_change_is_marked_in_the_language_of_the_text() -> None:
+    assert context([hit("我住在北京", changed=START)], tokens=100).endswith("我住在北京（后来有变：2024-03-04）")
+
+
+def test_the_best_that_fit_are_kept() -> None:
+    long, short = hit("word " * 100, day=1), hit("short", day=2)
+    told = context([hit("best"), long, short], tokens=40)
+    assert [line[-5:] for line in told.splitlines()] == [" best", "short"]
+
+
+def test_a_best_hit_that_is_too_long_is_shortened() -> None:
+    told = context([hit("word " * 400)], tokens=50)
+    assert told.startswith("[2024-03-04 09:00 Monday] Ada: word") and told.endswith("…")
+    assert 40 <= estimate_tokens(told) <= 50
+
+
+def test_nothing_fits_into_nothing() -> None:
+    assert context([hit("word")], tokens=1) == ""
+    assert context([], tokens=100) == ""
+
+
+def test_the_estimate_can_be_another() -> None:
+    assert context([hit("a"), hit("b", day=1)], tokens=1, estimate=lambda _: 1).count("\n") == 0
+
+
+@given(st.lists(st.text(min_size=1, max_size=200), max_size=12), st.integers(1, 200))
+def test_the_budget_holds(said: list[str], tokens: int) -> None:
+    told = context([hit(text, day=day) for day, text in enumerate(said)], tokens=tokens)
+    assert estimate_tokens(told) <= tokens
+    assert len(told.splitlines()) <= len(said) or any(len(text.splitlines()) > 1 for text in said)

@@ -1,0 +1,213 @@
+"""What comes in is taken whole or refused with a reason, and never changed on the way."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope import validation
+from memscope.errors import ConfigError, InputError, LimitError, ScopeError
+from memscope.records import Interval, Scope, Turn
+
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
+ALICE = Scope("alice", "helper", "s1")
+
+
+def take(*given, **more):
+    return validation.turns(list(given), ALICE, NOW, **more)
+
+
+@pytest.mark.parametrize(
+    "value", ["", None, 5, b"a", " a", "a ", "a\n", "a\u200bb", "a\0", "\ud83d", "\u202ea", "x" * 257]
+)
+def test_identifiers_that_are_refused(value):
+    with pytest.raises(ScopeError):
+        validation.scope(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["../../etc", "CON", "a/b", "%2e", "alice@example.com", "王小明", "a b", "Jose\u0301"]
+)
+def test_identifiers_are_opaque(value):
+    assert validation.scope(value).user == value
+
+
+def test_composed_and_decomposed_names_stay_two_users():
+    assert validation.scope("Jos\u00e9") != validation.scope("Jose\u0301")
+
+
+def test_a_turn_keeps_its_words_speaker_and_metadata():
+    (turn,) = take(
+        {"role": "user", "content": " Ich  mag TEE\n", "name": "Anna", "metadata": {"a": [1, {"b": None}]}}
+    ).turns
+    assert (turn.text, turn.speaker, turn.role, turn.metadata) == (
+        " Ich  mag TEE\n",
+        "Anna",
+        "user",
+        {"a": [1, {"b": None}]},
+    )
+    assert turn.scope == ALICE and turn.time == NOW
+
+
+@pytest.mark.parametrize("turns", ["hello", b"hello", {"role": "user", "content": "a"}, 5, None])
+def test_a_single_turn_is_not_a_list_of_turns(turns):
+    with pytest.raises(InputError, match="list of turns"):
+        validation.turns(turns, ALICE, NOW)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {},
+        {"content": "a"},
+        {"role": "root", "content": "a"},
+        {"role": "user"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": 5},
+        {"role": "user", "content": b"x"},
+        {"role": "user", "content": "a", "time": datetime(2026, 1, 1)},  # noqa: DTZ001
+        {"role": "user", "content": "a", "time": "2024-02-30"},
+        {"role": "user", "content": "a", "time": 5},
+        {"role": "user", "content": "a", "metadata": {"x": float("nan")}},
+        {"role": "user", "content": "a", "metadata": {"x": {1, 2}}},
+        {"role": "user", "content": "a", "metadata": {1: 2}},
+        {"role": "user", "content": "a", "id": " "},
+        {"role": "user", "content": "a", "speaker": "a\u200b"},
+    ],
+)
+def test_one_bad_turn_refuses_the_call_and_is_named(turn):
+    with pytest.raises(InputError, match=r"turns\[1\]"):
+        take({"role": "user", "content": "secret words"}, turn)
+
+
+def test_refusals_do_not_quote_the_conversation():
+    with pytest.raises(InputError) as refused:
+        take({"role": "root", "content": "secret words"})
+    assert "secret" not in str(refused.value)
+
+
+def test_typed_parts_keep_their_text_and_count_the_rest():
+    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}, "here", 5]
+    taken = take({"role": "user", "content": parts})
+    assert taken.turns[0].text == "look\nhere"
+    assert taken.skipped_parts == 2
+
+
+def test_what_no_store_can_keep_is_replaced_and_counted():
+    taken = take({"role": "user", "content": "a\0b\ud83d"}, {"role": "user", "content": "fine 😀"})
+    assert [turn.text for turn in taken.turns] == ["a\ufffdb\ufffd", "fine 😀"]
+    assert taken.repaired == 1
+
+
+def test_limits_name_both_numbers():
+    with pytest.raises(LimitError) as refused:
+        take({"role": "user", "content": "é" * 131_073})
+    assert (refused.value.limit, refused.value.got) == (262_144, 262_146)
+    with pytest.raises(LimitError, match="import_"):
+        validation.turns([{"role": "user", "content": "a"}] * 10_001, ALICE, NOW)
+
+
+def test_metadata_has_limits():
+    with pytest.raises(LimitError):
+        take({"role": "user", "content": "a", "metadata": {str(n): n for n in range(65)}})
+    deep: dict = {}
+    for _ in range(9):
+        deep = {"x": deep}
+    with pytest.raises(InputError, match="deeper than 8"):
+        take({"role": "user", "content": "a", "metadata": deep})
+
+
+def test_metadata_is_copied():
+    mine = {"tags": ["a"]}
+    (turn,) = take({"role": "user", "content": "a", "metadata": mine}).turns
+    mine["tags"].append("b")
+    assert turn.metadata == {"tags": ["a"]}
+
+
+def test_a_naive_time_takes_the_zone_of_the_settings():
+    (turn,) = take(
+        {"role": "user", "content": "a", "time": "2026-03-01T10:00:00"}, default_zone=validation.zone("Asia/Shanghai")
+    ).turns
+    assert turn.time == datetime(2026, 3, 1, 2, tzinfo=UTC)
+    assert turn.time.utcoffset() == timedelta(hours=8)
+
+
+def test_an_unknown_zone_is_a_setting_to_mend():
+    with pytest.raises(ConfigError, match="Mars"):
+        validation.zone("Mars/Phobos")
+
+
+def test_turns_from_the_future_or_out_of_order_are_suspect():
+    later, earlier = NOW + timedelta(days=3), NOW - timedelta(days=400)
+    taken = take({"role": "user", "content": "a", "time": later}, {"role": "user", "content": "b", "time": earlier})
+    assert taken.clock_suspect == 2
+
+
+def test_periods():
+    day = validation.period(("2026-03-01", "2026-03-01"), None)
+    assert day == Interval(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+    for wrong in ("2026", ("2026-03-02", "2026-03-01"), ("x", "y"), (1, 2)):
+        with pytest.raises(InputError):
+            validation.period(wrong, None)
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**9, "5", True, 2.0])
+def test_k_is_not_clamped(value):
+    with pytest.raises(InputError):
+        validation.count("k", value, 100)
+
+
+@given(st.text())
+def test_any_text_is_storable(words):
+    taken = take({"role": "user", "content": words})
+    stored = taken.turns[0].text
+    assert stored.encode().decode() == stored
+    assert len(stored) == len(words)
+    assert (stored == words) == (taken.repaired == 0)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(), st.lists))
+def test_any_content_is_taken_or_refused_by_type(content):
+    try:
+        assert isinstance(take({"role": "user", "content": content}).turns[0], Turn)
+    except InputError:
+        pass
+
+
+@pytest.mark.parametrize("value", ["abc", 5, b"x", None])
+def test_one_id_is_not_a_list_of_ids(value):
+    with pytest.raises(InputError):
+        validation.ids("ids", value)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"text": 5}, {"text": b"x"}, {"name": 5}, {"name": "\ud83d"}, {"namespace": ""}, {"ids": 5}, {"kinds": 5},
+     {"kinds": "turn"}, {"kinds": [[]]}, {"kinds": ["facts"]}, {"filter": {"a": {1, 2}}}],
+)  # fmt: skip
+def test_a_selection_that_is_none_is_refused(asked):
+    with pytest.raises(InputError):
+        validation.select(Scope("u"), UTC, **asked)
+
+
+def test_a_filter_without_conditions_selects_nothing_by_itself():
+    assert validation.select(Scope("u"), UTC, filter={}, text="") == validation.select(Scope("u"), UTC)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(date.max, date.max), ("9999-12-31", "9999-12-31"), Interval(NOW.replace(tzinfo=None), NOW.replace(tzinfo=None))],
+)
+def test_a_period_off_the_calendar_or_without_zone_is_refused(value):
+    with pytest.raises(InputError):
+        validation.period(value, None)
+
+
+@pytest.mark.parametrize("value", [{"a": 10**5000}, {"a": -(2**65)}, {"a": ["x" * 1000] * 1000}])
+def test_metadata_has_a_size(value):
+    with pytest.raises(InputError):
+        validation.json_object("metadata", value, validation.Limits())
+    assert validation.json_object("metadata", {"a": 2**64 - 1}, validation.Limits())

@@ -1,0 +1,222 @@
+"""Words, terms, tokens, flags, units."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.records import Insight, Interval, Observation, Quote, Scope, Turn
+from memscope.text import language, terms, tokens, units
+from memscope.text.stemmer import stem
+from memscope.text.units import Flag
+
+NOW = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+TURN = Turn("k", Scope("alice", "helper", "s1"), "user", "Alice Smith", "I moved to Berlin.", NOW, NOW)
+
+# The examples of the paper, in the order of its steps.
+PAPER = """
+caresses caress  ponies poni  ties ti  caress caress  cats cat  feed feed  agreed agre  plastered plaster  bled bled
+motoring motor  sing sing  conflated conflat  troubled troubl  sized size  hopping hop  tanned tan  falling fall
+hissing hiss  fizzed fizz  failing fail  filing file  happy happi  sky sky  relational relat  conditional condit
+rational ration  valenci valenc  hesitanci hesit  digitizer digit  radicalli radic  differentli differ  vileli vile
+analogousli analog  vietnamization vietnam  predication predic  operator oper  feudalism feudal  decisiveness decis
+hopefulness hope  callousness callous  formaliti formal  sensitiviti sensit  sensibiliti sensibl  triplicate triplic
+formative form  formalize formal  electriciti electr  electrical electr  hopeful hope  goodness good  revival reviv
+allowance allow  inference infer  airliner airlin  gyroscopic gyroscop  adjustable adjust  defensible defens
+irritant irrit  replacement replac  adjustment adjust  dependent depend  adoption adopt  homologou homolog
+communism commun  activate activ  angulariti angular  homologous homolog  effective effect  bowdlerize bowdler
+probate probat  rate rate  cease ceas  controll control  roll roll  generalizations gener  oscillators oscil
+""".split()
+
+
+@pytest.mark.parametrize(("word", "expected"), list(zip(PAPER[::2], PAPER[1::2], strict=True)))
+def test_stems_are_those_of_the_paper(word: str, expected: str) -> None:
+    assert stem(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I was moving to Berlin", ["move", "berlin"]),
+        ("Caroline's dogs don't bark", ["carolin", "dog", "bark"]),
+        ("l'école O’Neill", ["ecol", "neill"]),
+        ("Café naïve STRASSE Straße", ["cafe", "naiv", "strass", "strass"]),
+        ("我在北京", ["我", "我在", "在", "在北", "北", "北京", "京"]),
+        ("iPhone手机", ["iphon", "手", "手机", "机"]),
+        ("ガール", ["ガ", "ガー", "ー", "ール", "ル"]),
+        ("한국어", ["한", "한국", "국", "국어", "어"]),
+        ("Ёлка и ПРИВЕТ", ["елка", "и", "привет"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("to be or not to be", ["to", "be", "or", "not", "to", "be"]),
+        ("ｆｕｌｌ ｗｉｄｔｈ １２", ["full", "width", "12"]),
+        ("?! 🙂 —", []),
+    ],
+)
+def test_words(said: str, expected: list[str]) -> None:
+    assert tokens.words(said) == expected
+
+
+@given(st.text())
+def test_any_text_has_the_terms_of_its_words(said: str) -> None:
+    assert terms.terms(said) == [terms.term(word) for word in tokens.words(said)]
+
+
+@given(st.text(), st.text())
+def test_words_stand_where_they_stood(before: str, after: str) -> None:
+    """A paragraph keeps its terms when another joins it, unless it is made of stop words only."""
+    joined = set(terms.terms(f"berlin {before}\n{after} berlin"))
+    assert set(terms.terms(f"berlin {before}")) <= joined
+    assert set(terms.terms(f"{after} berlin")) <= joined
+
+
+@given(st.text(min_size=1))
+def test_folding_twice_changes_nothing(said: str) -> None:
+    assert tokens.words(tokens.fold(said)) == tokens.words(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Hello", "en"),
+        ("我喜欢北京的秋天", "zh"),
+        ("東京に行きました", "ja"),
+        ("서울에 갔어요", "ko"),
+        ("Привет", "en"),
+        ("", "en"),
+        ("用Python写代码", "zh"),
+        ("I like 北京 very much", "en"),
+    ],
+)
+def test_language(said: str, expected: str) -> None:
+    assert language.language(said) == expected
+
+
+def test_tokens_are_quarter_characters_and_whole_cjk_ones() -> None:
+    assert tokens.estimate_tokens("") == 0
+    assert tokens.estimate_tokens("12345678") == 2
+    assert tokens.estimate_tokens("北京12345") == 4
+
+
+@given(st.text(alphabet=st.sampled_from("ab. \n。！字"), max_size=4000))
+def test_chunks_are_the_text(said: str) -> None:
+    parts = units.chunks(said)
+    assert "".join(parts) == said
+    if len(said) > units.LONG:
+        assert all(len(part) <= units.PIECE for part in parts[:-1])
+        assert len(parts[-1]) < units.PIECE + units.REST
+    else:
+        assert parts == [said]
+
+
+def test_chunks_end_where_paragraphs_end() -> None:
+    paragraph = "One sentence here. Another one there. " * 15
+    assert units.chunks(f"{paragraph}\n\n{paragraph}\n\n{paragraph}")[0] == f"{paragraph}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "flag"),
+    [
+        ("Where is it?", Flag.QUESTION),
+        ("在哪里？", Flag.QUESTION),
+        ("That's my dog", Flag.FIRST_PERSON),
+        ("我喜欢", Flag.FIRST_PERSON),
+        ("in 5 days", Flag.DIGIT),
+        ("Always answer in metric units", Flag.INSTRUCTION),
+        ("Well, I'd prefer short answers", Flag.INSTRUCTION),
+        ("以后请用中文回答", Flag.INSTRUCTION),
+        ("Hey there", Flag.GREETING),
+        ("你好，我叫小明", Flag.GREETING),
+        ("北京", Flag.CJK),
+    ],
+)
+def test_flags(said: str, flag: Flag) -> None:
+    assert flag in units.flags(said)
+    assert not units.flags("Rome fell") & flag
+
+
+def test_names_of_speakers_are_found_in_questions() -> None:
+    assert terms.name_key("Caroline Miller") in terms.names("What did caroline's sister say?")
+    assert terms.name_key("王丽娟") in terms.names("王丽娟去了哪里？")
+    assert terms.name_key("王丽娟") not in terms.names("王丽去了哪里？")
+    assert terms.name_key("🙂") == 0
+
+
+# ---- units
+
+
+def columns(unit: units.Unit) -> dict[str, int]:
+    return dict(zip((name for name, _ in units.COLUMNS), units.PACKED.unpack(unit.columns), strict=True))
+
+
+def body(unit: units.Unit) -> list[int]:
+    told = columns(unit)
+    hashes = struct.unpack(f"<{len(unit.terms) // 4}I", unit.terms)
+    assert len(hashes) == told["n_header"] + told["n_terms"]
+    return list(hashes[told["n_header"] :])
+
+
+def test_a_turn_is_one_unit() -> None:
+    (unit,) = units.make_units(TURN, number=7, seq=3)
+    told = columns(unit)
+    assert (unit.seq, told["seq"], told["number"], told["target"], told["kind"]) == (3, 3, 7, 7, units.TURN)
+    assert told["time"] == 1683554160 * 1_000_000
+    assert told["closed"] == told["expires"] == units.NEVER
+    assert told["session"] == units.scope_key("s1") != units.scope_key("helper") == told["agent"]
+    assert told["speaker"] == terms.term("alic")
+    assert body(unit) == terms.terms("I moved to Berlin.")
+    assert unit.text == "(8 May 2023) Alice Smith: I moved to Berlin."
+
+
+def test_a_long_turn_is_several_units() -> None:
+    turn = replace(TURN, text="Berlin is large. " * 180)
+    made = units.make_units(turn, number=7, seq=3)
+    assert [unit.seq for unit in made] == [3, 4, 5, 6]
+    assert [columns(unit)["part"] for unit in made] == [0, 1, 2, 3]
+    assert [term for unit in made for term in body(unit)] == terms.terms(turn.text)
+
+
+def memory(**given: object) -> Observation:
+    plain = Observation(
+        id="o", scope=Scope("alice", "helper"), text="Alice lives in Berlin", sources=("k",), said=NOW, recorded=NOW
+    )
+    return replace(plain, **given)  # type: ignore[arg-type]
+
+
+def test_an_observation_is_a_unit_for_each_of_its_turns() -> None:
+    other = replace(TURN, key="k2", scope=Scope("alice", "helper", "s2"))
+    happened = Interval(NOW - timedelta(days=1), NOW)
+    made = units.make_units(memory(happened=happened), number=9, seq=20, turns=[(7, TURN), (8, other)])
+    assert [columns(unit)["target"] for unit in made] == [7, 8]
+    assert [columns(unit)["session"] for unit in made] == [units.scope_key("s1"), units.scope_key("s2")]
+    assert {columns(unit)["number"] for unit in made} == {9}
+    assert columns(made[0])["start"] == units.microseconds(happened.start)
+
+
+def test_an_observation_points_to_the_part_that_it_quotes() -> None:
+    long = replace(TURN, text="Something else. " * 100 + "I moved to Berlin.")
+    (unit,) = units.make_units(memory(quotes=(Quote("k", "moved to Berlin"),)), number=9, seq=1, turns=[(7, long)])
+    assert columns(unit)["part"] == len(units.chunks(long.text)) - 1
+
+
+def test_a_superseded_memory_says_when() -> None:
+    closed = memory(closed=NOW, closed_said=NOW + timedelta(days=2))
+    (unit,) = units.make_units(closed, number=9, seq=1, turns=[(7, TURN)])
+    assert columns(unit)["closed"] == units.microseconds(NOW + timedelta(days=2))
+    assert columns(unit)["flags"] & Flag.CLOSED
+
+
+def test_an_insight_is_a_unit_for_each_session() -> None:
+    insight = Insight(
+        id="i", scope=Scope("alice"), text="Alice moved", sources=("o",), said=NOW, recorded=NOW, subject="home"
+    )
+    later = replace(TURN, key="k3", scope=Scope("alice", "helper", "s2"))
+    made = units.make_units(insight, number=9, seq=1, turns=[(6, TURN), (7, TURN), (8, later)])
+    assert [columns(unit)["session"] for unit in made] == [units.scope_key("s1"), units.scope_key("s2")]
+    assert [bool(columns(unit)["flags"] & Flag.PRIMARY) for unit in made] == [True, False]
+    assert {columns(unit)["target"] for unit in made} == {9}
+    assert len(units.make_units(insight, number=9, seq=1)) == 1
