@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memscope import AsyncMemoryScope
-from memscope.records import Draft, Insight, Observation, Plan, Scope, Turn
+from memscope.records import ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FaultServer
@@ -99,7 +99,7 @@ async def ten_messages(server: FaultServer) -> dict[str, Any]:
         }
 
 
-def seeded(insights: int, observations: int) -> tuple[list[Draft], Plan, Plan]:
+def seeded(insights: int, observations: int) -> tuple[list[TurnInsert], ChangeSet, ChangeSet]:
     """Turns, seen observations with an insight each, and observations that nobody reflected on yet."""
     scope, count = Scope(USER), insights + observations
     turns = [
@@ -116,16 +116,16 @@ def seeded(insights: int, observations: int) -> tuple[list[Draft], Plan, Plan]:
                 recorded=START, subject=f"boat {n} and its sails")
         for n in range(insights)
     ]  # fmt: skip
-    seen = Plan(new=(*facts[:insights], *known), done=tuple(turn.key for turn in turns))
-    return [Draft(turn) for turn in turns], seen, Plan(new=tuple(facts[insights:]))
+    seen = ChangeSet(new=(*facts[:insights], *known), done=tuple(turn.key for turn in turns))
+    return [TurnInsert(turn) for turn in turns], seen, ChangeSet(new=tuple(facts[insights:]))
 
 
 async def reflecting(server: FaultServer) -> dict[str, Any]:
     async with memory(server) as opened:
-        drafts, seen, new = seeded(50, 20)
+        inserts, seen, new = seeded(50, 20)
         store = opened._parts.store
-        await store.append(USER, drafts, seen)
-        await store.apply(USER, Plan(done=tuple(f"o{n}" for n in range(50))))
+        await store.append(USER, inserts, seen)
+        await store.apply(USER, ChangeSet(done=tuple(f"o{n}" for n in range(50))))
         idle = [await timed(opened) for _ in range(20)]
         await store.apply(USER, new)
         report = await opened.reflect(user=USER)

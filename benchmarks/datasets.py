@@ -17,7 +17,7 @@ ADVERSARIAL = "adversarial"  # the speaker is swapped: reported, never averaged 
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     id: str
     text: str
     category: str
@@ -30,7 +30,7 @@ class Conversation:
 
     id: str
     turns: tuple[Mapping[str, Any], ...]
-    questions: tuple[Question, ...]
+    questions: tuple[Query, ...]
     observations: tuple[Mapping[str, Any], ...]
 
 
@@ -44,7 +44,7 @@ def _conversation(data: Mapping[str, Any]) -> Conversation:
         id=data["id"],
         turns=tuple(_turn(turn, session) for session in data["sessions"] for turn in session["turns"]),
         questions=tuple(
-            Question(q["id"], q["question"], str(q["category_name"]), frozenset(q["evidence"]))
+            Query(q["id"], q["question"], str(q["category_name"]), frozenset(q["evidence"]))
             for q in data["questions"]
             if q["evidence"]
         ),

@@ -28,7 +28,7 @@ import click
 import numpy as np
 
 from memscope import AsyncMemoryScope
-from memscope.records import Draft, Plan, Select, Space
+from memscope.records import ChangeSet, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, options
 from memscope.stores.sqlite import SQLiteStore
@@ -71,10 +71,10 @@ class Directions:
     """An embedder that answers at once: a direction by the text's hash."""
 
     def __init__(self, dims: int) -> None:
-        self.space = Space("directions", dims)
+        self.space = VectorSpace("directions", dims)
         self.languages = None
 
-    async def measure(self) -> Space:
+    async def measure(self) -> VectorSpace:
         return self.space
 
     async def embed(self, texts: Sequence[str], **_: Any) -> list[Any]:
@@ -93,12 +93,13 @@ async def fill(store: Store, said: Said, dims: int | None) -> float:
 
     async def add(user: int, numbers: Sequence[int]) -> None:
         name = said.user(user)
-        drafts = [
-            Draft(turn(f"k{n}", said.text(n), user=name, session=f"s{place // 20}")) for place, n in enumerate(numbers)
+        inserts = [
+            TurnInsert(turn(f"k{n}", said.text(n), user=name, session=f"s{place // 20}"))
+            for place, n in enumerate(numbers)
         ]
-        for start in range(0, len(drafts), BATCH):
-            part = drafts[start : start + BATCH]
-            await store.append(name, part, Plan(done=tuple(draft.turn.key for draft in part)))
+        for start in range(0, len(inserts), BATCH):
+            part = inserts[start : start + BATCH]
+            await store.append(name, part, ChangeSet(done=tuple(draft.turn.key for draft in part)))
 
     for start in range(0, said.users, 20):
         await asyncio.gather(*(add(user, numbers[user]) for user in range(start, min(start + 20, said.users))))
@@ -114,7 +115,9 @@ async def embed(store: Store, dims: int) -> None:
     while claims := await store.claim("embed", 1000, 600):
         for claim in claims:
             vectors = await embedder.embed(claim.texts)
-            await store.complete(claim, Plan(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items))
+            await store.complete(
+                claim, ChangeSet(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
+            )
 
 
 async def adds(store: Store, users: int = 1000) -> float:
@@ -126,7 +129,7 @@ async def adds(store: Store, users: int = 1000) -> float:
     async def say(user: str) -> None:
         nonlocal count
         while time.perf_counter() < until:
-            await store.append(user, [Draft(turn(uuid4().hex, text, user=user))])
+            await store.append(user, [TurnInsert(turn(uuid4().hex, text, user=user))])
             count += 1
 
     begin = time.perf_counter()

@@ -22,9 +22,9 @@ from datasets import ADVERSARIAL, Conversation, conversations
 from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
-from memscope.pipeline import Kit
+from memscope.pipeline import WorkerContext
 from memscope.records import Scope
-from memscope.retrieval import Question, search, understand
+from memscope.retrieval import Query, search, understand
 from memscope.retrieval.rank import FEATURES, WEIGHTS, features
 from retrieval import NOW, ingest, settings
 
@@ -52,28 +52,28 @@ async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
     name = Path(path).stem
     found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
-        kits = {name: replace(memory._parts.kit, embedder=None)}
+        kits = {name: replace(memory._parts.ctx, embedder=None)}
         if embedder is not None:
-            kits[f"{name} with vectors"] = memory._parts.kit
+            kits[f"{name} with vectors"] = memory._parts.ctx
         for conversation in conversations(path):
             await ingest(memory, conversation)
-            for variant, kit in kits.items():
-                found.setdefault(variant, []).extend(await _of(kit, conversation))
+            for variant, ctx in kits.items():
+                found.setdefault(variant, []).extend(await _of(ctx, conversation))
     for asked in found.values():
         for one in asked:
             one.weight = min(1.0, len(asked) / 100) / len(asked) / len(found)
     return found
 
 
-async def _of(kit: Kit, conversation: Conversation) -> list[List]:
+async def _of(ctx: WorkerContext, conversation: Conversation) -> list[List]:
     found = []
     for question in conversation.questions:
         if question.category == ADVERSARIAL:
             continue
-        asked = await search(await understand(Question(question.text, Scope(conversation.id), NOW), kit), kit)
+        asked = await search(await understand(Query(question.text, Scope(conversation.id), NOW), ctx), ctx)
         if asked.candidates is None:
             continue
-        records = (await kit.store.fetch(conversation.id, list(set(asked.candidates.handle)))).records
+        records = (await ctx.store.fetch(conversation.id, list(set(asked.candidates.handle)))).records
         gold = [records[handle].key in question.evidence for handle in asked.candidates.handle]  # type: ignore[union-attr]
         values = features(asked, asked.candidates).astype(np.float64)
         turns = np.array(asked.candidates.handle, np.int64)

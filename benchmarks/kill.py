@@ -31,7 +31,7 @@ from kill_stores import STORES, Place, SQLitePlace
 
 from memscope import transfer
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
-from memscope.records import Claim, Draft, Observation, Plan, Select, Turn
+from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
 from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
 from memscope.testing.records import observation, turn
@@ -107,7 +107,7 @@ async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> 
 
 
 async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
-    draft = mutant.draft(Draft(turn(key, f"words of {key}", user=user)))
+    draft = mutant.draft(TurnInsert(turn(key, f"words of {key}", user=user)))
     while True:
         with suppress(StoreBusy):
             await store.append(user, [draft])
@@ -163,7 +163,7 @@ async def consolidate(store: Store, mutant: Mutant, claim: Claim, chance: random
     plan = claim.plan
     if plan is None:
         await asyncio.sleep(chance.uniform(0, slowest_s) if chance.random() < 0.3 else 0.001)
-        plan = Plan(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
+        plan = ChangeSet(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
         await mutant.save(store, claim, plan)
     await mutant.complete(store, claim, plan)
 
@@ -177,7 +177,7 @@ async def say_more(place: Place, round: int) -> None:
     if not (await store.stats()).pending["consolidate"]:
         for user in USERS:
             keys = [f"{round}-{number}" for number in range(TURNS_A_ROUND)]
-            await store.append(user, [Draft(turn(key, f"words of {key}", user=user)) for key in keys])
+            await store.append(user, [TurnInsert(turn(key, f"words of {key}", user=user)) for key in keys])
     await store.close()
 
 

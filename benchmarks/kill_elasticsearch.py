@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
-from memscope.records import Appended
+from memscope.records import AppendResult
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, append, lanes, work
 from memscope.stores.elasticsearch.append import Committer
 
@@ -108,8 +108,8 @@ def answer_first() -> None:
 
     async def write(self: Committer, group: list[append.Request]) -> None:
         for request in group:
-            keys = tuple(draft.turn.key for draft in request.drafts)
-            request.answer.set_result(Appended(keys, ("stored",) * len(keys)))
+            keys = tuple(draft.turn.key for draft in request.inserts)
+            request.answer.set_result(AppendResult(keys, ("stored",) * len(keys)))
         await append._Group(self._shop, group, self._heads).write()
 
     Committer._write = write  # type: ignore[method-assign]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memscope import transfer
-from memscope.records import Claim, Draft, Plan
+from memscope.records import ChangeSet, Claim, TurnInsert
 from memscope.stores import Store
 from memscope.stores import sqlite as sqlite_store
 from memscope.stores.sqlite import jobs
@@ -17,11 +17,11 @@ from memscope.stores.sqlite.engine import Engine, Request, _answer
 from memscope.testing.records import turn
 
 
-async def _save(store: Store, claim: Claim, plan: Plan) -> None:
+async def _save(store: Store, claim: Claim, plan: ChangeSet) -> None:
     await store.save_reply(claim, plan)
 
 
-async def _complete(store: Store, claim: Claim, plan: Plan) -> None:
+async def _complete(store: Store, claim: Claim, plan: ChangeSet) -> None:
     await store.complete(claim, plan)
 
 
@@ -31,9 +31,9 @@ class Mutant:
 
     name: str
     break_promise: Callable[[], None] = lambda: None
-    draft: Callable[[Draft], Draft] = lambda draft: draft
-    save: Callable[[Store, Claim, Plan], object] = _save
-    complete: Callable[[Store, Claim, Plan], object] = _complete
+    draft: Callable[[TurnInsert], TurnInsert] = lambda draft: draft
+    save: Callable[[Store, Claim, ChangeSet], object] = _save
+    complete: Callable[[Store, Claim, ChangeSet], object] = _complete
 
 
 sound = Mutant("none")
@@ -66,7 +66,7 @@ def use(engine: type[Engine]) -> Callable[[], None]:
     return lambda: setattr(sqlite_store, "Engine", engine)
 
 
-def keyless(draft: Draft) -> Draft:
+def keyless(draft: TurnInsert) -> TurnInsert:
     """A turn said again is another turn."""
     return replace(draft, turn=replace(draft.turn, key=turn().key + str(time.monotonic_ns())))
 
@@ -87,19 +87,19 @@ def ignore_tokens() -> None:
     jobs._owned = owned
 
 
-async def memories_then_done(store: Store, claim: Claim, plan: Plan) -> None:
+async def memories_then_done(store: Store, claim: Claim, plan: ChangeSet) -> None:
     await store.apply(claim.user, replace(plan, done=()))
     await asyncio.sleep(0.002)
-    await store.complete(claim, Plan(done=plan.done))
+    await store.complete(claim, ChangeSet(done=plan.done))
 
 
-async def done_then_memories(store: Store, claim: Claim, plan: Plan) -> None:
-    await store.complete(claim, Plan(done=plan.done))
+async def done_then_memories(store: Store, claim: Claim, plan: ChangeSet) -> None:
+    await store.complete(claim, ChangeSet(done=plan.done))
     await asyncio.sleep(0.002)
     await store.apply(claim.user, replace(plan, done=()))
 
 
-async def no_reply_kept(store: Store, claim: Claim, plan: Plan) -> None:
+async def no_reply_kept(store: Store, claim: Claim, plan: ChangeSet) -> None:
     return
 
 

@@ -26,7 +26,7 @@ import apsw
 import click
 
 from memscope.errors import MemscopeError
-from memscope.records import Draft, Select
+from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore, files
 from memscope.testing.records import turn
 
@@ -209,7 +209,7 @@ async def say_until_dark(path: Path, connect: files.Connect) -> list[str]:
     async def line(user: str) -> None:
         for number in range(10_000):
             key = f"{user}-{number}"
-            await store.append(user, [Draft(turn(key, f"words of {key}", user=user))])
+            await store.append(user, [TurnInsert(turn(key, f"words of {key}", user=user))])
             said.append(key)
 
     await asyncio.gather(*(line(f"user{number}") for number in range(USERS)), return_exceptions=True)

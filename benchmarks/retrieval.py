@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from datasets import ADVERSARIAL, Conversation, Question, conversations, recall
+from datasets import ADVERSARIAL, Conversation, Query, conversations, recall
 
 from memscope import AsyncMemoryScope
 from memscope.records import Hit, Retrieval
@@ -34,7 +34,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Asked:
-    question: Question
+    question: Query
     hits: Retrieval
     milliseconds: float
 

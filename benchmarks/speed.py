@@ -28,7 +28,7 @@ from datasets import conversations
 from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
-from memscope.records import Space
+from memscope.records import VectorSpace
 from memscope.text.terms import terms
 from memscope.text.tokens import STOP_WORDS
 from memscope.text.units import LONG, chunks
@@ -44,10 +44,10 @@ class RandomVectors:
     languages = None
 
     def __init__(self, dims: int) -> None:
-        self.space = Space("random", dims)
+        self.space = VectorSpace("random", dims)
         self._queries: dict[str, NDArray[np.float32]] = {}
 
-    async def measure(self) -> Space:
+    async def measure(self) -> VectorSpace:
         return self.space
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:

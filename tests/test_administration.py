@@ -10,11 +10,11 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ClosedError, InputError, StoreError
-from memscope.records import Draft, Observation, Plan, Select, Turn
+from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
 from memscope.stores.elasticsearch import ElasticsearchStore, options
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids, insight, observation, remember, turn
+from memscope.testing.records import ids, inserts, insight, observation, remember, turn
 from memscope.transfer import copy, jsonl
 from stores.elasticsearch_node import location, needs_node, remove
 
@@ -223,7 +223,7 @@ async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
 
 async def test_what_json_cannot_hold_is_named_by_the_export(tmp_path):
     store = InMemoryStore()
-    await store.append("alice", [Draft(turn("k", metadata={"n": float("nan")}))])
+    await store.append("alice", [TurnInsert(turn("k", metadata={"n": float("nan")}))])
     with pytest.raises(StoreError, match="'k'"):
         await jsonl.export(store, tmp_path / "all.jsonl", user=None, progress=None)
     assert list(tmp_path.iterdir()) == []
@@ -257,18 +257,18 @@ async def written(store, tmp_path, name="all.jsonl"):
 async def consolidated(store, *memories):
     """One batch of all that waits, and what came of it."""
     (claim,) = await store.claim("consolidate", 10_000, 60)
-    await store.complete(claim, Plan(new=memories, done=claim.items))
+    await store.complete(claim, ChangeSet(new=memories, done=claim.items))
 
 
 async def test_turns_added_while_an_export_is_written_wait_in_it(store):
     pages = 3
-    await store.append("alice", drafts(*(f"k{n}" for n in range(500 * pages))))
+    await store.append("alice", inserts(*(f"k{n}" for n in range(500 * pages))))
     await consolidated(store)
     lines = []
     async for line in jsonl.lines(store, None):
         lines.append(line)
         if line.kind == "turn" and len(lines) % 400 == 0:
-            await store.append("alice", drafts(f"meanwhile {len(lines)}"))
+            await store.append("alice", inserts(f"meanwhile {len(lines)}"))
     told = {line.id: line.pending for line in lines if line.kind == "turn"}
     later = {key for key in told if key.startswith("meanwhile")}
     assert {key for key, pending in told.items() if pending} == later
@@ -281,10 +281,10 @@ async def test_turns_added_while_an_export_is_written_wait_in_it(store):
 
 
 async def test_an_older_export_leaves_waiting_what_a_forget_gave_back(store, tmp_path):
-    await store.append("alice", drafts("a", "b"))
+    await store.append("alice", inserts("a", "b"))
     await consolidated(store, observation("o", "a", "b"), observation("p", "a"), observation("q", "b"))
     (claim,) = await store.claim("reflect", 100, 60)
-    await store.complete(claim, Plan(new=(insight("i", "p", "q"),), done=claim.items))
+    await store.complete(claim, ChangeSet(new=(insight("i", "p", "q"),), done=claim.items))
     path = await written(store, tmp_path)
     await store.forget(Select("alice", ids=frozenset({"b"})))
     waits = {stage: await ids(store, pending=stage) for stage in ("consolidate", "reflect")}
@@ -296,7 +296,7 @@ async def test_an_older_export_leaves_waiting_what_a_forget_gave_back(store, tmp
 
 
 async def test_an_export_that_knows_all_that_was_forgotten_here_settles_what_waits(store, tmp_path):
-    await store.append("alice", drafts("a", "b", "small talk"))
+    await store.append("alice", inserts("a", "b", "small talk"))
     await store.forget(Select("alice", ids=frozenset({"b"})))
     target = InMemoryStore()
     await read(target, await written(store, tmp_path))
@@ -304,13 +304,13 @@ async def test_an_export_that_knows_all_that_was_forgotten_here_settles_what_wai
     await consolidated(store, observation("o", "a"))
     await read(target, await written(store, tmp_path))
     assert (await ids(target, pending="consolidate"), await ids(target, pending="reflect")) == ([], ["o"])
-    await store.apply("alice", Plan(done=("o",)))
+    await store.apply("alice", ChangeSet(done=("o",)))
     copied = await copy.copy(store, target)
     assert (copied.unequal, await ids(target, pending="reflect")) == ((), [])
 
 
 async def test_an_export_with_broken_lines_settles_nothing_that_waits(store, tmp_path):
-    await store.append("alice", drafts("a"))
+    await store.append("alice", inserts("a"))
     target = InMemoryStore()
     await read(target, await written(store, tmp_path))
     await consolidated(store, observation("o", "a"))
@@ -322,10 +322,10 @@ async def test_an_export_with_broken_lines_settles_nothing_that_waits(store, tmp
 
 
 async def test_the_newest_version_arrives_where_one_between_is_missing(store, tmp_path):
-    await store.append("alice", drafts("a"))
+    await store.append("alice", inserts("a"))
     await remember(store, observation("o", "a", text="first"))
     for version, text in enumerate(("second", "third"), 1):
-        await store.apply("alice", Plan(revised=(jsonl.Revision(observation("o", "a", text=text), version),)))
+        await store.apply("alice", ChangeSet(revised=(jsonl.Revision(observation("o", "a", text=text), version),)))
     path = await written(store, tmp_path)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     del lines[2]["versions"][1]

@@ -60,10 +60,10 @@ def told_of(error):
 
 def shown(memory):
     """Whatever somebody may print of a memory while looking for a mistake."""
-    kit = memory._parts.kit
-    parts = [memory, memory._parts.settings, kit.settings, kit.chat, kit.embedder, kit.reranker, kit.usage, kit.notes]
-    parts += [model.endpoint for model in (kit.chat, kit.embedder, kit.reranker)]
-    parts += [vars(model) for model in (kit.chat, kit.embedder, kit.reranker)]
+    ctx = memory._parts.ctx
+    parts = [memory, memory._parts.settings, ctx.settings, ctx.chat, ctx.embedder, ctx.reranker, ctx.usage, ctx.notes]
+    parts += [model.endpoint for model in (ctx.chat, ctx.embedder, ctx.reranker)]
+    parts += [vars(model) for model in (ctx.chat, ctx.embedder, ctx.reranker)]
     return "\n".join(map(repr, parts)) + memory._parts.settings.model_dump_json()
 
 

@@ -17,17 +17,17 @@ class Numbers:
 
 
 @worker(reads=["numbers"], writes=["numbers"])
-async def double(batch, kit):
+async def double(batch, ctx):
     return replace(batch, numbers=tuple(2 * number for number in batch.numbers))
 
 
 @worker(reads=["numbers"], writes=["total"], name="sum")
-async def add_up(batch, kit):
+async def add_up(batch, ctx):
     return replace(batch, total=sum(batch.numbers))
 
 
 @worker(reads=["letters"], writes=[])
-async def stranger(batch, kit):
+async def stranger(batch, ctx):
     return batch
 
 

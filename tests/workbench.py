@@ -11,9 +11,9 @@ import pytest
 from memscope.config.settings import Settings
 from memscope.consolidation import consolidate
 from memscope.models import Usage
-from memscope.pipeline import Kit
+from memscope.pipeline import WorkerContext
 from memscope.prompts.loader import Prompts
-from memscope.records import Draft, Scope, Select, Turn
+from memscope.records import Scope, Select, Turn, TurnInsert
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.models import ScriptedChat, data
@@ -39,23 +39,23 @@ class World:
     said: int = 0
     chat: ScriptedChat | None = None
 
-    def kit(self, *replies, chat=None) -> Kit:
+    def ctx(self, *replies, chat=None) -> WorkerContext:
         self.chat = chat or ScriptedChat(replies)
         settings = Settings(**{"retry_s": 1.0, **self.settings})
-        return Kit(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
+        return WorkerContext(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
 
     async def say(self, *texts, user="alice", agent=None, session="s", at=NOW, **fields) -> tuple[str, ...]:
-        drafts = []
+        inserts = []
         for text in texts:
             self.said += 1
             given = {"role": "user", "speaker": fields.get("role", "user"), "time": at, "recorded": NOW, **fields}
-            drafts.append(Draft(Turn(key=f"t{self.said}", scope=Scope(user, agent, session), text=text, **given)))
-        return (await self.store.append(user, drafts)).keys
+            inserts.append(TurnInsert(Turn(key=f"t{self.said}", scope=Scope(user, agent, session), text=text, **given)))
+        return (await self.store.append(user, inserts)).keys
 
     async def consolidate(self, *replies, user="alice", preview=False, steps=None, chat=None):
-        kit = self.kit(*replies, chat=chat)
+        ctx = self.ctx(*replies, chat=chat)
         return await (
-            consolidate(kit, user, steps, preview=preview) if steps else consolidate(kit, user, preview=preview)
+            consolidate(ctx, user, steps, preview=preview) if steps else consolidate(ctx, user, preview=preview)
         )
 
     def scope(self, user="alice") -> Scope:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.adapters import instances
-from memscope.adapters.instances import hold, portable, release, wait_for
+from memscope.adapters.instances import acquire, release, to_config, wait_for
 from memscope.config.settings import load
 from memscope.errors import ClosedError, ConfigError
 
@@ -21,15 +21,15 @@ TEA = [{"role": "user", "content": "Alice likes tea"}]
 
 async def test_equal_settings_are_one_core_until_the_last_lets_go(tmp_path):
     place = tmp_path / "memory.db"
-    first, second = hold(place), hold({"store": str(place)})
+    first, second = acquire(place), acquire({"store": str(place)})
     assert first is second
-    assert hold(tmp_path / "other.db") is not first
+    assert acquire(tmp_path / "other.db") is not first
     await release(first)
     await second.do(lambda memory: memory.add_turns(TEA, user="alice"))
     await release(second)
     with pytest.raises(ClosedError):
         await second.do(lambda memory: memory.list(user="alice"))
-    again = hold(place)
+    again = acquire(place)
     assert again is not first
     assert len(await again.do(lambda memory: memory.list(user="alice"))) == 1
     await release(again)
@@ -39,12 +39,12 @@ async def test_equal_settings_are_one_core_until_the_last_lets_go(tmp_path):
 
 async def test_a_memory_given_as_an_object_stays_open():
     async with AsyncMemoryScope(":memory:", settings={}) as memory:
-        await release(hold(memory))
+        await release(acquire(memory))
         assert await memory.list(user="alice") == []
 
 
 def test_from_many_loops_and_threads(tmp_path):
-    core = hold(tmp_path / "memory.db")
+    core = acquire(tmp_path / "memory.db")
 
     def work():
         for _ in range(3):
@@ -64,18 +64,18 @@ async def test_it_runs_on_the_loop_of_memscope_and_a_given_object_on_its_owners(
     async def where(memory):
         return threading.current_thread().name
 
-    core = hold({"store": ":memory:"})
+    core = acquire({"store": ":memory:"})
     assert await core.do(where) == "memscope"
     await release(core)
     async with AsyncMemoryScope(":memory:", settings={}) as memory:
-        assert await hold(memory).do(where) == threading.current_thread().name
+        assert await acquire(memory).do(where) == threading.current_thread().name
 
 
 def test_a_process_that_just_ends_keeps_what_was_acknowledged(tmp_path):
     place = tmp_path / "memory.db"
     code = f"""
-from memscope.shared import hold, wait_for
-core = hold({str(place)!r})
+from memscope.adapters.instances import acquire, wait_for
+core = acquire({str(place)!r})
 wait_for(core.do(lambda memory: memory.add_turns({TEA!r}, user="alice")))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -100,14 +100,14 @@ def test_portable_leaves_out_what_is_secret():
         "chat": {"model": "m", "key_header": "X-Key"},
         "index_cache_mb": 64,
     }
-    assert portable(given) == wanted
-    assert "hush" not in str(portable(load(given, environ={})))
-    assert load(portable(load(given, environ={})), environ={}).chat.model == "m"
-    assert portable(None) is None
-    assert portable({"chat": {"anything": SecretStr("hush")}}) == {"chat": {}}
+    assert to_config(given) == wanted
+    assert "hush" not in str(to_config(load(given, environ={})))
+    assert load(to_config(load(given, environ={})), environ={}).chat.model == "m"
+    assert to_config(None) is None
+    assert to_config({"chat": {"anything": SecretStr("hush")}}) == {"chat": {}}
 
 
 @pytest.mark.parametrize("made", [AsyncMemoryScope, MemoryScope])
 def test_an_object_is_not_portable(made):
     with pytest.raises(ConfigError, match="give settings or a path"):
-        portable(made(":memory:", settings={}))
+        to_config(made(":memory:", settings={}))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.session import Bridge, Bridges, said
+from memscope.adapters.session import MemorySession, SessionPool, said
 from memscope.errors import ConfigError, NotFound
 from memscope.prompts.memory_block import CLOSE, OPEN, QUERY_CHARACTERS, block, choose_query, is_injected, spoken
 from memscope.testing.scripted import FickleStore
@@ -25,7 +25,7 @@ async def memory():
 
 @pytest.fixture
 def bridge(memory):
-    return Bridge("alice", memory=memory)
+    return MemorySession("alice", memory=memory)
 
 
 # ---- text
@@ -96,7 +96,7 @@ async def test_what_is_excluded_or_shown_is_not_recalled(bridge):
 
 
 async def test_hits_are_those_that_were_shown(memory):
-    bridge = Bridge("alice", memory=memory, tokens=30)
+    bridge = MemorySession("alice", memory=memory, tokens=30)
     await bridge.record([said("user", f"The boat number {number} is red and rather long") for number in range(9)])
     recalled = await bridge.recall("Which boat is red?")
     assert 0 < len(recalled.hits) < 3
@@ -110,7 +110,7 @@ async def test_hits_are_those_that_were_shown(memory):
 async def test_one_warning_until_it_works_again(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridge = Bridge("alice", memory=memory)
+        bridge = MemorySession("alice", memory=memory)
         for _ in range(2):
             store.broken = True
             for _ in range(3):
@@ -127,7 +127,7 @@ async def test_one_warning_until_it_works_again(caplog):
 async def test_a_memory_that_never_answers_is_given_up(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridge = Bridge("alice", memory=memory, deadline_s=0.05)
+        bridge = MemorySession("alice", memory=memory, deadline_s=0.05)
         gate = store.hold()
         assert await bridge.record([said("user", "hello")]) == ("",)
         gate.set()
@@ -135,7 +135,7 @@ async def test_a_memory_that_never_answers_is_given_up(caplog):
 
 
 async def test_what_cannot_be_opened_fails_open_too(tmp_path, caplog):
-    bridge = Bridge("alice", memory="no-such-store://somewhere")
+    bridge = MemorySession("alice", memory="no-such-store://somewhere")
     assert not (await bridge.recall("hello")).hits
     assert "config" in caplog.text
     with pytest.raises(ConfigError):
@@ -155,7 +155,7 @@ async def test_forgetting_by_id(bridge, memory):
 
 
 async def test_copied_it_is_the_same_and_pickled_another(tmp_path):
-    bridge = Bridge("alice", memory=tmp_path / "memory.db", k=3)
+    bridge = MemorySession("alice", memory=tmp_path / "memory.db", k=3)
     await bridge.remember("Alice likes tea")
     assert copy.deepcopy(bridge) is bridge
     again = pickle.loads(pickle.dumps(bridge))
@@ -169,7 +169,7 @@ async def test_copied_it_is_the_same_and_pickled_another(tmp_path):
 
 
 async def test_bridges_of_one_memory(tmp_path):
-    bridges = Bridges(tmp_path / "memory.db", agent="helper")
+    bridges = SessionPool(tmp_path / "memory.db", agent="helper")
     alice, bob = bridges.to("alice", "one"), bridges.to("bob")
     await alice.record([said("user", "My boat is called Aurora.")])
     assert (await bob.recall("boat")).text == ""
@@ -181,7 +181,7 @@ async def test_bridges_of_one_memory(tmp_path):
 async def test_bridges_warn_once_together(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridges, store.broken = Bridges(memory), True
+        bridges, store.broken = SessionPool(memory), True
         for user in ("alice", "bob"):
             await bridges.to(user).record([said("user", "Hello")])
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
@@ -189,11 +189,11 @@ async def test_bridges_warn_once_together(caplog):
 
 def test_bridges_are_checked_when_they_are_made():
     with pytest.raises(ConfigError):
-        Bridges(recall_from="everywhere")
+        SessionPool(recall_from="everywhere")
 
 
 async def test_what_was_said_last_in_a_session(memory):
-    bridges = Bridges(memory)
+    bridges = SessionPool(memory)
     here = bridges.to("alice", "here")
     keys = await here.record([said("user", f"Remark {number}.") for number in range(5)])
     await here.remember("A statement is not something said.")

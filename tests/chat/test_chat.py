@@ -13,7 +13,7 @@ from memscope.chat.prompt import prompt
 from memscope.errors import ConfigError, EmbeddingError, InputError, LimitError, ModelTimeout, ScopeError
 from memscope.prompts.loader import Prompts
 from memscope.prompts.memory_block import CLOSE, OPEN
-from memscope.records import Space
+from memscope.records import VectorSpace
 from memscope.testing.models import ScriptedChat
 from memscope.testing.scripted import FickleStore
 
@@ -55,7 +55,7 @@ class Broken:
     """An embedder that never answers in time."""
 
     languages = None
-    space = Space("broken", 3)
+    space = VectorSpace("broken", 3)
 
     async def measure(self):
         return self.space

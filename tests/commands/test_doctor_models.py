@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from memscope import MemoryScope
 from memscope.cli import cli
-from memscope.records import Closing, Insight, Observation, Plan, Scope
+from memscope.records import Insight, Observation, Plan, Scope, Supersession
 from memscope.sync import _thread
 
 from servers.faults import FaultServer
@@ -158,7 +158,7 @@ def test_insights_that_rest_on_what_is_over(examined, store):
         store,
         lambda key: Plan(new=(fact("a", "Moved to Berlin.", key), fact("b", "Moved to Bern.", key))),
         lambda key: Plan(new=(insight,)),
-        lambda key: Plan(closed=(Closing("a", "b", NOW, NOW),)),
+        lambda key: Plan(closed=(Supersession("a", "b", NOW, NOW),)),
     )
     code, (found,) = examined("memories", "warn")
     assert (code, found["mend"]) == (6, "memscope reflect --user 'alice'")

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation import duty
+from memscope.consolidation import job
 from memscope.errors import ModelUnavailable
 from memscope.jobs.background import Background, serve
-from memscope.records import Plan
+from memscope.records import ChangeSet
 from memscope.testing.models import ScriptedChat
 
 from workbench import Gate, clock, listening, pending, world
@@ -21,8 +21,8 @@ __all__ = ["clock", "world"]
 
 async def test_a_worker_process_works_until_it_is_told_to_stop(world):
     world.settings["poll_s"] = 0.01
-    kit, stop = world.kit(chat=listening()), asyncio.Event()
-    serving = asyncio.create_task(serve(kit, [duty(kit)], stop))
+    ctx, stop = world.ctx(chat=listening()), asyncio.Event()
+    serving = asyncio.create_task(serve(ctx, [job(ctx)], stop))
     for said in ("tea", "coffee"):
         await world.say(said)
         async with asyncio.timeout(10):
@@ -36,8 +36,8 @@ async def test_a_worker_process_works_until_it_is_told_to_stop(world):
 async def test_a_worker_that_is_stopped_in_the_middle_gives_its_batch_back(world):
     await world.say("tea")
     gate, stop = Gate(), asyncio.Event()
-    kit = world.kit(chat=gate.chat())
-    serving = asyncio.create_task(serve(kit, [duty(kit)], stop, drain_s=0.01))
+    ctx = world.ctx(chat=gate.chat())
+    serving = asyncio.create_task(serve(ctx, [job(ctx)], stop, drain_s=0.01))
     await gate.asked.wait()
     stop.set()
     async with asyncio.timeout(10):
@@ -47,8 +47,8 @@ async def test_a_worker_that_is_stopped_in_the_middle_gives_its_batch_back(world
 
 async def test_an_embedder_that_is_down_keeps_no_fact_away(world):
     await world.say("tea")
-    kit, stop = replace(world.kit(chat=listening()), embedder=Down()), asyncio.Event()
-    serving = asyncio.create_task(serve(kit, [duty(kit)], stop))
+    ctx, stop = replace(world.ctx(chat=listening()), embedder=Down()), asyncio.Event()
+    serving = asyncio.create_task(serve(ctx, [job(ctx)], stop))
     await until(lambda: _count(world, 1))
     stop.set()
     await serving
@@ -74,8 +74,8 @@ async def test_a_worker_says_once_what_is_wrong(world, caplog):
             enough.set()
         return ModelUnavailable("down")
 
-    kit = world.kit(chat=ScriptedChat(answer))
-    serving = asyncio.create_task(serve(kit, [duty(kit)], stop))
+    ctx = world.ctx(chat=ScriptedChat(answer))
+    serving = asyncio.create_task(serve(ctx, [job(ctx)], stop))
     async with asyncio.timeout(10):
         await enough.wait()
     stop.set()
@@ -88,13 +88,13 @@ async def test_a_worker_says_once_what_is_wrong(world, caplog):
 
 async def background(world, chat, **settings):
     world.settings |= {"idle_s": 3600, "poll_s": 3600, "batch_turns": 3, **settings}
-    kit = world.kit(chat=chat)
-    work = duty(kit)
-    return Background(kit, work, replace(work, stage="reflect", make=nothing))
+    ctx = world.ctx(chat=chat)
+    work = job(ctx)
+    return Background(ctx, work, replace(work, stage="reflect", make=nothing))
 
 
-async def nothing(kit, claim):
-    return Plan(done=claim.items)
+async def nothing(ctx, claim):
+    return ChangeSet(done=claim.items)
 
 
 async def until(condition):

@@ -10,7 +10,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import EmbeddingError, EmbeddingMismatch, ModelUnavailable
-from memscope.records import Space
+from memscope.records import VectorSpace
 
 TEA = {"role": "user", "content": "I drink tea, CANARY."}
 
@@ -21,7 +21,7 @@ class Moody:
     languages = None
 
     def __init__(self, does=np.ones, dims=4):
-        self.space = Space("moody", dims)
+        self.space = VectorSpace("moody", dims)
         self.does = does
 
     async def measure(self):

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.consolidation import STEPS, consolidate, duty
+from memscope.consolidation import STEPS, consolidate, job
 from memscope.errors import (
     LeaseLost,
     ModelAuthError,
@@ -20,7 +20,7 @@ from memscope.errors import (
     ModelUnavailable,
     StoreBusy,
 )
-from memscope.jobs.runner import NoHooks, attempt, drive
+from memscope.jobs.runner import NoHooks, attempt, run_until_idle
 from memscope.pipeline import worker
 from memscope.records import Select
 from memscope.stores import PARK_AFTER
@@ -66,8 +66,8 @@ async def test_t17_the_same_twice_changes_nothing(world):
 
 async def test_without_a_chat_model_turns_stay_pending_without_an_error(world):
     await world.say("tea")
-    kit = replace(world.kit(), chat=None)
-    report = await consolidate(kit, "alice")
+    ctx = replace(world.ctx(), chat=None)
+    report = await consolidate(ctx, "alice")
     assert (report.model, report.pending, dict(report.errors)) == ("none", 1, {})
     assert (await world.consolidate(chat=listening())).new == 1
 
@@ -127,7 +127,7 @@ async def test_a_failed_workers_words_are_not_logged(world, caplog):
     await world.say("my secret is xyzzy")
 
     @worker(reads=["turns"], writes=[])
-    async def careless(batch, kit):
+    async def careless(batch, ctx):
         raise KeyError(batch.turns[0].text)
 
     with caplog.at_level(logging.DEBUG, "memscope"):
@@ -139,14 +139,14 @@ async def test_a_failed_workers_words_are_not_logged(world, caplog):
 
 async def test_t12_a_store_that_fails_is_not_reported_as_stored(world, monkeypatch):
     await world.say("tea")
-    kit = world.kit(chat=listening())
+    ctx = world.ctx(chat=listening())
 
     async def busy(*_):
         raise StoreBusy("locked")
 
     with monkeypatch.context() as patch:
         patch.setattr(world.store, "complete", busy)
-        report = await consolidate(kit, "alice")
+        report = await consolidate(ctx, "alice")
     assert (report.done, report.new, dict(report.errors)) == (0, 0, {"store_busy": 1})
     world.clock.now += timedelta(minutes=2)
     report = await world.consolidate()
@@ -158,10 +158,10 @@ async def test_t12_a_store_that_fails_is_not_reported_as_stored(world, monkeypat
 
 async def test_what_a_dead_worker_saved_is_completed_without_the_model(world):
     await world.say("tea")
-    kit = world.kit(chat=listening())
-    work = duty(kit, STEPS)
+    ctx = world.ctx(chat=listening())
+    work = job(ctx, STEPS)
     (claim,) = await world.store.claim("consolidate", 10, 60)
-    await world.store.save_reply(claim, await work.make(kit, claim))
+    await world.store.save_reply(claim, await work.make(ctx, claim))
     world.clock.now += timedelta(minutes=2)
     report = await world.consolidate()
     assert (report.new, report.calls, report.done) == (1, 0, 1)
@@ -170,9 +170,9 @@ async def test_what_a_dead_worker_saved_is_completed_without_the_model(world):
 
 async def test_the_same_batch_makes_the_same_ids_whoever_works_on_it(world):
     await world.say("tea", "coffee")
-    kit = world.kit(chat=listening())
+    ctx = world.ctx(chat=listening())
     (claim,) = await world.store.claim("consolidate", 10, 60)
-    plans = [await duty(kit).make(kit, claim) for _ in range(2)]
+    plans = [await job(ctx).make(ctx, claim) for _ in range(2)]
     assert [memory.id for memory in plans[0].new] == [memory.id for memory in plans[1].new]
     assert len({memory.id for memory in plans[0].new}) == 2
 
@@ -180,9 +180,9 @@ async def test_the_same_batch_makes_the_same_ids_whoever_works_on_it(world):
 async def test_a_lost_lease_discards_the_reply(world):
     await world.say("tea")
     gate = Gate()
-    kit = world.kit(chat=gate.chat())
+    ctx = world.ctx(chat=gate.chat())
     (claim,) = await world.store.claim("consolidate", 10, 60)
-    working = asyncio.create_task(attempt(kit, duty(kit), claim))
+    working = asyncio.create_task(attempt(ctx, job(ctx), claim))
     await gate.asked.wait()
     world.clock.now += timedelta(minutes=2)
     (other,) = await world.store.claim("consolidate", 10, 60)
@@ -197,9 +197,9 @@ async def test_a_lost_lease_is_noticed_while_the_model_still_thinks(world):
     world.settings["lease_s"] = 0.06
     await world.say("tea")
     gate = Gate()
-    kit = world.kit(chat=gate.chat())
+    ctx = world.ctx(chat=gate.chat())
     (claim,) = await world.store.claim("consolidate", 10, 0.06)
-    working = asyncio.create_task(attempt(kit, duty(kit), claim))
+    working = asyncio.create_task(attempt(ctx, job(ctx), claim))
     await gate.asked.wait()
     await world.store.forget(Select("alice"))
     async with asyncio.timeout(10):
@@ -210,7 +210,7 @@ async def test_the_lease_is_extended_while_the_model_thinks(world):
     world.settings["lease_s"] = 0.06
     await world.say("tea")
     gate, extended = Gate(), asyncio.Event()
-    kit = world.kit(chat=gate.chat())
+    ctx = world.ctx(chat=gate.chat())
     (claim,) = await world.store.claim("consolidate", 10, 0.06)
     extend, calls = world.store.extend, []
 
@@ -221,7 +221,7 @@ async def test_the_lease_is_extended_while_the_model_thinks(world):
             extended.set()
 
     world.store.extend = watched
-    working = asyncio.create_task(attempt(kit, duty(kit), claim))
+    working = asyncio.create_task(attempt(ctx, job(ctx), claim))
     async with asyncio.timeout(10):
         await extended.wait()
         gate.open.set()
@@ -290,10 +290,10 @@ async def test_plugins_see_the_batch_before_the_model_and_the_report_after(world
             seen.append((operation, value.new, context["scope"].user))
 
     await world.say("My PIN is 4711")
-    kit = world.kit(chat=listening())
-    report = await consolidate(kit, "alice", hooks=Redactor())
+    ctx = world.ctx(chat=listening())
+    report = await consolidate(ctx, "alice", hooks=Redactor())
     assert report.new == 1
-    assert "4711" not in str(kit.chat.prompts)
+    assert "4711" not in str(ctx.chat.prompts)
     assert await world.texts() == ["The user said My PIN is ****."]
     assert seen == [("consolidate", 1, "alice")]
 
@@ -304,6 +304,6 @@ async def test_a_plugin_that_refuses_leaves_the_turns_pending(world):
             raise LeaseLost("no")
 
     await world.say("tea")
-    kit = world.kit()
-    report = await drive(kit, duty(kit, STEPS, Refusing()), "alice")
+    ctx = world.ctx()
+    report = await run_until_idle(ctx, job(ctx, STEPS, Refusing()), "alice")
     assert (report.done, report.calls) == (0, 0)

@@ -346,6 +346,8 @@ def test_plugins_of_two_memories_know_nothing_of_each_other():
 
 
 def test_hookspecs_load_nothing_heavy():
-    code = "import sys, memscope.hookspecs; print([m for m in ('click', 'pydantic', 'numpy') if m in sys.modules])"
+    code = (
+        "import sys, memscope.plugins.hookspecs; print([m for m in ('click', 'pydantic', 'numpy') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope.errors import NotFound
-from memscope.reconciliation.approval import CLOSINGS, accept, proposals, reject
+from memscope.reconciliation.approval import SUPERSESSIONS, accept, proposals, reject
 from memscope.records import Search
 from memscope.text.terms import terms
 
@@ -52,7 +52,7 @@ async def test_what_a_proposal_would_supersede_stays_until_then(world):
     assert await world.texts() == [MUNICH["text"]]
     records = (await world.store.fetch("alice", [berlin, munich])).records
     assert records[berlin].superseded_by == munich
-    assert CLOSINGS not in records[munich].data
+    assert SUPERSESSIONS not in records[munich].data
 
 
 async def test_what_is_rejected_stays_away_and_its_turn_is_not_read_again(world):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.records import Scope, Turn
-from memscope.records.identity import base, digest, drafts
+from memscope.records.identity import base, digest, inserts
 
 SECRET = b"s" * 32
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -19,7 +19,7 @@ def turn(text="ok", *, user="a", agent=None, session=None, speaker="user", time=
 
 
 def keys(turns, *, timed=False, replay=False):
-    return [draft.turn.key for draft in drafts(SECRET, turns, [timed] * len(turns), replay=replay)]
+    return [draft.turn.key for draft in inserts(SECRET, turns, [timed] * len(turns), replay=replay)]
 
 
 def test_the_callers_id_is_the_key():
@@ -27,7 +27,7 @@ def test_the_callers_id_is_the_key():
 
 
 def test_said_now_leaves_the_key_to_the_store():
-    first, second = drafts(SECRET, [turn(), turn()], [False, False], replay=False)
+    first, second = inserts(SECRET, [turn(), turn()], [False, False], replay=False)
     assert first.base == second.base is not None
     assert first.turn.key == ""
 

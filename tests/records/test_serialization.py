@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.errors import InputError
-from memscope.records import Closing, Insight, Interval, Observation, Plan, Quote, Revision, Scope, Turn
+from memscope.records import ChangeSet, Insight, Interval, Observation, Quote, Revision, Scope, Supersession, Turn
 from memscope.records.serialization import FORMAT, from_json, plan_from_json, plan_to_json, to_json, turn_key
 from memscope.testing.records import at, insight, observation, turn
 
@@ -52,10 +52,10 @@ def test_a_record_comes_back(record: Turn | Observation | Insight) -> None:
 
 @given(st.lists(memories, max_size=3), st.lists(st.text(), max_size=3), objects)
 def test_a_plan_comes_back(new: list[Any], done: list[str], report: dict[str, Any]) -> None:
-    closed = (Closing("a", None, at(1), at(2)), Closing("b", "c", at(1), at(2), at(3)))
+    closed = (Supersession("a", None, at(1), at(2)), Supersession("b", "c", at(1), at(2), at(3)))
     revised = tuple(Revision(memory, memory.version) for memory in new)
     vectors = {"7": (0.5, -1.25, 3.0)}
-    plan = Plan(tuple(new), closed, revised, tuple(done), vectors, report)
+    plan = ChangeSet(tuple(new), closed, revised, tuple(done), vectors, report)
     assert plan_from_json(json.loads(json.dumps(plan_to_json(plan)))) == plan
 
 
@@ -87,7 +87,7 @@ def test_a_record_that_lacks_a_field_is_refused(field: str) -> None:
 @pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"new": [{"kind": "turn"}]}, {"closed": [1]}, {"done": 5}])
 def test_what_is_no_plan_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        plan_from_json({**plan_to_json(Plan(new=(insight("i", "o"),))), **change})
+        plan_from_json({**plan_to_json(ChangeSet(new=(insight("i", "o"),))), **change})
 
 
 def test_a_key_tells_base_and_number_apart() -> None:

@@ -7,11 +7,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memscope.consolidation import duty as consolidating
+from memscope.consolidation import job as consolidating
 from memscope.errors import ModelReplyError, ModelUnavailable
 from memscope.jobs.runner import drive
-from memscope.records import Closing, Draft, Insight, Interval, Observation, Plan, Revision, Scope, Select, Turn
-from memscope.reflection import duty, reflect
+from memscope.records import (
+    ChangeSet,
+    Insight,
+    Interval,
+    Observation,
+    Revision,
+    Scope,
+    Select,
+    Supersession,
+    Turn,
+    TurnInsert,
+)
+from memscope.reflection import job, reflect
 from memscope.testing.models import ScriptedChat, data
 
 from workbench import NOW, answering, fact, noted
@@ -30,7 +41,7 @@ async def know(world, *texts, said=NOW, agent=None, about="user", user="alice"):
         memory = Observation(
             id=f"o{world.said}", scope=scope, text=text, sources=(turn.key,), said=said, recorded=NOW, about=about
         )
-        await world.store.append(user, [Draft(turn)], Plan(new=(memory,)))
+        await world.store.append(user, [TurnInsert(turn)], ChangeSet(new=(memory,)))
         ids.append(memory.id)
     return ids
 
@@ -67,8 +78,8 @@ HOME = {"living situation": ["Berlin", "Munich", "flat"]}
 
 async def reflected(world, model, user="alice", preview=False):
     world.clock.now += timedelta(minutes=10)
-    kit = world.kit(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
-    return await drive(kit, duty(kit), user, preview=preview)
+    ctx = world.ctx(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
+    return await drive(ctx, job(ctx), user, preview=preview)
 
 
 async def insights(world, current=True):
@@ -258,7 +269,7 @@ async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
         )
         for n, one in enumerate(facts)
     )
-    await world.store.apply("alice", Plan(new=known, done=tuple(one.id for one in facts)))
+    await world.store.apply("alice", ChangeSet(new=known, done=tuple(one.id for one in facts)))
     assert (await reflected(world, [])).calls == 0
 
 
@@ -303,7 +314,7 @@ async def test_an_insight_that_lost_a_fact_is_told_anew_whatever_the_model_place
     (old, _) = await know(world, BERLIN, FLAT, said=JANUARY)
     await reflected(world, Placing(HOME))
     (new,) = await know(world, "The user left town.", said=JUNE)
-    await world.store.apply("alice", Plan(closed=(Closing(old, new, NOW, JUNE, JUNE),)))
+    await world.store.apply("alice", ChangeSet(closed=(Supersession(old, new, NOW, JUNE, JUNE),)))
     report = await reflected(world, Placing({}))
     assert (report.calls, report.superseded) == (2, 1)
 
@@ -346,8 +357,8 @@ async def test_reflect_consolidates_first_and_reports_both(world):
     facts = [fact(BERLIN, (1, "I live in Berlin")), fact(FLAT, (2, "I share a flat with Bo"))]
     placing = Placing(HOME)
     chat = answering(noted(*facts, levels=[3, 3]), placing, placing)
-    kit = world.kit(chat=chat)
-    report = await reflect(kit, "alice", consolidating(kit))
+    ctx = world.ctx(chat=chat)
+    report = await reflect(ctx, "alice", consolidating(ctx))
     assert (report.operation, report.new, report.calls, report.done, report.pending) == ("reflect", 3, 3, 4, 0)
     assert 8_000 < report.prompt_characters < 10_000
 
@@ -355,8 +366,8 @@ async def test_reflect_consolidates_first_and_reports_both(world):
 async def test_without_a_chat_model_nothing_is_lost(world):
     await know(world, BERLIN)
     await world.say("tea")
-    kit = replace(world.kit(), chat=None)
-    report = await reflect(kit, "alice", consolidating(kit))
+    ctx = replace(world.ctx(), chat=None)
+    report = await reflect(ctx, "alice", consolidating(ctx))
     assert (report.model, report.pending, dict(report.errors)) == ("none", 2, {})
 
 
@@ -364,7 +375,7 @@ async def test_when_a_fact_happened_is_told_to_the_model(world):
     await know(world, BERLIN, FLAT)
     memory = (await world.store.fetch("alice", ["o1"])).records["o1"]
     dated = replace(memory, happened=Interval(JANUARY, JANUARY + timedelta(days=1)))
-    await world.store.apply("alice", Plan(revised=(Revision(dated, 1),)))
+    await world.store.apply("alice", ChangeSet(revised=(Revision(dated, 1),)))
     await reflected(world, Placing(HOME))
     told = {one["text"]: one.get("when") for one in data(world.chat.prompts[1])["facts"]}
     assert told == {BERLIN: "2026-01-10", FLAT: None}

@@ -10,7 +10,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.records import Scope
-from memscope.retrieval import Question
+from memscope.retrieval import Query
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 STORY = [
@@ -45,8 +45,8 @@ async def memory() -> AsyncIterator[AsyncMemoryScope]:
 
 
 @pytest.fixture
-def question() -> Callable[..., Question]:
-    def make(query: str, **given: Any) -> Question:
-        return Question(**{"query": query, "scope": Scope("alice"), "now": NOW, **given})
+def question() -> Callable[..., Query]:
+    def make(query: str, **given: Any) -> Query:
+        return Query(**{"query": query, "scope": Scope("alice"), "now": NOW, **given})
 
     return make

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope, retrieval
 from memscope.errors import DeadlineExceeded, ModelTimeout
-from memscope.records import Closing, Insight, Observation, Plan, Scope, Space
-from memscope.retrieval import Question
+from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession, VectorSpace
+from memscope.retrieval import Query
 from memscope.retrieval.rank import FEATURES, WEIGHTS
 from memscope.stores.memory import InMemoryStore
 
-Ask = Callable[..., Question]
+Ask = Callable[..., Query]
 
 
 class Letters:
@@ -26,9 +26,9 @@ class Letters:
 
     def __init__(self, languages: frozenset[str] | None = None, fails: bool = False) -> None:
         self.languages, self.fails, self.asked = languages, fails, 0
-        self.space = Space("letters", 26)
+        self.space = VectorSpace("letters", 26)
 
-    async def measure(self) -> Space:
+    async def measure(self) -> VectorSpace:
         return self.space
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
@@ -105,15 +105,15 @@ async def test_what_is_forgotten_meanwhile_makes_room_for_the_next(question: Ask
     async with AsyncMemoryScope(":memory:") as memory:
         said = [{"id": str(n), "role": "user", "content": f"dog number {n}"} for n in range(20)]
         await memory.add_turns(said, user="alice")
-        kit = memory._parts.kit
+        ctx = memory._parts.ctx
         asked = question("dog", k=10)
         for step in retrieval.STEPS[:-1]:
-            asked = await step(asked, kit)
+            asked = await step(asked, ctx)
         found = asked.candidates
         assert found is not None
         first = [str(found.handle[row] - 1) for row in asked.order[:5]]  # type: ignore[operator]
         await memory.forget(user="alice", ids=first)
-        done = await retrieval.gather(asked, kit)
+        done = await retrieval.gather(asked, ctx)
         assert len(done.hits) == 10 and done.gone == 5
         assert not {hit.id for hit in done.hits} & set(first)
 
@@ -193,7 +193,7 @@ async def test_an_observation_that_matched_is_what_the_line_prints(
     memory: AsyncMemoryScope, store: InMemoryStore
 ) -> None:
     seen = observation("o", "Ada is the owner of a collie called Pixel", "t1")
-    await store.apply("alice", Plan(new=(seen,)))
+    await store.apply("alice", ChangeSet(new=(seen,)))
     hit = (await memory.retrieve("Who is the owner of the collie?", user="alice"))[0]
     assert (hit.id, hit.matched, hit.text) == ("t1", (seen,), seen.text)
     assert retrieval.context([hit], tokens=100) == "[2024-03-04 09:00 Monday] Ada is the owner of a collie called Pixel"
@@ -203,7 +203,7 @@ async def test_an_observation_that_matched_is_what_the_line_prints(
 async def test_a_turn_is_marked_when_what_it_says_changed_later(memory: AsyncMemoryScope, store: InMemoryStore) -> None:
     later = SAID + timedelta(days=40)
     old = observation("old", "Ada lives in Lisbon", "t4")
-    await store.apply("alice", Plan(new=(old,), closed=(Closing("old", None, later, later),)))
+    await store.apply("alice", ChangeSet(new=(old,), closed=(Supersession("old", None, later, later),)))
     hit = (await memory.retrieve("Who moved to Lisbon?", user="alice"))[0]
     assert (hit.observations, hit.changed) == ((), later)
     assert retrieval.context([hit], tokens=100).endswith("the flat has a garden. (changed later: 2024-04-13)")
@@ -215,7 +215,7 @@ async def test_insights_are_hits_of_their_own(memory: AsyncMemoryScope, store: I
     insight = Insight(
         id="i", scope=Scope("alice"), text="Ada keeps animals", sources=("o",), said=SAID, recorded=SAID, subject="pets"
     )
-    await store.apply("alice", Plan(new=(observation("o", "Ada has a dog", "t1"), insight)))
+    await store.apply("alice", ChangeSet(new=(observation("o", "Ada has a dog", "t1"), insight)))
     hit = next(hit for hit in await memory.retrieve("animals", user="alice") if hit.insight)
     assert (hit.id, hit.text, hit.time) == ("i", "Ada keeps animals", SAID)
     assert retrieval.context([hit], tokens=100) == "[2024-03-04 09:00 Monday] Ada keeps animals"

@@ -12,12 +12,12 @@ import pytest
 
 from growth import growth
 from memscope.records import Interval
-from memscope.retrieval import Question, understand
+from memscope.retrieval import Query, understand
 from memscope.retrieval.understand import MOST_PERIODS
 from memscope.text.terms import name_key, term
 
 KIT: Any = SimpleNamespace()
-Ask = Callable[..., Question]
+Ask = Callable[..., Query]
 
 
 def day(year: int, month: int, date: int) -> datetime:

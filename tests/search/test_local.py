@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from memscope.records import (
     Candidates,
-    Closing,
-    Draft,
+    ChangeSet,
     Insight,
     Interval,
     Observation,
-    Plan,
     Scope,
     Search,
     Select,
-    Space,
+    Supersession,
     Turn,
+    TurnInsert,
+    VectorSpace,
 )
 from memscope.search import candidates
 from memscope.search.changes import Changes
@@ -35,7 +35,7 @@ from memscope.text.terms import terms
 from memscope.text.units import Flag, make_units
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
-SPACE = Space("test", 4)
+SPACE = VectorSpace("test", 4)
 NONE = np.zeros(0, np.int64)
 WORDS = "berlin paris rome tokyo lima oslo cairo delhi".split()
 
@@ -58,7 +58,7 @@ def asked(query: str, **given: object) -> Search:
 
 async def filled(*turns: Turn, new: Sequence[Observation | Insight] = ()) -> InMemoryStore:
     store = InMemoryStore()
-    await store.append("alice", [Draft(one) for one in turns], Plan(new=tuple(new)))
+    await store.append("alice", [TurnInsert(one) for one in turns], ChangeSet(new=tuple(new)))
     return store
 
 
@@ -211,7 +211,7 @@ async def test_superseded_and_proposed_observations_lend_nothing() -> None:
     )
     store = await filled(turn("1", "I moved last week"), new=[old, guess])
     assert await keys(store, asked("Berlin")) == {"1"}
-    await store.apply("alice", Plan(closed=(Closing("old", None, START, START + timedelta(days=3)),)))
+    await store.apply("alice", ChangeSet(closed=(Supersession("old", None, START, START + timedelta(days=3)),)))
     assert await keys(store, asked("Berlin")) == set()
     assert await keys(store, asked("Oslo")) == set()
     assert await keys(store, asked("Berlin", as_of=START + timedelta(days=2))) == {"1"}
@@ -256,7 +256,7 @@ async def test_vectors_of_another_model_are_not_compared() -> None:
     await embed(store, {1: [1, 0, 0, 0]})
     vector = np.array([1, 0, 0, 0], np.float32)
     assert (await store.search(asked("Berlin", vector=vector, space=SPACE))).cosine.tolist() == [1]
-    other = await store.search(asked("Berlin", vector=vector, space=Space("another", 4)))
+    other = await store.search(asked("Berlin", vector=vector, space=VectorSpace("another", 4)))
     assert np.isnan(other.cosine).all()
 
 
@@ -264,7 +264,7 @@ async def embed(store: InMemoryStore, vectors: dict[int, list[float]]) -> None:
     """Vectors for units by their sequence number."""
     for claim in await store.claim("embed", 100, 60):
         given = {item: np.array(vectors[int(item)], np.float32) for item in claim.items}
-        await store.complete(claim, Plan(vectors=given, done=claim.items))
+        await store.complete(claim, ChangeSet(vectors=given, done=claim.items))
 
 
 # ---- keeping up
@@ -287,7 +287,7 @@ def test_an_index_that_kept_up_equals_one_made_anew(
             else:
                 story = [replace(one, key=str(count + n)) for n, one in enumerate(told(step))]
                 count += len(story)
-                await store.append("alice", [Draft(one) for one in story])
+                await store.append("alice", [TurnInsert(one) for one in story])
             kept = await store.search(asked(" ".join(query)))
             anew = candidates.search(
                 ScopeIndex().extend(await store.changes("alice", 0)), asked(" ".join(query)), NONE, None
@@ -316,11 +316,11 @@ def assert_same(one: Candidates, other: Candidates) -> None:
 
 async def test_a_snapshot_does_not_change_when_the_index_goes_on() -> None:
     store, index = InMemoryStore(), ScopeIndex()
-    await store.append("alice", [Draft(turn(str(n), "Berlin", minutes=n)) for n in range(3)])
+    await store.append("alice", [TurnInsert(turn(str(n), "Berlin", minutes=n)) for n in range(3)])
     changes = await store.changes("alice", 0)
     before = index.extend(changes)
     first = candidates.search(before, asked("Berlin"), NONE, None)
-    await store.append("alice", [Draft(turn(str(n), "Berlin", minutes=n)) for n in range(3, 9)])
+    await store.append("alice", [TurnInsert(turn(str(n), "Berlin", minutes=n)) for n in range(3, 9)])
     await store.forget(Select("alice", ids=frozenset({"1"})))
     index.extend(await store.changes("alice", changes.revision), before)
     assert_same(first, candidates.search(before, asked("Berlin"), NONE, None))
@@ -336,7 +336,7 @@ async def test_many_questions_at_once_build_one_index() -> None:
             return await super().changes(user, since)
 
     store = Counting()
-    await store.append("alice", [Draft(turn("1", "Berlin"))])
+    await store.append("alice", [TurnInsert(turn("1", "Berlin"))])
     found = await asyncio.gather(*(store.search(asked("Berlin")) for _ in range(20)))
     assert {tuple(one.handle) for one in found} == {(1,)}
     assert store.asked == 1

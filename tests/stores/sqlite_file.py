@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memscope.stores.sqlite import SQLiteStore, files
-from memscope.testing.records import drafts
+from memscope.testing.records import inserts
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 
@@ -29,7 +29,7 @@ async def opened(path: Path, **options: object) -> AsyncIterator[SQLiteStore]:
 
 async def made(path: Path, *keys: str) -> Path:
     async with opened(path) as store:
-        await store.append("alice", drafts(*keys or ("a", "b")))
+        await store.append("alice", inserts(*keys or ("a", "b")))
     return path
 
 

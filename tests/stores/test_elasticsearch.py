@@ -15,11 +15,11 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
-from memscope.records import Draft, Fetched, Plan, Select, Space, Stage
+from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options, shop
 from memscope.stores.elasticsearch.shop import Recent
-from memscope.testing.records import drafts, get, ids, observation, remember, turn
+from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
 from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
 
@@ -51,7 +51,7 @@ class TestElasticsearchStore(StoreSuite):
 async def test_a_turn_is_found_at_once_without_a_refresh(place: Options) -> None:
     async with opened(place) as store, opened(place) as other:
         for n in range(10):
-            await store.append("alice", [Draft(turn(f"k{n}", f"zebra number {n}"))])
+            await store.append("alice", [TurnInsert(turn(f"k{n}", f"zebra number {n}"))])
             assert f"zebra number {n}" in await texts(store, "zebras")
         await store.searchable("alice")
         assert len(await texts(other, "zebras")) == 10
@@ -64,11 +64,11 @@ async def test_what_was_written_is_found_however_long_a_refresh_takes(place: Opt
     """And once there was one, in each shard, nothing is read twice."""
     async with opened(replace(place, shards=3)) as store:
         users = [f"user-{n}" for n in range(9)]
-        await store.append("alice", drafts("before"))
+        await store.append("alice", inserts("before"))
         await store.searchable("alice")
         await refresh_every(store, "4s")
         for user in users:
-            await store.append(user, [Draft(turn("k", "zebras", user=user))])
+            await store.append(user, [TurnInsert(turn("k", "zebras", user=user))])
             await remember(store, observation("o", "k", user=user, text="Berlin"))
         await asyncio.sleep(2.5)
         for user in users:
@@ -88,10 +88,10 @@ async def test_where_no_refresh_comes_one_is_made(
     monkeypatch.setattr(shop, "PATIENT_S", 0.1)
     async with opened(place) as store:
         await refresh_every(store, "-1")
-        await store.append("alice", drafts(*(f"k{n}" for n in range(shop.MOST_FRESH))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(shop.MOST_FRESH))))
         await texts(store, "Berlin")
         assert store.cluster.refreshes == 0
-        await store.append("alice", [Draft(turn("last", "zebras"))])
+        await store.append("alice", [TurnInsert(turn("last", "zebras"))])
         await store.cluster.request("PUT", f"/{store._shop.names.memory}/_settings", body=settings)
         assert "zebras" in await texts(store, "zebras")
         before = store.cluster.refreshes
@@ -100,7 +100,7 @@ async def test_where_no_refresh_comes_one_is_made(
         assert store.cluster.refreshes > before
         monkeypatch.setattr(shop, "LONGEST_S", 0.1)
         await refresh_every(store, "-1", write=False)
-        await store.append("bob", drafts("k", user="bob"))
+        await store.append("bob", inserts("k", user="bob"))
         await until_found(store)
 
 
@@ -133,8 +133,8 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
     """A second worker comes right after the first: the index still names what that one did, and refreshes no more."""
     async with opened(place) as store, opened(place) as other:
         for each in (store, other):
-            await each.use_space(Space("m", 2))
-        await store.append("alice", drafts(*(f"k{n}" for n in range(300))))
+            await each.use_space(VectorSpace("m", 2))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(300))))
         await store.searchable("alice")
         await other._shop.settle()
         await refresh_every(store, "-1")
@@ -142,7 +142,7 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
         for each in (store, other, store):
             (claim,) = await each.claim(stage, 100, 60)
             assert not done.intersection(claim.items)
-            await each.complete(claim, Plan(done=claim.items, vectors=dict.fromkeys(claim.items, (1.0, 0.0))))
+            await each.complete(claim, ChangeSet(done=claim.items, vectors=dict.fromkeys(claim.items, (1.0, 0.0))))
             done.update(claim.items)
         assert len(done) == 300
 
@@ -150,10 +150,10 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
 @needs_node
 async def test_concurrent_adds_are_written_together(place: Options) -> None:
     async with opened(place) as store:
-        await store.append("u", drafts("first", user="u"))
+        await store.append("u", inserts("first", user="u"))
         before = store.cluster.requests
         users = [f"user-{n}" for n in range(200)]
-        await asyncio.gather(*(store.append(user, drafts("k", user=user)) for user in users))
+        await asyncio.gather(*(store.append(user, inserts("k", user=user)) for user in users))
         assert store.cluster.requests - before <= 6
         assert len(await store.users()) == 201
 
@@ -163,9 +163,9 @@ async def test_one_bad_turn_does_not_fail_those_it_is_written_with(place: Option
     async with opened(place) as store:
         too_long = "k" * 40_000  # longer than a keyword may be
         results = await asyncio.gather(
-            store.append("alice", drafts("a")),
-            store.append("bob", drafts(too_long, user="bob")),
-            store.append("carol", drafts("c", user="carol")),
+            store.append("alice", inserts("a")),
+            store.append("bob", inserts(too_long, user="bob")),
+            store.append("carol", inserts("c", user="carol")),
             return_exceptions=True,
         )
         assert isinstance(results[1], StoreError)
@@ -183,13 +183,13 @@ async def test_fifty_scopes_never_meet_under_load(place: Options) -> None:
             found = {identity: await get(store, identity, user) for identity in await ids(store, user)}
             assert len(found) >= 10
             assert all(record.text.startswith(f"canary {user}") for record in found.values())
-            assert await store.fetch(user, ["of " + other for other in users if other != user]) == Fetched({}, {})
+            assert await store.fetch(user, ["of " + other for other in users if other != user]) == FetchResult({}, {})
 
 
 async def canaries(store: Store, user: str) -> None:
     async def add(n: int) -> None:
         key = "of " + user if n == 0 else f"k{n}"
-        await store.append(user, [Draft(turn(key, f"canary {user} zebra {n}", user=user, metadata={"n": n}))])
+        await store.append(user, [TurnInsert(turn(key, f"canary {user} zebra {n}", user=user, metadata={"n": n}))])
 
     async def ask(n: int) -> None:
         for found in await texts(store, "canary zebra", user, filter={"n": {"$gte": 0}} if n % 2 else None):
@@ -197,7 +197,7 @@ async def canaries(store: Store, user: str) -> None:
 
     async def change(n: int) -> None:
         memory = observation(f"o{n}", "k1", user=user, text=f"canary {user} fact {n}")
-        await store.apply(user, Plan(new=(memory,)))
+        await store.apply(user, ChangeSet(new=(memory,)))
         if n % 3 == 0:
             await store.forget(Select(user, ids=frozenset({f"o{n}"})))
 
@@ -210,15 +210,15 @@ async def test_a_server_that_goes_away_in_the_middle_refuses_turns_and_takes_the
     async with forwarded() as (port, cut):
         between = replace(place, client={"hosts": [f"http://127.0.0.1:{port}"]}, deadline_s=0.5)
         async with opened(between) as store:
-            await store.append("alice", drafts("a"))
+            await store.append("alice", inserts("a"))
             with cut():
                 with pytest.raises(StoreUnavailable) as raised:
-                    await store.append("alice", drafts("b", "c"))
+                    await store.append("alice", inserts("b", "c"))
                 assert raised.value.retryable
                 with pytest.raises(StoreUnavailable):
                     await texts(store, "Berlin")
             assert await ids(store) == ["a"]
-            assert (await store.append("alice", drafts("a", "b", "c"))).outcomes == ("duplicate", "stored", "stored")
+            assert (await store.append("alice", inserts("a", "b", "c"))).outcomes == ("duplicate", "stored", "stored")
 
 
 @asynccontextmanager
@@ -273,10 +273,10 @@ async def test_an_index_of_somebody_else_is_refused(place: Options) -> None:
 @needs_node
 async def test_an_index_that_goes_is_gone_and_none_is_made_of_what_was_said(place: Options) -> None:
     async with opened(place) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.cluster.request("DELETE", f"/{place.prefix}-mem-000001")
         with pytest.raises(StoreGone):
-            await store.append("alice", drafts("b"))
+            await store.append("alice", inserts("b"))
         with pytest.raises(StoreGone):
             await texts(store, "Berlin")
 
@@ -284,14 +284,14 @@ async def test_an_index_that_goes_is_gone_and_none_is_made_of_what_was_said(plac
 @needs_node
 async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> None:
     async with opened(place) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         block = {"index.blocks.write": True}
         await store.cluster.request("PUT", f"/{place.prefix}-mem/_settings", body=block)
         with pytest.raises(StoreReadOnly):
-            await store.append("alice", drafts("b"))
+            await store.append("alice", inserts("b"))
         assert await texts(store, "Berlin") == {"I moved to Berlin."}
         await store.cluster.request("PUT", f"/{place.prefix}-mem/_settings", body={"index.blocks.write": False})
-        assert (await store.append("alice", drafts("b"))).outcomes == ("stored",)
+        assert (await store.append("alice", inserts("b"))).outcomes == ("stored",)
 
 
 async def leave(store: ElasticsearchStore) -> None:
@@ -305,7 +305,7 @@ def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> Non
     store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
 
     async def add() -> None:
-        await store.append("alice", [Draft(turn("a", "zebras"))])
+        await store.append("alice", [TurnInsert(turn("a", "zebras"))])
         await leave(store)
 
     async def look() -> None:
@@ -333,7 +333,7 @@ def test_each_event_loop_has_its_own_client() -> None:
     store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
 
     async def add(key: str) -> list[str]:
-        await store.append("alice", drafts(key))
+        await store.append("alice", inserts(key))
         found = await ids(store)
         await leave(store)
         return found

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memscope.records import Closing, Draft, Plan, Select
+from memscope.records import ChangeSet, Select, Supersession, TurnInsert
 from memscope.stores.elasticsearch import Options, forget, lanes, plans, utc_now, work
 from memscope.stores.elasticsearch.documents import documents, scope_hash
-from memscope.testing.records import at, drafts, get, ids, observation, remember, turn
+from memscope.testing.records import at, get, ids, inserts, observation, remember, turn
 from stores.elasticsearch_node import Killed, needs_node, opened, texts
 
 
@@ -21,11 +21,11 @@ async def test_what_a_dead_writer_began_is_done_by_the_next(place: Options, monk
     for died_in in ("read", "flush", "settle", "clear"):
         user = f"user-{died_in}"
         async with opened(place) as store:
-            await store.append(user, drafts("a", "b", user=user))
+            await store.append(user, inserts("a", "b", user=user))
             await remember(store, observation("old", "a", user=user, name="city"))
             (claim,) = await store.claim("consolidate", 9, 60, user=user)
             new = observation("new", "b", user=user, name="city")
-            plan = Plan(new=(new,), closed=(Closing("old", "new", at(5), at(4)),), done=("a", "b"))
+            plan = ChangeSet(new=(new,), closed=(Supersession("old", "new", at(5), at(4)),), done=("a", "b"))
             with monkeypatch.context() as patched:
                 die(patched, died_in)
                 with pytest.raises(Killed):
@@ -58,7 +58,7 @@ async def test_what_a_writer_began_by_a_clock_ahead_keeps_nobody_waiting(
     place: Options, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     async with opened(place) as store:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         monkeypatch.setattr(store._shop, "clock", lambda: utc_now() + timedelta(days=400))
         with monkeypatch.context() as patched:
             die(patched, "flush")
@@ -78,7 +78,7 @@ async def test_what_a_writer_began_by_a_clock_ahead_keeps_nobody_waiting(
 @needs_node
 async def test_an_abandoned_forget_is_finished(place: Options, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(place) as store:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"), observation("p", "a", "b"))
         with monkeypatch.context() as patched:
             patched.setattr(forget, "_reopen", raising(Killed()))
@@ -107,7 +107,9 @@ async def until(seconds: float) -> None:
 async def test_a_late_write_cannot_bring_back_what_was_forgotten(place: Options) -> None:
     """The request was on its way while the record was forgotten."""
     async with opened(place) as store:
-        await store.append("alice", [Draft(turn("long", "So many zebras. " * 300)), Draft(turn("b", "other"))])
+        await store.append(
+            "alice", [TurnInsert(turn("long", "So many zebras. " * 300)), TurnInsert(turn("b", "other"))]
+        )
         shop = store._shop
         (made,) = (await shop.load("alice", ["long"])).values()
         late = shop.creates(scope_hash("alice"), documents(made.record, made.number))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memscope.records import Draft, Plan, Revision, Scope, Search, Select, Space
+from memscope.records import ChangeSet, Revision, Scope, Search, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, migrate
 from memscope.stores.elasticsearch import documents as made_of
 from memscope.stores.elasticsearch.client import Cluster
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
+from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text import terms as text_terms
 from memscope.text import tokens
 from memscope.text.terms import terms
@@ -30,12 +30,12 @@ async def test_a_memory_moves_between_stores_and_back(place: Options, tmp_path: 
         for store in (first, last):
             await store.open()
         for user in ("alice", "bob"):
-            await first.append(user, drafts("a", "b", "c", user=user, metadata={"n": 1}))
+            await first.append(user, inserts("a", "b", "c", user=user, metadata={"n": 1}))
             await remember(
                 first, *(observation(f"o{n}", "a", user=user, name="city", recorded=at(n)) for n in range(3))
             )
             changed = replace(await get(first, "o2", user), text="Alice lives in Köln.")
-            await first.apply(user, Plan(new=(insight("i", "o2", user=user),), revised=(Revision(changed, 1),)))
+            await first.apply(user, ChangeSet(new=(insight("i", "o2", user=user),), revised=(Revision(changed, 1),)))
             await first.forget(Select(user, ids=frozenset({"c"})))
         for source, target in ((first, middle), (middle, last)):
             copied = await copy.copy(source, target)
@@ -52,20 +52,20 @@ async def test_a_memory_moves_between_stores_and_back(place: Options, tmp_path: 
 
 
 async def filled(store: ElasticsearchStore) -> None:
-    said = [*drafts("a", "b", text="zebras in Köln"), Draft(turn("long", "So many words. " * 300))]
+    said = [*inserts("a", "b", text="zebras in Köln"), TurnInsert(turn("long", "So many words. " * 300))]
     await store.append("alice", said)
     await remember(store, observation("o", "a", text="Zebras are loved."), insight("i", "o", text="wanderlust"))
-    space = Space("small", 4)
+    space = VectorSpace("small", 4)
     await store.use_space(space)
     (claim,) = await store.claim("embed", 1000, 60)
     vectors = {item: np.eye(4, dtype=np.float32)[int(item) % 4] + 0.1 for item in claim.items}
-    await store.complete(claim, Plan(vectors=vectors, done=claim.items))
+    await store.complete(claim, ChangeSet(vectors=vectors, done=claim.items))
 
 
 async def everything(store: Store) -> tuple[object, ...]:
     stats = await store.stats("alice")
     pool = await store.search(
-        Search(Scope("alice"), tuple(terms("zebras")), vector=np.ones(4, np.float32), space=Space("small", 4))
+        Search(Scope("alice"), tuple(terms("zebras")), vector=np.ones(4, np.float32), space=VectorSpace("small", 4))
     )
     cosines = sorted(np.round(pool.cosine, 4).tolist())
     return await ids(store), stats.units, stats.vectors, dict(stats.pending), await store.secret(), cosines
@@ -99,7 +99,7 @@ async def test_an_older_format_moves_into_a_new_index(
         assert await everything(store) == before
         ((index, _),) = (await store.cluster.request("GET", f"/{place.prefix}-mem")).items()
         assert index.endswith(f"{mapping.VERSION:06d}")
-        assert (await store.append("alice", drafts("a", "new"))).outcomes == ("duplicate", "stored")
+        assert (await store.append("alice", inserts("a", "new"))).outcomes == ("duplicate", "stored")
 
 
 @needs_node

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from memscope.records import Select, Space
+from memscope.records import Select, VectorSpace
 from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
 from memscope.testing.contract.leases import claim_one
-from memscope.testing.records import PAST, drafts
+from memscope.testing.records import PAST, inserts
 from memscope.testing.stores import StoreSuite
 
 
@@ -25,8 +25,8 @@ class TestInMemoryStore(StoreSuite):
 
 async def test_a_failed_batch_does_not_count_units_that_are_gone() -> None:
     store = InMemoryStore()
-    await store.use_space(Space("small", 4))
-    await store.append("alice", drafts("a", "b"))
+    await store.use_space(VectorSpace("small", 4))
+    await store.append("alice", inserts("a", "b"))
     await store.fail(await claim_one(store, "embed"), "model_timeout", PAST)
     await store.forget(Select("alice", ids=frozenset({"a"})))
     assert (await store.stats("alice")).failed["embed"] == 1

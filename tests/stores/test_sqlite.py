@@ -10,7 +10,7 @@ import pytest
 
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore, utc_now
-from memscope.testing.records import drafts
+from memscope.testing.records import inserts
 from memscope.testing.stores import StoreSuite
 from stores.sqlite_file import opened
 
@@ -36,8 +36,8 @@ async def test_work_stored_while_the_clock_ran_ahead_is_found(tmp_path: Path) ->
     """A turn that only waits, and one whose batch failed, of users nobody names."""
     path = tmp_path / "memory.db"
     async with opened(path, clock=lambda: utc_now() + timedelta(days=2)) as store:
-        await store.append("alice", drafts("a"))
-        await store.append("bob", drafts("b", user="bob"))
+        await store.append("alice", inserts("a"))
+        await store.append("bob", inserts("b", user="bob"))
         (claim,) = await store.claim("consolidate", 9, 60, user="bob")
         await store.fail(claim, "model_timeout", claim.until)
     async with opened(path) as store:

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreFull, StoreGone, StoreTooNew
-from memscope.records import Draft, Select
+from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore, files, schema, units
-from memscope.testing.records import drafts, get, ids, observation, remember, turn
+from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from stores.sqlite_file import digest, made, needs_posix, opened
 
 
@@ -103,7 +103,7 @@ async def test_damage_is_refused_or_harmless_and_never_a_crash(path: Path) -> No
         with contextlib.suppress(StoreCorrupt):
             found = [record async for page in store.scan(Select("alice")) for record in page]
             assert all(texts[record.key] == record.text for record in found)  # type: ignore[union-attr]
-            await store.append("alice", drafts("new"))
+            await store.append("alice", inserts("new"))
         await store.close()
     assert refused > 10
 
@@ -180,12 +180,12 @@ async def test_a_full_disk_loses_nothing_and_writes_nothing_by_halves(path: Path
         limit[0] = (await store.stats()).details["bytes"] // 8192 + 3
     async with opened(path, connect=limited(limit)) as store:
         with pytest.raises(StoreFull) as raised:
-            await store.append("alice", [Draft(turn(f"big-{n}", "much to say " * 200)) for n in range(200)])
+            await store.append("alice", [TurnInsert(turn(f"big-{n}", "much to say " * 200)) for n in range(200)])
         assert raised.value.retryable
         assert await ids(store) == ["a", "b"]
         assert (await store.stats("alice")).turns == 2
     async with opened(path) as store:
-        given = [Draft(turn(f"big-{n}", "much to say " * 200)) for n in range(200)]
+        given = [TurnInsert(turn(f"big-{n}", "much to say " * 200)) for n in range(200)]
         assert set((await store.append("alice", given)).outcomes) == {"stored"}
 
 
@@ -222,11 +222,11 @@ asyncio.run(main())
 @needs_posix
 async def test_a_file_that_goes_away_is_said_so(path: Path) -> None:
     async with opened(path) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         path.unlink()
         with pytest.raises(StoreGone):
-            await store.append("alice", drafts("b"))
-        await store.append("alice", drafts("c"))
+            await store.append("alice", inserts("b"))
+        await store.append("alice", inserts("c"))
         assert await ids(store) == ["c"]
 
 
@@ -234,7 +234,7 @@ async def test_a_file_that_goes_away_is_said_so(path: Path) -> None:
 async def test_a_replaced_file_is_opened_anew(path: Path, tmp_path: Path) -> None:
     other = await made(tmp_path / "other.db", "x", "y")
     async with opened(path) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         os.replace(other, path)
         for leftover in ("-wal", "-shm"):
             Path(f"{path}{leftover}").unlink(missing_ok=True)
@@ -268,7 +268,7 @@ async def test_an_older_file_is_upgraded_and_its_copy_goes(path: Path, request: 
     request.getfixturevalue("next_schema")
     async with opened(path) as store:
         assert await ids(store) == ["a", "b"]
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
     assert colours(path) == [("red",)]
     assert not list(path.parent.glob("*before*"))
     with closing(sqlite3.connect(path)) as db:
@@ -318,11 +318,11 @@ async def test_other_terms_are_made_from_the_texts_again(path: Path, monkeypatch
 
 async def test_a_backup_under_load_is_whole(path: Path, tmp_path: Path) -> None:
     async with opened(path) as store:
-        await store.append("alice", drafts("first"))
+        await store.append("alice", inserts("first"))
 
         async def write() -> None:
             for n in range(100):
-                await store.append("alice", drafts(f"k{n}"))
+                await store.append("alice", inserts(f"k{n}"))
 
         writing = asyncio.create_task(write())
         await store.backup(tmp_path / "copy.db")

@@ -12,7 +12,7 @@ import pytest
 
 from memscope.errors import ConfigError, StoreCorrupt
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids
+from memscope.testing.records import ids, inserts
 from memscope.transfer.sqlite_recovery import recover, restore
 from stores.sqlite_file import digest, made, needs_posix, opened
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 async def test_the_file_is_for_its_owner_only(path: Path) -> None:
     async with opened(path) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.backup(path.with_name("copy.db"))
         for file in path.parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
@@ -33,7 +33,7 @@ async def test_the_file_is_for_its_owner_only(path: Path) -> None:
 async def test_identifiers_never_become_files(path: Path) -> None:
     async with opened(path) as store:
         for user in ("../x", "..\\x", "/etc/x", "%2e%2e", "con", "x" * 256):
-            await store.append(user, drafts("../../k", user=user, session="../s", agent="/a"))
+            await store.append(user, inserts("../../k", user=user, session="../s", agent="/a"))
     assert {file.name for file in path.parent.iterdir()} <= {
         "memory.db",
         "memory.db-lock",
@@ -102,8 +102,8 @@ async def test_a_link_and_its_file_are_one_store(tmp_path: Path) -> None:
     link, real = home / "memory.db", disk / "real.db"
     link.symlink_to(real)
     async with opened(link) as store, opened(real) as same:
-        await store.append("alice", drafts("a"))
-        await same.append("alice", drafts("b"))
+        await store.append("alice", inserts("a"))
+        await same.append("alice", inserts("b"))
         assert await ids(store) == ["a", "b"]
         assert (await store.stats()).details["path"] == str(real.resolve())
         assert list(home.iterdir()) == [link]
@@ -114,7 +114,7 @@ async def test_a_wal_beside_an_empty_file_is_kept_and_recovered(path: Path, tmp_
     lost = tmp_path / "lost.db"
     wal = tmp_path / "lost.db-wal"
     async with opened(path) as store:
-        await store.append("alice", drafts(*(f"k{n}" for n in range(50))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(50))))
         shutil.copy(f"{path}-wal", wal)
     lost.touch()
     before = digest(wal)

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from memscope.errors import InputError, StoreBusy, StoreGone
-from memscope.records import Draft, Plan, Select
+from memscope.records import ChangeSet, Select, TurnInsert
 from memscope.stores.sqlite import engine, files, secure_erase
-from memscope.testing.records import drafts, ids, observation, remember, turn
+from memscope.testing.records import ids, inserts, observation, remember, turn
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
 
@@ -34,19 +34,19 @@ async def test_another_program_that_holds_the_file_makes_it_busy(path: Path, mon
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(StoreBusy) as raised:
-                await store.append("alice", drafts("c"))
+                await store.append("alice", inserts("c"))
             assert raised.value.retryable
             assert raised.value.retry_after
             assert await ids(store) == ["a", "b"]
             other.execute("ROLLBACK")
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
 
 
 async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "MAX_WAITING", 20)
     async with opened(path) as store:
         results = await asyncio.gather(
-            *(store.append("alice", drafts(f"k{n}")) for n in range(200)), return_exceptions=True
+            *(store.append("alice", inserts(f"k{n}")) for n in range(200)), return_exceptions=True
         )
         refused = [result for result in results if isinstance(result, StoreBusy)]
         assert refused
@@ -56,8 +56,8 @@ async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pyte
 
 async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:
     async with opened(path) as store:
-        good = [store.append("alice", drafts(f"k{n}")) for n in range(50)]
-        bad = [store.append("alice", drafts(f"bad-{n}", text="\ud83d")) for n in range(50)]
+        good = [store.append("alice", inserts(f"k{n}")) for n in range(50)]
+        bad = [store.append("alice", inserts(f"bad-{n}", text="\ud83d")) for n in range(50)]
         results = await asyncio.gather(
             *(task for pair in zip(good, bad, strict=True) for task in pair), return_exceptions=True
         )
@@ -70,13 +70,13 @@ async def test_a_loop_that_forbids_blocking_calls_reads_all_the_same(path: Path)
     from blockbuster import blockbuster_ctx
 
     async with opened(path) as store:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         with blockbuster_ctx("memscope"):
             for _ in range(3):  # the first opens a connection, the others find it there
                 assert list((await store.fetch("alice", ["a"])).records) == ["a"]
             revision = (await store.changes("alice", 0)).revision
             assert (await store.changes("alice", revision)).revision == revision
-            await store.append("alice", drafts("b"))
+            await store.append("alice", inserts("b"))
             assert (await store.changes("alice", revision)).revision > revision
 
 
@@ -93,7 +93,7 @@ def _add_all(path: Path, start: object) -> None:
         async with opened(path) as store:
             start.wait()  # type: ignore[attr-defined]
             for n in range(0, 100, 5):
-                await store.append("alice", [Draft(turn(f"k{m}", f"turn {m}")) for m in range(n, n + 5)])
+                await store.append("alice", [TurnInsert(turn(f"k{m}", f"turn {m}")) for m in range(n, n + 5)])
 
     asyncio.run(main())
 
@@ -120,12 +120,12 @@ async def test_stores_survive_a_fork(path: Path) -> None:
 import asyncio, os, warnings
 warnings.simplefilter("ignore")
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids
+from memscope.testing.records import inserts, ids
 store = SQLiteStore({str(path)!r})
-asyncio.run(store.append("alice", drafts("parent")))
+asyncio.run(store.append("alice", inserts("parent")))
 async def work(name):
     for n in range(25):
-        await store.append("alice", drafts(f"{{name}}-{{n}}"))
+        await store.append("alice", inserts(f"{{name}}-{{n}}"))
     assert "parent" in await ids(store)
     await store.close()
 children = []
@@ -140,7 +140,7 @@ for name in "abcd":
         os._exit(0)
     children.append(child)
 codes = [os.waitpid(child, 0)[1] for child in children]
-asyncio.run(store.append("alice", drafts("after")))
+asyncio.run(store.append("alice", inserts("after")))
 print(codes, len(asyncio.run(ids(store))))
 asyncio.run(store.close())
 """
@@ -193,7 +193,7 @@ async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
 
         def other(name: str) -> None:
             async def main() -> None:
-                await asyncio.gather(*(store.append("alice", drafts(f"{name}-{n}")) for n in range(20)))
+                await asyncio.gather(*(store.append("alice", inserts(f"{name}-{n}")) for n in range(20)))
 
             asyncio.run(main())
 
@@ -209,7 +209,9 @@ async def test_the_bytes_are_gone(path: Path) -> None:
     canary = "cnry-{:05d}-{}".format
     async with opened(path) as store:
         for start in range(0, 400, 40):
-            given = [Draft(turn(f"k{n}", canary(n, "turn") + " words" * (n % 40))) for n in range(start, start + 40)]
+            given = [
+                TurnInsert(turn(f"k{n}", canary(n, "turn") + " words" * (n % 40))) for n in range(start, start + 40)
+            ]
             await store.append("alice", given)
         facts = [
             observation(f"o{n}", f"k{n}", text=canary(n, "fact"), data={"c": canary(n, "data")})
@@ -217,7 +219,9 @@ async def test_the_bytes_are_gone(path: Path) -> None:
         ]
         await remember(store, *facts)
         (claim,) = await store.claim("consolidate", 50, 60, user="alice")
-        await store.save_reply(claim, Plan(new=(observation("p", "k1", text=canary(1, "plan")),), done=claim.items))
+        await store.save_reply(
+            claim, ChangeSet(new=(observation("p", "k1", text=canary(1, "plan")),), done=claim.items)
+        )
         chosen = [*random.Random(3).sample(range(400), 150), 1]
         for start in range(0, len(chosen), 20):
             report = await store.forget(Select("alice", ids=frozenset(f"k{n}" for n in chosen[start : start + 20])))
@@ -232,8 +236,8 @@ async def test_a_copy_left_between_the_cells_is_found_and_goes(path: Path, monke
     """SQLite leaves some when it spreads the cells of a page over its neighbours; here one is put there by hand."""
     words = b"the canary in the coal mine sang"
     async with opened(path) as store:
-        await store.append("alice", drafts("a", "b"))
-        await store.append("alice", [Draft(turn("canary", words.decode()))])
+        await store.append("alice", inserts("a", "b"))
+        await store.append("alice", [TurnInsert(turn("canary", words.decode()))])
     marks, clean = secure_erase._hashes(words, secure_erase.PIECE), path.read_bytes()
     assert not secure_erase.traces(path, marks)  # its own cell is no gap
     gap = next(
@@ -252,7 +256,7 @@ async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.
     monkeypatch.setattr(secure_erase, "AT_ONCE", 1)
     monkeypatch.setattr(secure_erase, "traces", lambda path, marks: True)
     async with opened(path) as store:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         report = await store.forget(Select("alice", ids=frozenset({"a"})))
         assert (report.physical, "compact" in report.reason) == ("pending", True)
         assert (await store.compact()).physical == "wiped"
@@ -261,7 +265,7 @@ async def test_a_large_file_is_wiped_by_compact(path: Path, monkeypatch: pytest.
 
 async def test_a_reader_of_an_older_state_makes_the_wipe_pending(path: Path) -> None:
     async with opened(path, connect=impatient) as store:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM record").fetchone()
@@ -288,13 +292,13 @@ async def test_every_statement_names_the_user(path: Path) -> None:
 
     async with opened(path, connect=traced) as store:
         seen.clear()
-        await store.append("alice", [*drafts("a", "b"), Draft(turn("-"), b"base")])
+        await store.append("alice", [*inserts("a", "b"), TurnInsert(turn("-"), b"base")])
         await remember(store, observation("o", "a", name="n"), observation("p", "a", "b"))
         for stage in ("consolidate", "reflect", "embed"):
             for claim in await store.claim(stage, 2, 60):  # type: ignore[arg-type]
-                await store.save_reply(claim, Plan())
+                await store.save_reply(claim, ChangeSet())
                 await store.extend(claim, 60)
-                await store.complete(claim, Plan(done=claim.items))
+                await store.complete(claim, ChangeSet(done=claim.items))
         await store.fetch("alice", ["a", 1])
         await store.history("alice", "o")
         assert await ids(store, session="s", agent="x", text="t", filter={"a": 1}, pending="reflect") == []

@@ -9,7 +9,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import Bridge, said
+from memscope.adapters.session import MemorySession, said
 from memscope.errors import StoreUnavailable
 from memscope.prompts.memory_block import choose_query
 from memscope.testing import AdapterSuite, adapters
@@ -50,7 +50,7 @@ class RecallsNothing(ToyMemory):
 class RecallsWhatIsSeen(ToyMemory):
     async def before(self, messages):
         await self.after(messages)
-        recalled = await self.bridge.recall(choose_query([said("user", messages[-1].text)]))
+        recalled = await self.session.recall(choose_query([said("user", messages[-1].text)]))
         return [Message("", "user", recalled.text), *messages]
 
 
@@ -58,10 +58,10 @@ class ForgetsIds(ToyMemory):
     """Every history is new to it."""
 
     async def after(self, messages):
-        await self.bridge.record([said(message.role, message.text) for message in messages[-1:]])
+        await self.session.record([said(message.role, message.text) for message in messages[-1:]])
 
     async def before(self, messages):
-        await self.bridge.record([said(message.role, message.text) for message in messages])
+        await self.session.record([said(message.role, message.text) for message in messages])
         return messages
 
 
@@ -82,7 +82,7 @@ class InjectsForGood(ToyMemory):
 class RecordsInjected(InjectsForGood):
     async def after(self, messages):
         turns = [{"role": message.role, "content": message.text.strip("<>")} for message in messages if not message.id]
-        await self.bridge.record(turns)
+        await self.session.record(turns)
         await super().after([message for message in messages if message.id])
 
 
@@ -99,15 +99,15 @@ class HasADefaultUser(ToyMemory):
 
 
 class KeepsTheUserForAll(ToyMemory):
-    bridge: Bridge | None = None
-    latest: Bridge | None = None
+    session: MemorySession | None = None
+    latest: MemorySession | None = None
 
     def __init__(self, **options):
         super().__init__(**options)
-        KeepsTheUserForAll.latest = self.bridge
+        KeepsTheUserForAll.latest = self.session
 
     async def before(self, messages):
-        self.bridge = KeepsTheUserForAll.latest
+        self.session = KeepsTheUserForAll.latest
         return await super().before(messages)
 
 
@@ -128,7 +128,7 @@ class NeverRaises(ToyMemory):
 
 class WarnsEachTime(ToyMemory):
     async def before(self, messages):
-        self.bridge.door.failing.clear()
+        self.session.door.failing.clear()
         return await super().before(messages)
 
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memscope.adapters.session import Bridge, said
+from memscope.adapters.session import MemorySession, said
 from memscope.prompts.memory_block import choose_query
 
 
@@ -37,21 +37,21 @@ class ToyMemory:
     """Records by message id, and shows what is remembered before the newest message."""
 
     def __init__(self, **options: Any) -> None:
-        self.bridge = Bridge(**options)
+        self.session = MemorySession(**options)
 
     async def before(self, messages: list[Message]) -> list[Message]:
         turns = [said(message.role, message.text, id=message.id) for message in messages]
-        keys = await self.bridge.record(turns)
+        keys = await self.session.record(turns)
         texts = [turn["content"] for turn in turns]
-        recalled = await self.bridge.recall(choose_query(turns[-1:]), exclude=keys, shown=texts)
+        recalled = await self.session.recall(choose_query(turns[-1:]), exclude=keys, shown=texts)
         block = [Message("", "user", recalled.text)] if recalled.text else []
         return [*messages[:-1], *block, messages[-1]]
 
     async def after(self, messages: list[Message]) -> None:
-        await self.bridge.record([said(message.role, message.text, id=message.id) for message in messages])
+        await self.session.record([said(message.role, message.text, id=message.id) for message in messages])
 
     async def close(self) -> None:
-        await self.bridge.close()
+        await self.session.close()
 
 
 class ToyTalk:

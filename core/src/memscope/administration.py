@@ -10,7 +10,7 @@ from typing import Self
 from memscope import validation
 from memscope.errors import ClosedError, StoreError
 from memscope.records import ForgetReport, Insight, Json, Observation, Select
-from memscope.runtime import Assembly
+from memscope.runtime import Runtime
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
 
@@ -18,7 +18,7 @@ Progress = Callable[[int, int | None], None]  # done, of how many if known
 class Upkeep:
     """The part of ``AsyncMemoryScope`` that is not about what was said."""
 
-    def __init__(self, parts: Assembly) -> None:
+    def __init__(self, parts: Runtime) -> None:
         self._parts = parts
         self._open = False
         self._closed = False
@@ -169,7 +169,7 @@ class Upkeep:
             raise StoreError("this store is no file", hint="use export and import_")
         return path
 
-    async def _ready(self) -> Assembly:
+    async def _ready(self) -> Runtime:
         if self._closed:
             raise ClosedError("this memory is closed", hint="make a new one")
         if not self._open:
@@ -178,7 +178,7 @@ class Upkeep:
         return self._parts
 
     @asynccontextmanager
-    async def _operation(self, name: str) -> AsyncIterator[Assembly]:
+    async def _operation(self, name: str) -> AsyncIterator[Runtime]:
         parts = await self._ready()
         with parts.span(name):
             yield parts

@@ -21,13 +21,13 @@ from memscope.administration import Upkeep
 from memscope.errors import Conflict, InputError, NotFound
 from memscope.records import (
     AddReport,
+    ChangeSet,
     ForgetReport,
     Insight,
     Interval,
     Json,
     Kind,
     Observation,
-    Plan,
     Record,
     Retrieval,
     Revision,
@@ -125,7 +125,7 @@ class AsyncMemoryScope(Upkeep):
                 data=validation.json_object("data", data, parts.limits),
                 expires=None if expires is None else validation.when("expires", expires, parts.zone),
             )
-            (outcome,) = (await parts.store.append(user, [draft], Plan(new=(memory,)))).outcomes
+            (outcome,) = (await parts.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
             parts.wake()
@@ -157,7 +157,7 @@ class AsyncMemoryScope(Upkeep):
                 recorded=parts.clock(),
             )
             expected = old.version if version is None else version
-            await parts.store.apply(user, Plan(revised=(Revision(changed, expected),)))
+            await parts.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
             parts.wake()
             return await self._memory(id, where)
 

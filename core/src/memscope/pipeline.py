@@ -1,4 +1,5 @@
-"""Run the named steps of an operation. A worker is an async function from batch to batch; only its ``Kit`` does I/O."""
+"""Run the named steps of an operation. A worker is an async function from batch to batch; I/O goes through its
+``WorkerContext``."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True)
-class Kit:
+class WorkerContext:
     """What a worker may use. Models are None where none is configured."""
 
     store: Store
@@ -92,18 +93,18 @@ class Worker(Generic[B]):
     name: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    call: Callable[[B, Kit], Awaitable[B]]
+    call: Callable[[B, WorkerContext], Awaitable[B]]
 
-    async def __call__(self, batch: B, kit: Kit) -> B:
-        return await self.call(batch, kit)
+    async def __call__(self, batch: B, ctx: WorkerContext) -> B:
+        return await self.call(batch, ctx)
 
 
 def worker(
     *, reads: Sequence[str], writes: Sequence[str], name: str = ""
-) -> Callable[[Callable[[B, Kit], Awaitable[B]]], Worker[B]]:
-    """Make an async function ``(batch, kit) -> batch`` a worker."""
+) -> Callable[[Callable[[B, WorkerContext], Awaitable[B]]], Worker[B]]:
+    """Make an async function ``(batch, ctx) -> batch`` a worker."""
 
-    def make(call: Callable[[B, Kit], Awaitable[B]]) -> Worker[B]:
+    def make(call: Callable[[B, WorkerContext], Awaitable[B]]) -> Worker[B]:
         return Worker(name or call.__name__, tuple(reads), tuple(writes), call)
 
     return make
@@ -128,8 +129,8 @@ def assemble(
     return steps
 
 
-async def run(steps: Sequence[Worker[B]], batch: B, kit: Kit) -> B:
+async def run(steps: Sequence[Worker[B]], batch: B, ctx: WorkerContext) -> B:
     """The batch after all steps. A worker's error ends the operation; nothing was written by then."""
     for step in steps:
-        batch = await step(batch, kit)
+        batch = await step(batch, ctx)
     return batch

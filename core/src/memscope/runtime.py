@@ -13,18 +13,18 @@ from memscope import telemetry, validation
 from memscope.errors import ConfigError, PluginError
 from memscope.jobs.embedding import Filler, declare, embed_batch
 from memscope.models import Usage
-from memscope.pipeline import Kit, Worker
+from memscope.pipeline import Worker, WorkerContext
 from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, Json, Retrieval, Scope, Turn, WorkReport
-from memscope.records.identity import drafts
+from memscope.records.identity import inserts
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.jobs.background import Background
-    from memscope.jobs.runner import Duty
+    from memscope.jobs.runner import StageJob
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.plugins.loader import Plugins
-    from memscope.retrieval import Question
+    from memscope.retrieval import Query
     from memscope.stores import Store
 
 
@@ -33,13 +33,13 @@ def utc_now() -> datetime:
 
 
 @dataclass
-class Assembly:
+class Runtime:
     """Made by ``assemble``; the operations of ``memory.py`` are written against it."""
 
     settings: Settings
     store: Store
     plugins: Plugins
-    kit: Kit
+    ctx: WorkerContext
     clock: Callable[[], datetime]
     zone: tzinfo | None
     limits: validation.Limits
@@ -49,7 +49,7 @@ class Assembly:
     spent: dict[str, Usage] = field(default_factory=dict)  # of models, by operation
     _secret: bytes | None = None
     _retrieving: list[Worker[Any]] | None = None
-    _duties: tuple[Duty, Duty] | None = None
+    _duties: tuple[StageJob, StageJob] | None = None
 
     def now(self) -> datetime:
         """In the time zone of the settings."""
@@ -64,7 +64,7 @@ class Assembly:
     @contextmanager
     def counting(self, operation: str) -> Iterator[None]:
         """Count what is asked of models, in all and for the operation; what it sets off in the background as well."""
-        with self.kit.usage.counting(), self.spent.setdefault(operation, Usage()).counting():
+        with self.ctx.usage.counting(), self.spent.setdefault(operation, Usage()).counting():
             yield
 
     async def secret(self) -> bytes:
@@ -74,7 +74,7 @@ class Assembly:
 
     def wake(self, user: str = "", turns: int = 0) -> None:
         """There is something to embed, and (``turns`` of a user) to consolidate."""
-        self.filler.wake(self.kit)
+        self.filler.wake(self.ctx)
         if self.background is not None and turns:
             self.background.told(user, turns)
 
@@ -84,7 +84,7 @@ class Assembly:
         kept = tuple(await self.plugins.before("add_turns", taken.turns, scope=where))
         same = len(kept) == len(taken.turns)  # else a plugin left some out, and places say nothing
         timed = taken.timed if same else [turn.time != turn.recorded for turn in kept]
-        drafted = drafts(await self.secret(), kept, timed, replay=replay)
+        drafted = inserts(await self.secret(), kept, timed, replay=replay)
         report = taken.report(await self.store.append(where.user, drafted))
         await self.plugins.after("add_turns", report, scope=where)
         return report
@@ -99,18 +99,18 @@ class Assembly:
 
     # ---- reading
 
-    def question(self, query: str, where: Scope, **asked: Any) -> Question:
-        from memscope.retrieval import Question
+    def question(self, query: str, where: Scope, **asked: Any) -> Query:
+        from memscope.retrieval import Query
 
-        return Question(query=query, scope=where, now=self.now(), **asked)
+        return Query(query=query, scope=where, now=self.now(), **asked)
 
-    async def retrieve(self, question: Question) -> Retrieval:
+    async def retrieve(self, question: Query) -> Retrieval:
         from memscope import retrieval
 
         if self._retrieving is None:
             names = self.settings.pipelines.retrieve
-            self._retrieving = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Question)
-        return await retrieval.retrieve(question, replace(self.kit, notes=[]), self._retrieving)
+            self._retrieving = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
+        return await retrieval.retrieve(question, replace(self.ctx, notes=[]), self._retrieving)
 
     def context(self, found: Retrieval, *, tokens: int, lines: Literal["memories", "turns"]) -> str:
         from memscope import retrieval
@@ -120,20 +120,20 @@ class Assembly:
     # ---- the back end
 
     async def consolidate(self, user: str | None, *, preview: bool) -> WorkReport:
-        from memscope.jobs.runner import drive
+        from memscope.jobs.runner import run_until_idle
 
-        report = await drive(self.kit, self.duties()[0], user, preview=preview)
+        report = await run_until_idle(self.ctx, self.stage_jobs()[0], user, preview=preview)
         self.wake()
         return report
 
     async def reflect(self, user: str, *, preview: bool) -> WorkReport:
-        from memscope.jobs.runner import drive, together
+        from memscope.jobs.runner import merge_reports, run_until_idle
 
-        reports = [await drive(self.kit, duty, user, preview=preview) for duty in self.duties()]
+        reports = [await run_until_idle(self.ctx, job, user, preview=preview) for job in self.stage_jobs()]
         self.wake()
-        return together("reflect", reports)
+        return merge_reports("reflect", reports)
 
-    def duties(self) -> tuple[Duty, Duty]:
+    def stage_jobs(self) -> tuple[StageJob, StageJob]:
         """Consolidate and reflect, with the workers of the settings: for a call, the background, or a process."""
         if self._duties is None:
             from memscope import consolidation, reflection
@@ -142,8 +142,8 @@ class Assembly:
             consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.Batch)
             reflect = steps("reflect", names.reflect, known("reflect"), reflection.Batch)
             self._duties = (
-                consolidation.duty(self.kit, consolidate, self.plugins),
-                reflection.duty(self.kit, reflect, self.plugins),
+                consolidation.job(self.ctx, consolidate, self.plugins),
+                reflection.job(self.ctx, reflect, self.plugins),
             )
         return self._duties
 
@@ -151,7 +151,7 @@ class Assembly:
         from memscope.jobs.background import Background
 
         if self.background is None:
-            self.background = Background(self.kit, *self.duties(), after=self.wake)
+            self.background = Background(self.ctx, *self.stage_jobs(), after=self.wake)
         self.background.start()
 
     async def stop(self, drain_s: float) -> None:
@@ -160,11 +160,11 @@ class Assembly:
             self.background = None
 
     async def reembed(self, progress: Callable[[int, int | None], None] | None) -> int:
-        if self.kit.embedder is None:
+        if self.ctx.embedder is None:
             raise ConfigError("there is no embedder", hint="set embedding in the settings")
-        await declare(self.kit, replace=True)
+        await declare(self.ctx, replace=True)
         total, done = (await self.store.stats()).pending["embed"], 0
-        while batch := await embed_batch(self.kit):
+        while batch := await embed_batch(self.ctx):
             done += batch
             if progress:
                 progress(done, total)
@@ -183,16 +183,16 @@ class Assembly:
         from memscope import __version__
 
         stats = asdict(await self.store.stats(user))
-        kit = self.kit
-        models = {"chat": kit.chat and kit.chat.name, "embedding": kit.embedder and kit.embedder.space.model,
-                  "rerank": kit.reranker and kit.reranker.name}  # fmt: skip
+        ctx = self.ctx
+        models = {"chat": ctx.chat and ctx.chat.name, "embedding": ctx.embedder and ctx.embedder.space.model,
+                  "rerank": ctx.reranker and ctx.reranker.name}  # fmt: skip
         return {
             "version": __version__,
             "store": self.location,
             "capabilities": sorted(self.store.capabilities),
             "models": {kind: name or "none" for kind, name in models.items()},
             "plugins": [plugin.name for plugin in self.plugins.listed() if plugin.state == "loaded"],
-            "usage": asdict(kit.usage),
+            "usage": asdict(ctx.usage),
             "usage_by_operation": {name: asdict(usage) for name, usage in self.spent.items() if usage.calls},
             "embedding_error": self.filler.error.code if self.filler.error else None,
             **stats,
@@ -201,14 +201,14 @@ class Assembly:
     def reopen(self, place: str) -> None:
         """Another store in the place of one that was closed."""
         self.store = self.plugins.make_store(place, self.settings)
-        self.kit = replace(self.kit, store=self.store)
+        self.ctx = replace(self.ctx, store=self.store)
         self._secret = self._duties = None
 
     async def close(self, drain_s: float) -> None:
         await self.stop(drain_s)
         await self.filler.stop(drain_s)
         await self.store.close()
-        for model in (self.kit.chat, self.kit.embedder, self.kit.reranker):
+        for model in (self.ctx.chat, self.ctx.embedder, self.ctx.reranker):
             if close := getattr(model, "close", None):
                 await close()
 
@@ -221,7 +221,7 @@ def assemble(
     reranker: Reranker | None,
     plugins: Sequence[object],
     clock: Callable[[], datetime] | None,
-) -> Assembly:
+) -> Runtime:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
     from memscope.config.settings import load, shown
     from memscope.plugins.loader import Plugins
@@ -231,7 +231,7 @@ def assemble(
     loaded = Plugins(configured.plugins, extra=plugins)
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
-    kit = Kit(
+    ctx = WorkerContext(
         store=made,
         settings=configured,
         clock=clock or utc_now,
@@ -241,12 +241,12 @@ def assemble(
         reranker=reranker or loaded.make_model("rerank", configured),
         prompts=Prompts(configured.prompts),
     )
-    return Assembly(
+    return Runtime(
         settings=configured,
         store=made,
         plugins=loaded,
-        kit=kit,
-        clock=kit.clock,
+        ctx=ctx,
+        clock=ctx.clock,
         zone=validation.zone(configured.timezone),
         limits=validation.Limits(**configured.limits.model_dump()),
         location=shown(str(place)) if isinstance(place, str | Path) else type(place).__name__,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import ROLES, AddReport, Appended, Interval, Json, Kind, Role, Scope, Select, Turn
+from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
 
 MAX_IDENTIFIER = 256  # bytes
@@ -46,7 +46,7 @@ class Intake:
     skipped_parts: int
     clock_suspect: int
 
-    def report(self, appended: Appended) -> AddReport:
+    def report(self, appended: AppendResult) -> AddReport:
         return AddReport(
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),

@@ -19,7 +19,7 @@ from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.session import Bridge, Recall, Record, Said, listing
+from memscope.adapters.session import MemorySession, Recall, Record, Said, listing
 from memscope.errors import MemscopeError
 from memscope.prompts.memory_block import choose_query, is_injected
 from memscope.records import Hit
@@ -53,7 +53,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         strict: bool = False,
     ) -> None:
         super().__init__()
-        self._bridge = Bridge(
+        self._bridge = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
         )  # fmt: skip
@@ -135,7 +135,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     # ---- what a program calls
 
     @property
-    def bridge(self) -> Bridge:
+    def bridge(self) -> MemorySession:
         """This scope of the memory, for whatever a program wants of it."""
         return self._bridge
 

@@ -23,7 +23,17 @@ from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges, Recall, Record, Said, said
+from memscope.adapters.session import (
+    FORGET,
+    REMEMBER,
+    SEARCH_MEMORY,
+    MemorySession,
+    Recall,
+    Record,
+    Said,
+    SessionPool,
+    said,
+)
 from memscope.errors import ConfigError
 from memscope.prompts.memory_block import choose_query
 from memscope_agentscope.messages import key, to_turn
@@ -98,7 +108,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         if mode not in get_args(Mode):
             raise ConfigError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.user, self.agent, self.mode = user, agent, mode
-        self._bridges = Bridges(
+        self._bridges = SessionPool(
             memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
         )
         self._bridges.to(user, "any")  # a user that is none is told now
@@ -152,7 +162,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     # ---- what a program calls
 
-    def bridge(self, state: AgentState | None = None) -> Bridge:
+    def bridge(self, state: AgentState | None = None) -> MemorySession:
         """This user's memory, for whatever a program wants of it; with ``state`` in that state's session."""
         return self._bridges.to(self.user, None if state is None else state.session_id)
 

@@ -5,7 +5,7 @@ AutoGen tells a memory nothing but the context it may change. So the context is 
 moment they are said, whatever becomes of the agent.
 
     context of writer  ──Tap──┐
-    context of critic  ──Tap──┴──▶ Ledger (each message once, in order) ──▶ Bridge.record
+    context of critic  ──Tap──┴──▶ Ledger (each message once, in order) ──▶ MemorySession.record
 
 Messages have no ids here. Agents of a team that share a memory see the same messages, so each Tap walks along the
 Ledger: what another one has entered already is not recorded again, and the same words said later are.
@@ -22,7 +22,7 @@ from weakref import WeakSet
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
 
-from memscope.adapters.session import Bridge, Said, said
+from memscope.adapters.session import MemorySession, Said, said
 from memscope.prompts.memory_block import is_injected, spoken
 
 MOST_ENTRIES = 4096
@@ -92,7 +92,7 @@ class Tap:
     """One model context and how far along the ledger it is. ``heard`` is what the context holds."""
 
     context: ChatCompletionContext
-    bridge: Bridge
+    bridge: MemorySession
     ledger: Ledger
     at: int = 0
     heard: list[Entry] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Tap:
         self.ledger.taps.add(self)
 
     @classmethod
-    async def on(cls, context: ChatCompletionContext, bridge: Bridge, ledger: Ledger) -> Tap:
+    async def on(cls, context: ChatCompletionContext, bridge: MemorySession, ledger: Ledger) -> Tap:
         """This bridge's tap on the context, put there and told of what the context holds if it is new."""
         for tap in taps(context):
             if tap.bridge is bridge:

@@ -15,8 +15,8 @@ from autogen_core.tools import BaseTool
 from pydantic import BaseModel
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.instances import place, portable
-from memscope.adapters.session import Bridge, Recall, Record
+from memscope.adapters.instances import place, to_config
+from memscope.adapters.session import MemorySession, Recall, Record
 from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport
 from memscope_autogen import content as contents
@@ -71,7 +71,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         strict: bool = False,
     ) -> None:
         list.append(self, self)
-        self._bridge = Bridge(
+        self._bridge = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
         )  # fmt: skip
@@ -133,13 +133,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return keys
 
     @property
-    def bridge(self) -> Bridge:
+    def bridge(self) -> MemorySession:
         return self._bridge
 
     # ---- written down, copied
 
     def _to_config(self) -> MemoryScopeMemoryConfig:
-        return MemoryScopeMemoryConfig(**self._options(), memory=portable(self._bridge.memory))
+        return MemoryScopeMemoryConfig(**self._options(), memory=to_config(self._bridge.memory))
 
     def _options(self) -> dict[str, Any]:
         bridge = self._bridge

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import Bridge, Bridges, Recall, Recalled, Record, said
+from memscope.adapters.session import MemorySession, Recall, Recalled, Record, SessionPool, said
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.records import Turn
 from memscope.text.tokens import estimate_tokens
@@ -77,7 +77,7 @@ class MemoryScopeMemory(BaseMemory):
     tokens: int = 2000
     record: Record = "both"
     strict: bool = False
-    _bridges: Bridges = PrivateAttr()
+    _bridges: SessionPool = PrivateAttr()
     _own_session: str = PrivateAttr(default_factory=lambda: secrets.token_hex(8))
     _unanswered: Unanswered = PrivateAttr(default_factory=Unanswered)
 
@@ -85,7 +85,7 @@ class MemoryScopeMemory(BaseMemory):
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
         if (self.user is None) == (self.user_key is None):
             raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
-        self._bridges = Bridges(
+        self._bridges = SessionPool(
             self.memory, agent=self.agent, recall_from=self.recall, k=self.k, tokens=self.tokens,
             record_who=self.record, strict=self.strict,
         )  # fmt: skip
@@ -141,12 +141,12 @@ class MemoryScopeMemory(BaseMemory):
 
     # ---- whose, and what
 
-    def _bridge(self, inputs: Mapping[str, Any]) -> Bridge:
+    def _bridge(self, inputs: Mapping[str, Any]) -> MemorySession:
         user = self.user if self.user_key is None else _named(inputs, self.user_key, "user")
         session = self.session if self.session_key is None else _named(inputs, self.session_key, "session")
         return self._bridges.to(user, session or self._own_session)  # type: ignore[arg-type]  # checked there
 
-    async def _ask(self, bridge: Bridge, text: str) -> tuple[str, ...]:
+    async def _ask(self, bridge: MemorySession, text: str) -> tuple[str, ...]:
         if not text.strip():
             return ()
         id = self._unanswered.asked(bridge.user, bridge.session, text)

@@ -8,7 +8,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from memscope.adapters.instances import Memory, wait_for
-from memscope.adapters.session import Bridge
+from memscope.adapters.session import MemorySession
 from memscope_langchain.messages import message_of, turns_of
 
 
@@ -32,7 +32,7 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         if session is None:
             raise TypeError("a chat history needs a session")
-        self._bridge = Bridge(user=user, session=session, agent=agent, memory=memory, strict=strict)
+        self._bridge = MemorySession(user=user, session=session, agent=agent, memory=memory, strict=strict)
         self._limit = limit
 
     @property

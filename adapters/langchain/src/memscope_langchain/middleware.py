@@ -19,7 +19,7 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
 from memscope.adapters.instances import Memory, wait_for
-from memscope.adapters.session import Bridge, Bridges, Recall, Record
+from memscope.adapters.session import MemorySession, Recall, Record, SessionPool
 from memscope.prompts.memory_block import choose_query
 from memscope_langchain.messages import turns_of
 from memscope_langchain.run import thread_of, user_of
@@ -70,7 +70,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
         strict: bool = False,
     ) -> None:
         super().__init__()
-        self._bridges = Bridges(
+        self._bridges = SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
         )
         self.tools = tools_over(self._bridges, strict=strict) if tools else []
@@ -105,7 +105,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
     async def aafter_model(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
         return await go_on(self._bridge(runtime), state)
 
-    def _bridge(self, runtime: Any) -> Bridge:
+    def _bridge(self, runtime: Any) -> MemorySession:
         return self._bridges.to(user_of(runtime), thread_of(runtime))
 
     # ---- closing
@@ -121,7 +121,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
 # ----------------------------------------------------------------------------------------------------------- a run
 
 
-async def begin(bridge: Bridge, state: MemoryState) -> Update:
+async def begin(bridge: MemorySession, state: MemoryState) -> Update:
     """Record what has arrived, and recall what fits to it."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
@@ -132,7 +132,7 @@ async def begin(bridge: Bridge, state: MemoryState) -> Update:
     return {"memscope_heard": latest(messages), "memscope_shown": Shown(text=recalled.text, keys=keys)}
 
 
-async def go_on(bridge: Bridge, state: MemoryState) -> Update:
+async def go_on(bridge: MemorySession, state: MemoryState) -> Update:
     """Record what was said since, the model's reply above all."""
     messages = state["messages"]
     start = after(messages, state.get("memscope_heard"))
@@ -146,7 +146,7 @@ def shown(state: Mapping[str, Any]) -> str | None:
     return found["text"] if found else None
 
 
-async def recall(bridge: Bridge, messages: Sequence[BaseMessage]) -> str:
+async def recall(bridge: MemorySession, messages: Sequence[BaseMessage]) -> str:
     turns = turns_of(messages)
     return (await bridge.recall(choose_query(turns), shown={turn["content"] for turn in turns})).text
 

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import Bridges, Recall
+from memscope.adapters.session import Recall, SessionPool
 from memscope.records import Hit
 
 
@@ -28,11 +28,11 @@ class MemoryScopeRetriever(BaseRetriever):
     memory: Any = Field(default=None, exclude=True, repr=False)
     recall: Recall = "user"
     k: int = 10
-    _bridges: Bridges = PrivateAttr()
+    _bridges: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._bridges = Bridges(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
+        self._bridges = SessionPool(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
         self._bridges.to(self.user, self.session)  # checked now
 
     def _get_relevant_documents(

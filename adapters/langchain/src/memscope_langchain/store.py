@@ -28,7 +28,7 @@ from langgraph.store.base import (
 )
 
 from memscope.adapters.instances import Memory, wait_for
-from memscope.adapters.session import Bridge, Bridges
+from memscope.adapters.session import MemorySession, SessionPool
 from memscope.records import ForgetReport, Hit, Json, Observation
 
 Namespace: TypeAlias = tuple[str, ...]
@@ -65,7 +65,7 @@ class MemoryScopeStore(BaseStore):
         ttl: TTLConfig | None = None,
     ) -> None:
         self._user, self._fields = user, list(fields)
-        self._bridges = Bridges(memory, agent=agent)
+        self._bridges = SessionPool(memory, agent=agent)
         self.ttl_config = ttl
         if not callable(user):
             self._bridges.to(user)  # checked now
@@ -92,10 +92,10 @@ class MemoryScopeStore(BaseStore):
     def close(self) -> None:
         wait_for(self.aclose())
 
-    def _bridge(self) -> Bridge:
+    def _bridge(self) -> MemorySession:
         return self._bridges.to(self._user() if callable(self._user) else self._user)
 
-    async def _batch(self, bridge: Bridge, ops: Sequence[Op]) -> list[Result]:
+    async def _batch(self, bridge: MemorySession, ops: Sequence[Op]) -> list[Result]:
         """Reads see what was there before; of several writes to one key the last counts."""
         results = [None if isinstance(op, PutOp) else await self._read(bridge, op) for op in ops]
         writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
@@ -103,7 +103,7 @@ class MemoryScopeStore(BaseStore):
             await (delete(bridge, op) if op.value is None else self._put(bridge, op, op.value))
         return results
 
-    async def _read(self, bridge: Bridge, op: Op) -> Result:
+    async def _read(self, bridge: MemorySession, op: Op) -> Result:
         if isinstance(op, GetOp):
             found = await get(bridge, op)
             return None if found is None else item(found)
@@ -113,7 +113,7 @@ class MemoryScopeStore(BaseStore):
             return await namespaces(bridge, op)
         raise TypeError(f"not an operation of a store: {type(op).__name__}")
 
-    async def _put(self, bridge: Bridge, op: PutOp, value: Mapping[str, Any]) -> None:
+    async def _put(self, bridge: MemorySession, op: PutOp, value: Mapping[str, Any]) -> None:
         now = utc_now()
         old = await named(bridge, op.namespace, op.key)
         created = _mine(old).get("created") if old else None
@@ -132,24 +132,24 @@ class MemoryScopeStore(BaseStore):
 # ------------------------------------------------------------------------------------------------------- operations
 
 
-async def named(bridge: Bridge, namespace: Namespace, key: str) -> Observation | None:
+async def named(bridge: MemorySession, namespace: Namespace, key: str) -> Observation | None:
     found = await _documents(bridge, name=written(key), namespace=path(namespace))
     return found[-1] if found else None
 
 
-async def get(bridge: Bridge, op: GetOp) -> Observation | None:
+async def get(bridge: MemorySession, op: GetOp) -> Observation | None:
     found = await named(bridge, op.namespace, op.key)
     if found is not None and op.refresh_ttl:
         await renew(bridge, found)
     return found
 
 
-async def delete(bridge: Bridge, op: PutOp) -> None:
+async def delete(bridge: MemorySession, op: PutOp) -> None:
     scope = {"user": bridge.user, "agent": bridge.agent}
     await bridge.do(lambda memory: memory.forget(**scope, name=written(op.key), namespace=path(op.namespace)))  # type: ignore[arg-type]
 
 
-async def search(bridge: Bridge, op: SearchOp) -> list[SearchItem]:
+async def search(bridge: MemorySession, op: SearchOp) -> list[SearchItem]:
     """With a query the best first, and then what does not match it, as a store of vectors would have it."""
     asked = {**(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await bridge.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
@@ -165,7 +165,7 @@ async def search(bridge: Bridge, op: SearchOp) -> list[SearchItem]:
     return [SearchItem(**_item(document), score=score) for document, score in page]
 
 
-async def namespaces(bridge: Bridge, op: ListNamespacesOp) -> list[Namespace]:
+async def namespaces(bridge: MemorySession, op: ListNamespacesOp) -> list[Namespace]:
     documents = await _documents(bridge, filter=prefix(()))
     known = {labels(document.namespace or "") for document in documents}
     chosen = {one for one in known if all(_fits(one, condition) for condition in op.match_conditions or ())}
@@ -173,7 +173,7 @@ async def namespaces(bridge: Bridge, op: ListNamespacesOp) -> list[Namespace]:
     return sorted(cut)[op.offset : op.offset + op.limit]
 
 
-async def renew(bridge: Bridge, document: Observation) -> None:
+async def renew(bridge: MemorySession, document: Observation) -> None:
     """Reading prolongs the life of what has a time to live."""
     minutes = _mine(document).get("ttl")
     if minutes is None or document.expires is None:
@@ -183,7 +183,7 @@ async def renew(bridge: Bridge, document: Observation) -> None:
         await bridge.do(lambda memory: memory.update(document.id, user=bridge.user, agent=bridge.agent, expires=until))
 
 
-async def _documents(bridge: Bridge, **asked: Any) -> list[Observation]:
+async def _documents(bridge: MemorySession, **asked: Any) -> list[Observation]:
     scope = {"user": bridge.user, "agent": bridge.agent}
     found = await bridge.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
     return [one for one in found if isinstance(one, Observation) and one.name is not None and one.namespace is not None]

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge, Bridges
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, SessionPool
 from memscope.errors import MemscopeError
 from memscope_langchain.run import thread_of, user_of
 
@@ -47,15 +47,15 @@ class MemoryTool(BaseTool):
     user: str | None = None
     agent: str | None = None
     memory: Any = Field(default=None, exclude=True, repr=False)
-    _bridges: Bridges = PrivateAttr()
+    _bridges: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._bridges = Bridges(self.memory, agent=self.agent)
+        self._bridges = SessionPool(self.memory, agent=self.agent)
         if self.user is not None:
             self._bridges.to(self.user)  # checked now
 
-    def _bridge(self, runtime: Any, config: RunnableConfig) -> Bridge:
+    def _bridge(self, runtime: Any, config: RunnableConfig) -> MemorySession:
         user = self.user if self.user is not None else user_of(runtime, config)
         return self._bridges.to(user, thread_of(runtime, config))
 
@@ -110,7 +110,7 @@ async def told(answer: Coroutine[Any, Any, str]) -> str:
         raise ToolException(f"Memory failed: {error}") from error
 
 
-def tools_over(bridges: Bridges, *, strict: bool) -> list[BaseTool]:
+def tools_over(bridges: SessionPool, *, strict: bool) -> list[BaseTool]:
     """The three, over the memory of a middleware."""
     made: list[MemoryTool] = [
         kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)

@@ -31,7 +31,7 @@ Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
 
 @dataclass(eq=False)
-class Core:
+class SharedMemory:
     """A memory and where it runs. ``settings`` is None for a memory that somebody else made and will close."""
 
     memory: AsyncMemoryScope
@@ -54,35 +54,35 @@ def wait_for(work: Coroutine[Any, Any, R]) -> R:
 
 
 _lock = threading.Lock()
-_cores: list[Core] = []
+_cores: list[SharedMemory] = []
 
 
-def hold(given: Memory) -> Core:
+def acquire(given: Memory) -> SharedMemory:
     """The core for what an adapter was given: an object, settings, a store's path or URL, or None for the default.
 
     Equal settings give the same core. ``release`` it when done; the last one to do so closes it. A process may just
     end, too: what was acknowledged is durable, and what waits for a model waits in the store.
     """
     if isinstance(given, AsyncMemoryScope):
-        return Core(given)
+        return SharedMemory(given)
     if isinstance(given, MemoryScope):
-        return Core(given.memory, portal=True)
+        return SharedMemory(given.memory, portal=True)
     settings = _settings(given)
     with _lock:
         core = next((core for core in _cores if core.pid == os.getpid() and core.settings == settings), None)
         if core is None:
-            core = Core(AsyncMemoryScope(settings=settings), settings, portal=True, pid=os.getpid())
+            core = SharedMemory(AsyncMemoryScope(settings=settings), settings, portal=True, pid=os.getpid())
             _cores.append(core)
         core.holds += 1
         return core
 
 
-async def release(core: Core, *, drain_s: float = 5.0) -> None:
+async def release(core: SharedMemory, *, drain_s: float = 5.0) -> None:
     if _last(core):
         await core.do(lambda memory: memory.close(drain_s=drain_s))
 
 
-def _last(core: Core) -> bool:
+def _last(core: SharedMemory) -> bool:
     with _lock:
         core.holds -= 1
         if core.holds or core not in _cores:
@@ -100,7 +100,7 @@ def _settings(given: Settings | Mapping[str, Any] | str | Path | None) -> Settin
     return load({"store": str(given)} if isinstance(given, str | Path) else given)
 
 
-def portable(given: Memory) -> dict[str, Any] | None:
+def to_config(given: Memory) -> dict[str, Any] | None:
     """What was given as JSON that may be written down: without keys, passwords and what the environment says anyway.
 
     ``ConfigError`` for a memory given as an object, which only its owner can make again.
@@ -119,7 +119,7 @@ def place(given: Memory) -> str:
     """The same text for what gives the same memory in this process."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"
-    return json.dumps(portable(given), sort_keys=True)
+    return json.dumps(to_config(given), sort_keys=True)
 
 
 def _public(told: Mapping[str, Any]) -> dict[str, Any]:

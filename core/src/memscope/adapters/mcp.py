@@ -1,6 +1,6 @@
 """Memory as an MCP server: five tools for one user, whom a setting names and no model can choose.
 
-Translation only: the tools are a ``Bridge``'s. Runs with the SDK's versions 1 and 2 (extra ``mcp``).
+Translation only: the tools are a ``MemorySession``'s. Runs with the SDK's versions 1 and 2 (extra ``mcp``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import wraps
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, Bridge
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import ConfigError, MemscopeError
 from memscope.prompts.memory_block import block
 from memscope.records import Record, Turn, WorkReport
@@ -28,7 +28,7 @@ REFLECT = "Make memories of what was said since the last time, and bring what is
 MOST = 100  # memories of one list
 
 
-def server(bridge: Bridge) -> Any:
+def server(bridge: MemorySession) -> Any:
     """The SDK's server with the five tools; ``run_stdio_async()`` serves it. ``ConfigError`` without the SDK."""
     server_class, tool_error = _sdk()
     made = server_class("memscope", instructions=INSTRUCTIONS)
@@ -56,7 +56,7 @@ def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
     return called
 
 
-def tools(bridge: Bridge) -> dict[str, tuple[str, Tool]]:
+def tools(bridge: MemorySession) -> dict[str, tuple[str, Tool]]:
     """What each is for, and the tool. Their arguments are all that a model can say: no user, no agent, no session."""
 
     async def add_memory(text: str) -> str:
@@ -83,7 +83,7 @@ def tools(bridge: Bridge) -> dict[str, tuple[str, Tool]]:
     }
 
 
-async def _newest(bridge: Bridge, limit: int) -> list[Record]:
+async def _newest(bridge: MemorySession, limit: int) -> list[Record]:
     whose: dict[str, Any] = {"user": bridge.user, "agent": bridge.agent, "limit": limit}
     found = await bridge.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
     return found or await bridge.do(lambda memory: memory.list(**whose, kinds=["turn"]))

@@ -1,7 +1,7 @@
-"""One scope of a memory for an adapter: ``Bridge`` between a memory and a framework.
+"""One scope of a memory for an adapter: ``MemorySession`` between a memory and a framework.
 
-    messages ──▶ said() ──▶ Bridge.record ──▶ add_turns
-    query    ──▶ Bridge.recall ──▶ retrieve ──▶ the block that is shown to the model
+    messages ──▶ said() ──▶ MemorySession.record ──▶ add_turns
+    query    ──▶ MemorySession.recall ──▶ retrieve ──▶ the block that is shown to the model
 
 The agent's own path (``record``, ``recall``) fails open: one warning, and the agent answers without memory;
 ``strict=True`` raises. What a person or a model asks for (``search``, ``remember``, ``forget``, ``clear``) always
@@ -18,7 +18,7 @@ from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
-from memscope.adapters.instances import Core, Memory, Operation, hold, portable, release
+from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, release, to_config
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import ROLES, Json, Role, Turn
 from memscope.text.tokens import estimate_tokens
@@ -97,20 +97,20 @@ class Recalled:
 
 
 @dataclass(eq=False)
-class Door:
+class MemoryHandle:
     """The memory behind bridges: opened on first use, off the event loop. ``failing``: what did not work lately."""
 
     memory: Memory = None
     failing: set[str] = field(default_factory=set)
-    _core: Core | None = None
+    _core: SharedMemory | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings only; ``ConfigError`` where the memory was given as an object."""
-        return {"memory": portable(self.memory), "failing": set(), "_core": None}
+        return {"memory": to_config(self.memory), "failing": set(), "_core": None}
 
-    async def core(self) -> Core:
+    async def core(self) -> SharedMemory:
         if self._core is None:
-            core = await asyncio.to_thread(hold, self.memory)  # reads settings, imports plugins
+            core = await asyncio.to_thread(acquire, self.memory)  # reads settings, imports plugins
             if self._core is not None:  # somebody was quicker meanwhile
                 await release(core)  # type: ignore[unreachable]
             else:
@@ -125,7 +125,7 @@ class Door:
 
 
 @dataclass(eq=False)
-class Bridge:
+class MemorySession:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
     Writes user, agent and session; reads user and agent, with ``recall="session"`` the session too. ``k`` hits and
@@ -142,11 +142,11 @@ class Bridge:
     record_who: Record = "both"
     strict: bool = False
     deadline_s: float = DEADLINE_S
-    shared: InitVar[Door | None] = None  # one of its own by default
-    door: Door = field(init=False)
+    shared: InitVar[MemoryHandle | None] = None  # one of its own by default
+    door: MemoryHandle = field(init=False)
 
-    def __post_init__(self, shared: Door | None) -> None:
-        self.door = shared or Door(self.memory)
+    def __post_init__(self, shared: MemoryHandle | None) -> None:
+        self.door = shared or MemoryHandle(self.memory)
         validation.scope(self.user, self.agent, self.session)
         validation.count("k", self.k, validation.Limits().k)
         validation.count("tokens", self.tokens, 1_000_000)
@@ -155,12 +155,12 @@ class Bridge:
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Bridge:
+    def __deepcopy__(self, memo: dict[int, Any]) -> MemorySession:
         return self  # a memory is not copied by copying an agent
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings only; ``ConfigError`` where the memory was given as an object."""
-        return {**self.__dict__, "memory": portable(self.memory)}
+        return {**self.__dict__, "memory": to_config(self.memory)}
 
     # ---- the agent's path: fails open
 
@@ -294,18 +294,18 @@ class Bridge:
         await self.door.close()
 
 
-class Bridges:
-    """One memory for many scopes: ``to(user, session)`` is the bridge of one. ``settings`` are those of ``Bridge``."""
+class SessionPool:
+    """One memory for many scopes: ``to(user, session)`` is the session of one. ``settings``: of ``MemorySession``."""
 
     def __init__(self, memory: Memory = None, **settings: Any) -> None:
-        self._settings, self._door = settings, Door(memory)
+        self._settings, self._door = settings, MemoryHandle(memory)
         self.to("anybody", "any")  # a wrong setting is told now
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Bridges:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SessionPool:
         return self
 
-    def to(self, user: str, session: str | None = None) -> Bridge:
-        return Bridge(user=user, session=session, memory=self._door.memory, shared=self._door, **self._settings)
+    def to(self, user: str, session: str | None = None) -> MemorySession:
+        return MemorySession(user=user, session=session, memory=self._door.memory, shared=self._door, **self._settings)
 
     async def close(self) -> None:
         await self._door.close()

@@ -58,7 +58,7 @@ def start(memory: AsyncMemoryScope, asked: Asked) -> Answer:
     """The answer, which begins when it is read. ``ConfigError`` without a chat model, ``InputError`` for bad input."""
     parts = memory._parts
     asked = asked.checked(parts.limits)
-    if parts.kit.chat is None:
+    if parts.ctx.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL)
     return Answer(lambda answer: _answer(memory, asked, answer), lambda: parts.counting("chat"))
 
@@ -74,8 +74,8 @@ async def _answer(memory: AsyncMemoryScope, asked: Asked, answer: Answer) -> Asy
         if found.reason:
             answer.notes.append(found.reason)
         answer.memories, lines = fitting(found, asked.tokens)
-        messages = prompt(asked.text, parts.kit.prompts, asked.persona, lines, window, parts.now())
-        async with aclosing(parts.kit.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
+        messages = prompt(asked.text, parts.ctx.prompts, asked.persona, lines, window, parts.now())
+        async with aclosing(parts.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
                 yield piece
         work = _record(memory, asked.scope, "assistant", answer.text)

@@ -45,7 +45,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     with call.memory(plugins=[news]) as memory:
         talk = Talk(memory, call.show, phrases, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
-        if memory.memory._parts.kit.chat is None:
+        if memory.memory._parts.ctx.chat is None:
             no_model(talk, language or of_locale())
             return
         news.talk = talk
@@ -147,7 +147,7 @@ class Talk:
     def run(self) -> int:
         """Until the end of the input; the exit code of the last thing that failed, where nobody saw it fail."""
         if self.keyboard.asks:
-            model = self.memory.memory._parts.kit.chat
+            model = self.memory.memory._parts.ctx.chat
             told = {"model": model and model.name, "user": visible(self.user), "session": visible(self.session)}
             self.show.line(self.say("welcome", **told))
         while True:

@@ -6,7 +6,7 @@ import asyncio
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.mcp import server
-from memscope.adapters.session import Bridge
+from memscope.adapters.session import MemorySession
 from memscope.commands.call import Call, command, pass_call
 
 
@@ -23,6 +23,6 @@ def mcp(call: Call) -> None:
 async def serve(call: Call) -> None:
     scope = call.scope
     async with AsyncMemoryScope(call.store, settings=call.config) as memory:
-        made = server(Bridge(**scope, memory=memory))
+        made = server(MemorySession(**scope, memory=memory))
         await memory.start()
         await made.run_stdio_async()

@@ -11,7 +11,7 @@ from memscope.errors import MemscopeError, ModelError, nearest
 from memscope.models import Message
 
 if TYPE_CHECKING:
-    from memscope.pipeline import Kit
+    from memscope.pipeline import WorkerContext
 
 DEADLINE_S = 15.0
 SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
@@ -37,18 +37,18 @@ def mend(code: str, section: str) -> str:
 async def models(patient: Patient) -> AsyncIterator[Finding]:
     if patient.memory is None:
         return
-    kit = patient.memory._parts.kit
-    for section, model in (("chat", kit.chat), ("embedding", kit.embedder), ("rerank", kit.reranker)):
+    ctx = patient.memory._parts.ctx
+    for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             note = f" ({WITHOUT[section]})" if WITHOUT[section] else ""
             yield Finding("models", "ok", f"{section} none{note}")
         else:
-            yield await _asked(section, model, kit)
-    for finding in _space(patient, kit):
+            yield await _asked(section, model, ctx)
+    for finding in _space(patient, ctx):
         yield finding
 
 
-async def _asked(section: str, model: Any, kit: Kit) -> Finding:
+async def _asked(section: str, model: Any, ctx: WorkerContext) -> Finding:
     name = model.space.model if section == "embedding" else model.name
     began = time.perf_counter()
     try:
@@ -99,16 +99,16 @@ async def _served(model: Any) -> list[str] | None:
     return names
 
 
-def _space(patient: Patient, kit: Kit) -> list[Finding]:
+def _space(patient: Patient, ctx: WorkerContext) -> list[Finding]:
     """Whether the vectors in the store are those of the embedder."""
     space = patient.status["space"]
     if not space:
         return []
     held = f"the store holds vectors of {space['model']} ({space['dims']} numbers)"
-    if kit.embedder is None:
+    if ctx.embedder is None:
         mended = "set embedding in the settings, or live with search by words"
         return [Finding("models", "warn", f"{held}, and no embedder is set", mended)]
-    now = kit.embedder.space
+    now = ctx.embedder.space
     if now.model != space["model"] or now.dims not in (0, space["dims"]):
         return [
             Finding("models", "fail", f"{held}, the embedder is {now.model} ({now.dims})", "memscope reembed", MODEL)

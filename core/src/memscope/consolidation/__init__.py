@@ -16,16 +16,16 @@ from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken
-from memscope.jobs.runner import Duty, Hooks, NoHooks, drive
-from memscope.pipeline import Kit, Worker, run
-from memscope.records import INJECTED, Claim, Interval, Plan, Scope, Select, Turn, WorkReport
+from memscope.jobs.runner import Hooks, NoHooks, StageJob, run_until_idle
+from memscope.pipeline import Worker, WorkerContext, run
+from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, WorkReport
 
 STEPS: tuple[Worker[Batch], ...] = (extract, by_level, by_rules, reconcile)
 CONTEXT_AGE = timedelta(hours=6)  # what was said longer ago is no context
 
 
 async def consolidate(
-    kit: Kit,
+    ctx: WorkerContext,
     user: str | None = None,
     steps: Sequence[Worker[Batch]] = STEPS,
     hooks: Hooks | None = None,
@@ -33,62 +33,62 @@ async def consolidate(
     preview: bool = False,
 ) -> WorkReport:
     """All that is pending of a user (None: of all) becomes observations. Without a chat model: how much is pending."""
-    return await drive(kit, duty(kit, steps, hooks), user, preview=preview)
+    return await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)
 
 
-def duty(kit: Kit, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> Duty:
+def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
     """What a worker process does in this stage."""
     hooks = hooks or NoHooks()
 
-    async def make(kit: Kit, claim: Claim) -> Plan:
-        return await _plan(kit, claim, steps, hooks)
+    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
+        return await _plan(ctx, claim, steps, hooks)
 
-    return Duty("consolidate", make, kit.settings.batch_turns, hooks)
+    return StageJob("consolidate", make, ctx.settings.batch_turns, hooks)
 
 
-async def _plan(kit: Kit, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> Plan:
-    records = (await kit.store.fetch(claim.user, claim.items)).records
+async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> ChangeSet:
+    records = (await ctx.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
-    chosen = choose(turns, kit)
+    chosen = choose(turns, ctx)
     done = tuple(turn.key for turn in chosen) or claim.items
     given = tuple(await hooks.before("consolidate", chosen, scope=Scope(claim.user)))
     if not given:
-        return Plan(done=done)
-    quiet = frozenset(turn.key for turn in given if not heard(turn, kit))
+        return ChangeSet(done=done)
+    quiet = frozenset(turn.key for turn in given if not heard(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
-    batch = Batch(id, given, await context(kit, given[0]), quiet)
-    return plan(await run(steps, batch, kit), done, propose=kit.settings.approve)
+    batch = Batch(id, given, await context(ctx, given[0]), quiet)
+    return plan(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
 
 
-def choose(turns: Sequence[Turn], kit: Kit) -> list[Turn]:
+def choose(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
     """As many as one call reads, of one agent: what one agent was told is not mixed with what another was."""
     chosen: list[Turn] = []
     room = CHARACTERS
     for turn in turns:
         if turn.scope.agent != turns[0].scope.agent:
             continue
-        room -= len(turn.text) if heard(turn, kit) else min(len(turn.text), CONTEXT)
+        room -= len(turn.text) if heard(turn, ctx) else min(len(turn.text), CONTEXT)
         if chosen and room < 0:
             break
         chosen.append(turn)
     return chosen
 
 
-def heard(turn: Turn, kit: Kit) -> bool:
+def heard(turn: Turn, ctx: WorkerContext) -> bool:
     """Whether facts may rest on it: said by those whose word counts, and not put there by memory."""
-    return turn.role in kit.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken(turn))
+    return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken(turn))
 
 
-async def context(kit: Kit, first: Turn) -> tuple[Turn, ...]:
+async def context(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
     """The last turns of the session before the batch."""
-    wanted = kit.settings.consolidation.context_turns
+    wanted = ctx.settings.consolidation.context_turns
     if not wanted or first.scope.session is None:
         return ()
     period = Interval(first.time - CONTEXT_AGE, first.time)
     scope = first.scope
     select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
     found: list[Turn] = []
-    async for page in kit.store.scan(select):
+    async for page in ctx.store.scan(select):
         found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _before(turn, first))][-wanted:]
     return tuple(found)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from memscope.reconciliation.approval import proposed
-from memscope.records import Closing, Json, Observation, Plan, Revision, Turn
+from memscope.records import ChangeSet, Json, Observation, Revision, Supersession, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Batch:
     levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     revised: tuple[Revision, ...] = ()
-    closed: tuple[Closing, ...] = ()
+    closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
     actions: tuple[Mapping[str, Json], ...] = ()
 
@@ -56,10 +56,10 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: Batch, done: tuple[str, ...], *, propose: bool = False) -> Plan:
+def plan(batch: Batch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
     """What is to be written. With ``propose`` new memories wait to be accepted, and what they would supersede stays."""
     for memory in batch.facts:
         batch = batch.act("new", memory)
     report = {"actions": list(batch.actions), "rejected": dict(batch.rejected)}
     new = tuple(proposed(memory, batch.closed) for memory in batch.facts) if propose else batch.facts
-    return Plan(new, () if propose else batch.closed, batch.revised, done, report=report)
+    return ChangeSet(new, () if propose else batch.closed, batch.revised, done, report=report)

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from memscope.consolidation.batch import Batch
 from memscope.dates import Mention, mentions, recurrences
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval, Observation
 
 
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
-async def by_rules(batch: Batch, kit: Kit) -> Batch:
+async def by_rules(batch: Batch, ctx: WorkerContext) -> Batch:
     """``happened`` confirmed, corrected or dropped; and from when on the fact holds."""
     return replace(batch, facts=tuple(dated(fact, batch) for fact in batch.facts))
 

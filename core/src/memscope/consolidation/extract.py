@@ -17,11 +17,11 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 
 from memscope.consolidation.batch import Batch, memory_id
 from memscope.consolidation.find_quote import locate
-from memscope.consolidation.transcript import Line, readings, shown
+from memscope.consolidation.transcript import TranscriptLine, readings, shown
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask, with_instruction
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import translated
@@ -108,23 +108,23 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 
 
 @worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
-async def extract(batch: Batch, kit: Kit) -> Batch:
+async def extract(batch: Batch, ctx: WorkerContext) -> Batch:
     """Turns to facts with their quotes, and a level for every turn."""
     for lines in readings(batch):
         if any(not line.context for line in lines):
-            batch = await read(batch, lines, kit)
+            batch = await read(batch, lines, ctx)
     return batch
 
 
-async def read(batch: Batch, lines: Sequence[Line], kit: Kit) -> Batch:
+async def read(batch: Batch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> Batch:
     """One call; a second one when none of its facts stands up, because what was lost would look like nothing."""
-    assert kit.chat is not None
+    assert ctx.chat is not None
     heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
-    messages = (kit.prompts or Prompts()).messages("extract", list(heard.values()), shown(lines))
-    kept = frozenset(kit.settings.consolidation.levels)
+    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), shown(lines))
+    kept = frozenset(ctx.settings.consolidation.levels)
     for asked in (messages, with_instruction(messages, AGAIN)):
-        reply = await ask(kit.chat, asked, schema(tuple(heard), kept))
-        taken = take(batch, lines, reply, kit)
+        reply = await ask(ctx.chat, asked, schema(tuple(heard), kept))
+        taken = take(batch, lines, reply, ctx)
         if not reply.facts or len(taken.facts) > len(batch.facts) or not worth(reply, kept):
             return taken
     raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
@@ -135,7 +135,7 @@ def worth(reply: Extraction, kept: frozenset[int]) -> list[Level]:
     return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 
-def take(batch: Batch, lines: Sequence[Line], reply: Extraction, kit: Kit) -> Batch:
+def take(batch: Batch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: WorkerContext) -> Batch:
     """The facts that stand up to their turns; of the others how many there were, and why."""
     batch = replace(batch, levels=levels(batch, lines, reply))
     taken: list[Observation] = []
@@ -145,11 +145,11 @@ def take(batch: Batch, lines: Sequence[Line], reply: Extraction, kit: Kit) -> Ba
         if isinstance(cited, str):
             reasons[cited] += 1
         else:
-            taken.append(observation(fact, cited, batch, kit, len(batch.facts) + len(taken)))
+            taken.append(observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
     return replace(batch, facts=(*batch.facts, *taken)).reject(reasons)
 
 
-def levels(batch: Batch, lines: Sequence[Line], reply: Extraction) -> dict[str, int]:
+def levels(batch: Batch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
     """Per turn; of a turn in several parts the highest."""
     found = dict(batch.levels)
     told = {level.turn: level.level for level in reply.turns}
@@ -159,7 +159,7 @@ def levels(batch: Batch, lines: Sequence[Line], reply: Extraction) -> dict[str, 
     return found
 
 
-def most(lines: Sequence[Line]) -> int:
+def most(lines: Sequence[TranscriptLine]) -> int:
     heard = [line for line in lines if not line.context]
     return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard)
 
@@ -168,7 +168,7 @@ def most(lines: Sequence[Line]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class Citation:
     """Words of a turn, as they stand in it."""
 
     turn: Turn
@@ -176,7 +176,7 @@ class Cited:
     context: bool
 
 
-def cite(fact: Fact, lines: Sequence[Line]) -> list[Cited] | str:
+def cite(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
     """What the fact rests on, or why it is none."""
     if fact is MALFORMED or not visible(fact.text).strip() or not fact.quotes:
         return "malformed"
@@ -193,11 +193,11 @@ def cite(fact: Fact, lines: Sequence[Line]) -> list[Cited] | str:
     return "translated" if translated(fact.text, said) else cited
 
 
-def _cited(line: Line, words: str) -> Cited:
-    return Cited(line.turn, locate(words, line.turn.text) or "", line.context)
+def _cited(line: TranscriptLine, words: str) -> Citation:
+    return Citation(line.turn, locate(words, line.turn.text) or "", line.context)
 
 
-def observation(fact: Fact, cited: Sequence[Cited], batch: Batch, kit: Kit, ordinal: int) -> Observation:
+def observation(fact: Fact, cited: Sequence[Citation], batch: Batch, ctx: WorkerContext, ordinal: int) -> Observation:
     heard = [one.turn for one in cited if not one.context]
     level = max(batch.levels[turn.key] for turn in heard)
     return Observation(
@@ -206,7 +206,7 @@ def observation(fact: Fact, cited: Sequence[Cited], batch: Batch, kit: Kit, ordi
         text=visible(fact.text).strip(),
         sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
         said=max(one.turn.time for one in cited),
-        recorded=kit.clock(),
+        recorded=ctx.clock(),
         happened=parse(fact.when, heard[0].time.tzinfo),
         about=about(fact.about, heard),
         quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),

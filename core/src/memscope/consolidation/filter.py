@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memscope.consolidation.batch import Batch
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 
 
 @worker(reads=["facts"], writes=["facts", "rejected"], name="filter")
-async def by_level(batch: Batch, kit: Kit) -> Batch:
+async def by_level(batch: Batch, ctx: WorkerContext) -> Batch:
     """What is fiction, hypothesis or small talk is counted and left out."""
-    kept = tuple(fact for fact in batch.facts if fact.level in kit.settings.consolidation.levels)
+    kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     return replace(batch, facts=kept).reject({"level": len(batch.facts) - len(kept)})

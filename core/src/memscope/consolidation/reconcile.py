@@ -16,12 +16,12 @@ from pydantic import BaseModel, model_validator
 from memscope.consolidation.batch import Batch
 from memscope.dates.iso import written
 from memscope.models.structured_output import ask
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import near
 from memscope.reconciliation.similarity import CLOSE, closeness, same
 from memscope.reconciliation.supersession import SOURCES, contradicted, joined, replaced, same_subject
-from memscope.records import Closing, Interval, Json, Observation, Revision, Scope
+from memscope.records import Interval, Json, Observation, Revision, Scope, Supersession
 from memscope.text.tokens import fold
 
 PAIRS = 12  # in one call
@@ -61,17 +61,17 @@ class Pair:
 
 
 @worker(reads=["facts"], writes=["facts", "revised", "closed", "actions"])
-async def reconcile(batch: Batch, kit: Kit) -> Batch:
+async def reconcile(batch: Batch, ctx: WorkerContext) -> Batch:
     """Facts that are new, once each; memories that are repeated or over."""
     batch = unite(batch)
-    known = await near(kit, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
+    known = await near(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
     batch = recognise(batch, known)
     pairs = nominate(batch.facts, known)
     if not pairs:
         return batch
-    relations = await judge(pairs, kit)
+    relations = await judge(pairs, ctx)
     for pair, relation in zip(pairs, relations, strict=True):
-        batch = settle(batch, pair, relation, kit)
+        batch = settle(batch, pair, relation, ctx)
     return batch
 
 
@@ -148,12 +148,12 @@ def pair(new: Observation, old: Observation) -> Pair:
 # --------------------------------------------------------------------------------------------------- with a model
 
 
-async def judge(pairs: Sequence[Pair], kit: Kit) -> list[Relation]:
+async def judge(pairs: Sequence[Pair], ctx: WorkerContext) -> list[Relation]:
     """The one call."""
     shown = [_shown(number, pair) for number, pair in enumerate(pairs, 1)]
-    messages = (kit.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
-    assert kit.chat is not None
-    reply = await ask(kit.chat, messages, schema(len(pairs)))
+    messages = (ctx.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
+    assert ctx.chat is not None
+    reply = await ask(ctx.chat, messages, schema(len(pairs)))
     relations = {verdict.pair: verdict.relation for verdict in reply.pairs}
     return [relations[number] for number in range(1, len(pairs) + 1)]
 
@@ -166,7 +166,7 @@ def _shown(number: int, pair: Pair) -> dict[str, Json]:
     return {**told, "when": when} if any(when) else told
 
 
-def settle(batch: Batch, pair: Pair, relation: Relation, kit: Kit) -> Batch:
+def settle(batch: Batch, pair: Pair, relation: Relation, ctx: WorkerContext) -> Batch:
     """What the verdict leads to, unless one of the two is gone or over by an earlier one."""
     facts = {fact.id: fact for fact in batch.facts}
     over = {closing.id for closing in batch.closed}
@@ -176,15 +176,15 @@ def settle(batch: Batch, pair: Pair, relation: Relation, kit: Kit) -> Batch:
     if relation == "repeats":
         return repeated(batch, new, old)
     if relation == "refines":
-        return refined(batch, new, old, kit)
-    closing = contradicted(new, old, kit.clock())
+        return refined(batch, new, old, ctx)
+    closing = contradicted(new, old, ctx.clock())
     if closing is None:
         return batch
     gone = old if closing.id == old.id else new
     return close(batch, closing).act("superseded", gone, by=closing.by)
 
 
-def refined(batch: Batch, new: Observation, old: Observation, kit: Kit) -> Batch:
+def refined(batch: Batch, new: Observation, old: Observation, ctx: WorkerContext) -> Batch:
     """The new one stands on the sources of both."""
     whole = joined(new, old)
     inside = any(fact.id == old.id for fact in batch.facts)
@@ -192,9 +192,9 @@ def refined(batch: Batch, new: Observation, old: Observation, kit: Kit) -> Batch
     batch = replace(batch, facts=facts)
     if inside:
         return batch.act("merged", old, into=new.id)
-    return close(batch, replaced(old, whole, kit.clock())).act("superseded", old, by=new.id)
+    return close(batch, replaced(old, whole, ctx.clock())).act("superseded", old, by=new.id)
 
 
-def close(batch: Batch, closing: Closing) -> Batch:
+def close(batch: Batch, closing: Supersession) -> Batch:
     """What is over is not revised as well."""
     return replace(batch, closed=(*batch.closed, closing), revised=_without(batch, closing.id))

@@ -17,7 +17,7 @@ _BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # wha
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """A turn, or a part of a long one. ``context``: nothing is noted from it alone."""
 
     turn: Turn
@@ -29,7 +29,7 @@ def spoken(turn: Turn) -> str:
     return visible(_BLOCK.sub(" ", turn.text)).strip()
 
 
-def readings(batch: Batch) -> Iterator[list[Line]]:
+def readings(batch: Batch) -> Iterator[list[TranscriptLine]]:
     """The lines of each call: one call, but for a turn that is longer than a call may be."""
     lines = [_line(turn, context=True) for turn in batch.before]
     lines += [_line(turn, context=turn.key in batch.quiet) for turn in batch.turns]
@@ -40,9 +40,9 @@ def readings(batch: Batch) -> Iterator[list[Line]]:
         yield from ([replace(long, text=part)] for part in _parts(long.text))
 
 
-def _line(turn: Turn, *, context: bool) -> Line:
+def _line(turn: Turn, *, context: bool) -> TranscriptLine:
     text = spoken(turn)
-    return Line(turn, _shortened(text) if context else text, context)
+    return TranscriptLine(turn, _shortened(text) if context else text, context)
 
 
 def _shortened(text: str) -> str:
@@ -59,11 +59,11 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def shown(lines: Sequence[Line]) -> list[dict[str, Json]]:
+def shown(lines: Sequence[TranscriptLine]) -> list[dict[str, Json]]:
     return [_shown(number, line) for number, line in enumerate(lines, 1)]
 
 
-def _shown(number: int, line: Line) -> dict[str, Json]:
+def _shown(number: int, line: TranscriptLine) -> dict[str, Json]:
     told = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _by(line.turn), "text": line.text}
     return {**told, "context": True} if line.context else told
 

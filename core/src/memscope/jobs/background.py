@@ -13,8 +13,8 @@ from typing import Any
 
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import declare, embed_batch
-from memscope.jobs.runner import Duty, drive, outcomes_of
-from memscope.pipeline import Kit
+from memscope.jobs.runner import StageJob, results_of, run_until_idle
+from memscope.pipeline import WorkerContext
 
 log = logging.getLogger("memscope")
 
@@ -22,21 +22,21 @@ log = logging.getLogger("memscope")
 
 
 async def serve(
-    kit: Kit, duties: Sequence[Duty], stop: asyncio.Event, *, embed: bool = True, drain_s: float = 5.0
+    ctx: WorkerContext, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, embed: bool = True, drain_s: float = 5.0
 ) -> None:
     """Work for all users until ``stop`` is set; what is under way then gets ``drain_s`` seconds, or is given back."""
     said: set[str] = set()
     while not stop.is_set():
-        await _unless(stop, _round(kit, duties, embed, said), drain_s)
+        await _unless(stop, _round(ctx, stage_jobs, embed, said), drain_s)
         with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), kit.settings.poll_s)
+            await asyncio.wait_for(stop.wait(), ctx.settings.poll_s)
 
 
-async def _round(kit: Kit, duties: Sequence[Duty], embed: bool, said: set[str]) -> None:
+async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], embed: bool, said: set[str]) -> None:
     """Each part by itself: an embedder that is down keeps no fact from being consolidated."""
     codes: list[str] = []
-    works = [partial(_embed, kit)] if embed else []
-    for work in (*works, *(partial(_drive, kit, duty) for duty in duties)):
+    works = [partial(_embed, ctx)] if embed else []
+    for work in (*works, *(partial(_drive, ctx, job) for job in stage_jobs)):
         try:
             codes += await work()
         except MemscopeError as error:
@@ -44,15 +44,15 @@ async def _round(kit: Kit, duties: Sequence[Duty], embed: bool, said: set[str]) 
     tell(said, codes)
 
 
-async def _embed(kit: Kit) -> list[str]:
-    await declare(kit)
-    while await embed_batch(kit):
+async def _embed(ctx: WorkerContext) -> list[str]:
+    await declare(ctx)
+    while await embed_batch(ctx):
         pass
     return []
 
 
-async def _drive(kit: Kit, duty: Duty) -> list[str]:
-    return list((await drive(kit, duty)).errors)
+async def _drive(ctx: WorkerContext, job: StageJob) -> list[str]:
+    return list((await run_until_idle(ctx, job)).errors)
 
 
 def tell(said: set[str], codes: Sequence[str]) -> None:
@@ -95,14 +95,19 @@ class Background:
     """
 
     def __init__(
-        self, kit: Kit, consolidate: Duty, reflect: Duty, *, after: Callable[[], object] = lambda: None
+        self,
+        ctx: WorkerContext,
+        consolidate: StageJob,
+        reflect: StageJob,
+        *,
+        after: Callable[[], object] = lambda: None,
     ) -> None:
-        self._kit = kit
+        self._kit = ctx
         self._after = after
         self._consolidate, self._reflect = consolidate, reflect
         self._waiting: dict[str, Waiting] = {}
         self._news = asyncio.Event()
-        self._free = asyncio.Semaphore(kit.settings.concurrency)
+        self._free = asyncio.Semaphore(ctx.settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
         self._said: set[str] = set()
@@ -164,16 +169,16 @@ class Background:
         """All users but those who are still talking: their batches fill. And what has no vector yet."""
         self._after()
         async with self._free:
-            for duty in (self._consolidate, self._reflect):
-                await self._safely(duty, None)
+            for job in (self._consolidate, self._reflect):
+                await self._safely(job, None)
 
-    async def _safely(self, duty: Duty, user: str | None) -> None:
+    async def _safely(self, job: StageJob, user: str | None) -> None:
         if self._kit.chat is None:
             return
         try:
-            outcomes = await outcomes_of(self._kit, duty, user, False, set() if user else set(self._waiting))
-            tell(self._said, [outcome.code for outcome in outcomes if outcome.code])
-            if any(outcome.moved for outcome in outcomes):
+            results = await results_of(self._kit, job, user, False, set() if user else set(self._waiting))
+            tell(self._said, [result.code for result in results if result.code])
+            if any(result.moved for result in results):
                 self._after()
         except MemscopeError as error:
             tell(self._said, [error.code])

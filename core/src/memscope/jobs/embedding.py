@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, ModelError
-from memscope.records import LONGEST_WAIT_S, Plan
+from memscope.records import LONGEST_WAIT_S, ChangeSet
 
 if TYPE_CHECKING:
-    from memscope.pipeline import Kit
+    from memscope.pipeline import WorkerContext
 
 log = logging.getLogger("memscope")
 BATCH = 128
@@ -19,39 +19,39 @@ LEASE_S = 60.0
 RETRY_S = 5.0
 
 
-async def embed_batch(kit: Kit, user: str | None = None) -> int:
+async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
     """Embed one batch of units a user that have no vector; how many units that were.
 
     A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
     model's vectors.
     """
-    if kit.embedder is None:
+    if ctx.embedder is None:
         return 0
-    claims = await kit.store.claim("embed", BATCH, LEASE_S, user=user)
+    claims = await ctx.store.claim("embed", BATCH, LEASE_S, user=user)
     for claim in claims:
         try:
-            vectors = await kit.embed(claim.texts)
-            plan = Plan(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
-            await kit.store.complete(claim, plan)
+            vectors = await ctx.embed(claim.texts)
+            plan = ChangeSet(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
+            await ctx.store.complete(claim, plan)
         except LeaseLost:
             continue
         except ModelError as error:
             wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), LONGEST_WAIT_S)
-            not_before = kit.clock() + timedelta(seconds=wait)
-            await kit.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
+            not_before = ctx.clock() + timedelta(seconds=wait)
+            await ctx.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
             raise
     return sum(len(claim.items) for claim in claims)
 
 
-async def declare(kit: Kit, *, replace: bool = False) -> None:
+async def declare(ctx: WorkerContext, *, replace: bool = False) -> None:
     """Tell the store whose vectors these will be; asks the model once for the length of a vector."""
-    if kit.embedder is not None:
-        await kit.store.use_space(await kit.embedder.measure(), replace=replace)
+    if ctx.embedder is not None:
+        await ctx.store.use_space(await ctx.embedder.measure(), replace=replace)
 
 
-async def _left(kit: Kit) -> int:
+async def _left(ctx: WorkerContext) -> int:
     """Units that a model failed at."""
-    stats = await kit.store.stats()
+    stats = await ctx.store.stats()
     return stats.failed["embed"] + stats.parked["embed"]
 
 
@@ -65,28 +65,28 @@ class Filler:
         self._task: asyncio.Task[None] | None = None
         self.error: MemscopeError | None = None
 
-    def wake(self, kit: Kit) -> None:
-        if kit.embedder is None:
+    def wake(self, ctx: WorkerContext) -> None:
+        if ctx.embedder is None:
             return
         self._wanted.set()
         self._idle.clear()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run(kit), name="memscope-embed")
+            self._task = asyncio.create_task(self._run(ctx), name="memscope-embed")
 
-    async def _run(self, kit: Kit) -> None:
+    async def _run(self, ctx: WorkerContext) -> None:
         try:
-            await self._fill(kit)
+            await self._fill(ctx)
         finally:
             self._idle.set()
 
-    async def _fill(self, kit: Kit) -> None:
+    async def _fill(self, ctx: WorkerContext) -> None:
         while self._wanted.is_set():
             self._wanted.clear()
             try:
-                await declare(kit)
-                while await embed_batch(kit):
+                await declare(ctx)
+                while await embed_batch(ctx):
                     pass
-                if self.error is not None and not await _left(kit):
+                if self.error is not None and not await _left(ctx):
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)

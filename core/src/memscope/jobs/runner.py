@@ -4,7 +4,7 @@
        │           └─ lease extended at a third of it; lost: what was made is thrown away
        └──▶ fail(code, not before)                              every item stays: pending, failed or parked
 
-A ``Duty`` says what a stage makes of a claim; consolidation and reflection bring theirs.
+A ``StageJob`` says what a stage makes of a claim; consolidation and reflection bring theirs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, Protocol, TypeVar
 
 from memscope.errors import OUTAGES, LeaseLost, MemscopeError, ModelError, StoreError
 from memscope.models import Usage
-from memscope.pipeline import Kit
-from memscope.records import LONGEST_WAIT_S, Claim, Plan, Scope, Stage, WorkReport
+from memscope.pipeline import WorkerContext
+from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Scope, Stage, WorkReport
 
 T = TypeVar("T")
-Make = Callable[[Kit, Claim], Awaitable[Plan]]
+Make = Callable[[WorkerContext, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
@@ -49,7 +49,7 @@ class NoHooks:
 
 
 @dataclass(frozen=True)
-class Duty:
+class StageJob:
     """What a stage does: of a claim of up to ``limit`` items, ``make`` makes the plan. It writes nothing itself."""
 
     stage: Stage
@@ -59,11 +59,11 @@ class Duty:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """What became of one claim. ``moved``: some of its items are done, so that asking for the next makes sense."""
 
     user: str
-    plan: Plan = field(default_factory=Plan)
+    plan: ChangeSet = field(default_factory=ChangeSet)
     code: str = ""
     moved: bool = False
 
@@ -71,50 +71,54 @@ class Outcome:
 # ---------------------------------------------------------------------------------------------------------- until done
 
 
-async def drive(kit: Kit, duty: Duty, user: str | None = None, *, preview: bool = False) -> WorkReport:
+async def run_until_idle(
+    ctx: WorkerContext, job: StageJob, user: str | None = None, *, preview: bool = False
+) -> WorkReport:
     """Work until nothing more can be claimed (of one user, or of all). What fails stays pending and is in the report.
 
     ``preview`` makes the plans of one batch a user and writes nothing.
     """
-    if kit.chat is None:
-        return await _with_pending(kit, duty.stage, user, WorkReport(duty.stage, model="none", preview=preview))
+    if ctx.chat is None:
+        return await _with_pending(ctx, job.stage, user, WorkReport(job.stage, model="none", preview=preview))
     began, usage = time.perf_counter(), Usage()
     with usage.counting():
-        outcomes = await outcomes_of(kit, duty, user, preview, set())
-    report = await _with_pending(kit, duty.stage, user, summary(duty.stage, outcomes, preview=preview))
+        results = await results_of(ctx, job, user, preview, set())
+    report = await _with_pending(ctx, job.stage, user, summary(job.stage, results, preview=preview))
     return replace(
         report,
-        model=kit.chat.name,
+        model=ctx.chat.name,
         calls=usage.calls,
         prompt_characters=usage.prompt_characters,
         milliseconds=(time.perf_counter() - began) * 1000,
     )
 
 
-async def outcomes_of(kit: Kit, duty: Duty, user: str | None, preview: bool, over: set[str]) -> list[Outcome]:
+async def results_of(
+    ctx: WorkerContext, job: StageJob, user: str | None, preview: bool, over: set[str]
+) -> list[JobResult]:
     """``over``: users whose claims are given back; one that did not move joins them, or it would be asked for ever."""
-    outcomes: list[Outcome] = []
-    while claims := await kit.store.claim(duty.stage, duty.limit, kit.settings.lease_s, user=user):
+    results: list[JobResult] = []
+    while claims := await ctx.store.claim(job.stage, job.limit, ctx.settings.lease_s, user=user):
         fresh = [claim for claim in claims if claim.user not in over]
         for claim in claims:
             if claim.user in over:
-                await _give_back(kit, claim)
+                await _give_back(ctx, claim)
         if not fresh:
             break
-        made = await asyncio.gather(*(attempt(kit, duty, claim, preview=preview) for claim in fresh))
-        outcomes += made
-        over |= {outcome.user for outcome in made if not outcome.moved}
+        made = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
+        results += made
+        over |= {result.user for result in made if not result.moved}
         if user in over:
             break
-    return outcomes
+    return results
 
 
-def summary(stage: Stage, outcomes: Sequence[Outcome], *, preview: bool = False) -> WorkReport:
+def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
     """What the plans of the outcomes say together, in the order they were made."""
-    reports = [outcome.plan.report for outcome in outcomes]
+    reports = [result.plan.report for result in results]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
     counts = Counter(action["action"] for action in actions)
-    rejected, errors = Counter[str](), Counter(outcome.code for outcome in outcomes if outcome.code)
+    rejected, errors = Counter[str](), Counter(result.code for result in results if result.code)
     for report in reports:
         rejected.update(report.get("rejected", {}))
         errors.update(report.get("errors", {}))
@@ -126,13 +130,13 @@ def summary(stage: Stage, outcomes: Sequence[Outcome], *, preview: bool = False)
         merged=counts["merged"],
         superseded=counts["superseded"],
         rejected=dict(rejected),
-        done=0 if preview else sum(len(outcome.plan.done) for outcome in outcomes),
+        done=0 if preview else sum(len(result.plan.done) for result in results),
         errors=dict(errors),
         preview=preview,
     )
 
 
-def together(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
+def merge_reports(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
     """Several reports as one."""
     first, last = reports[0], reports[-1]
     count: dict[str, Any] = {
@@ -149,9 +153,9 @@ def together(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
     )
 
 
-async def _with_pending(kit: Kit, stage: Stage, user: str | None, report: WorkReport) -> WorkReport:
+async def _with_pending(ctx: WorkerContext, stage: Stage, user: str | None, report: WorkReport) -> WorkReport:
     """What is left, and why: also of batches that failed before and wait."""
-    stats = await kit.store.stats(user)
+    stats = await ctx.store.stats(user)
     waiting = stats.failed[stage] + stats.parked[stage]
     errors = report.errors or (stats.errors if waiting else {})
     return replace(report, pending=stats.pending[stage] + waiting, errors=errors)
@@ -160,35 +164,35 @@ async def _with_pending(kit: Kit, stage: Stage, user: str | None, report: WorkRe
 # ----------------------------------------------------------------------------------------------------------- one claim
 
 
-async def attempt(kit: Kit, duty: Duty, claim: Claim, *, preview: bool = False) -> Outcome:
+async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
     """One claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
     began = time.monotonic()
     try:
-        plan = await _plan(kit, duty, claim)
+        plan = await _plan(ctx, job, claim)
         if preview:
-            await kit.store.give_back(claim)
-            return Outcome(claim.user, plan)
+            await ctx.store.give_back(claim)
+            return JobResult(claim.user, plan)
         if claim.plan is None:
-            await kit.store.save_reply(claim, plan)
-        await kit.store.complete(claim, plan)
+            await ctx.store.save_reply(claim, plan)
+        await ctx.store.complete(claim, plan)
     except LeaseLost as error:
-        return Outcome(claim.user, code=error.code)
+        return JobResult(claim.user, code=error.code)
     except asyncio.CancelledError:
-        await asyncio.shield(_give_back(kit, claim))
+        await asyncio.shield(_give_back(ctx, claim))
         raise
     except Exception as error:
-        return Outcome(claim.user, code=await _fail(kit, claim, error, time.monotonic() - began))
-    outcome = Outcome(claim.user, plan, moved=bool(plan.done))
-    await duty.hooks.after(duty.stage, summary(duty.stage, [outcome]), scope=Scope(claim.user))
-    return outcome
+        return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
+    result = JobResult(claim.user, plan, moved=bool(plan.done))
+    await job.hooks.after(job.stage, summary(job.stage, [result]), scope=Scope(claim.user))
+    return result
 
 
-async def _plan(kit: Kit, duty: Duty, claim: Claim) -> Plan:
+async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
     """The saved plan, else a new one, made while the lease is kept."""
     if claim.plan is not None:
         return claim.plan
-    making = asyncio.ensure_future(duty.make(kit, claim))
-    keeping = asyncio.create_task(_keep(kit, claim))
+    making = asyncio.ensure_future(job.make(ctx, claim))
+    keeping = asyncio.create_task(_keep(ctx, claim))
     try:
         await asyncio.wait({making, keeping}, return_when=asyncio.FIRST_COMPLETED)
         return making.result() if making.done() else keeping.result()
@@ -198,42 +202,42 @@ async def _plan(kit: Kit, duty: Duty, claim: Claim) -> Plan:
         await asyncio.gather(making, keeping, return_exceptions=True)
 
 
-async def _keep(kit: Kit, claim: Claim) -> Plan:
+async def _keep(ctx: WorkerContext, claim: Claim) -> ChangeSet:
     """Extends the lease at a third of it, so that a failure of the store loses nothing; ends by ``LeaseLost``."""
     while True:
-        await asyncio.sleep(kit.settings.lease_s / 3)
+        await asyncio.sleep(ctx.settings.lease_s / 3)
         try:
-            await kit.store.extend(claim, kit.settings.lease_s)
+            await ctx.store.extend(claim, ctx.settings.lease_s)
         except LeaseLost:
             raise
         except StoreError as error:
             log.warning("a lease could not be extended: %s", error.code)
 
 
-async def _give_back(kit: Kit, claim: Claim) -> None:
+async def _give_back(ctx: WorkerContext, claim: Claim) -> None:
     with suppress(StoreError):  # it runs out by itself then
-        await kit.store.give_back(claim)
+        await ctx.store.give_back(claim)
 
 
-async def _fail(kit: Kit, claim: Claim, error: Exception, seconds: float) -> str:
+async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: float) -> str:
     code = error.code if isinstance(error, MemscopeError) else "worker"
     if not isinstance(error, MemscopeError):
         log.error("a worker of %s failed: %s", claim.stage, _where(error))
-    when = _store_time(claim, kit.settings.lease_s, seconds) + timedelta(seconds=pause(kit, claim, error))
+    when = _store_time(claim, ctx.settings.lease_s, seconds) + timedelta(seconds=pause(ctx, claim, error))
     with suppress(StoreError):  # the lease runs out by itself then
-        await kit.store.fail(claim, code, when, counted=not isinstance(error, OUTAGES))
+        await ctx.store.fail(claim, code, when, counted=not isinstance(error, OUTAGES))
     return code
 
 
-def pause(kit: Kit, claim: Claim, error: Exception) -> float:
+def pause(ctx: WorkerContext, claim: Claim, error: Exception) -> float:
     """Seconds until the next attempt: as the server asked, else longer each time."""
     asked = error.retry_after if isinstance(error, ModelError) else None
-    own = min(OUTAGE_S, kit.settings.retry_s * 6) if isinstance(error, OUTAGES) else _growing(kit, claim)
+    own = min(OUTAGE_S, ctx.settings.retry_s * 6) if isinstance(error, OUTAGES) else _growing(ctx, claim)
     return min(max(asked or 0.0, own), LONGEST_WAIT_S)
 
 
-def _growing(kit: Kit, claim: Claim) -> float:
-    return float(kit.settings.retry_s * 4 ** (claim.attempt - 1))
+def _growing(ctx: WorkerContext, claim: Claim) -> float:
+    return float(ctx.settings.retry_s * 4 ** (claim.attempt - 1))
 
 
 def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
@@ -247,4 +251,14 @@ def _where(error: Exception) -> str:
     return f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"
 
 
-__all__ = ["Duty", "Hooks", "NoHooks", "Outcome", "attempt", "drive", "outcomes_of", "summary", "together"]
+__all__ = [
+    "Hooks",
+    "JobResult",
+    "NoHooks",
+    "StageJob",
+    "attempt",
+    "merge_reports",
+    "results_of",
+    "run_until_idle",
+    "summary",
+]

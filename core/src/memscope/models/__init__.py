@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from memscope.records import Space
+    from memscope.records import VectorSpace
 
 
 class Message(TypedDict):
@@ -97,9 +97,9 @@ class Embedder(Protocol):
     languages: frozenset[str] | None
 
     @property
-    def space(self) -> Space: ...
+    def space(self) -> VectorSpace: ...
 
-    async def measure(self) -> Space:
+    async def measure(self) -> VectorSpace:
         """The space with its dimensions, asking the model if nobody did yet."""
         ...
 

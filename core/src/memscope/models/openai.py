@@ -34,7 +34,7 @@ from memscope.models.structured_output import (
     text_of,
     with_instruction,
 )
-from memscope.records import Json, Space
+from memscope.records import Json, VectorSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,14 +173,14 @@ class OpenAIEmbedder(_Client):
 
     def __init__(self, endpoint: Endpoint, *, cached: int = CACHED) -> None:
         super().__init__(endpoint)
-        self._space = Space(endpoint.model, 0)
+        self._space = VectorSpace(endpoint.model, 0)
         self._cache = VectorCache(cached)
 
     @property
-    def space(self) -> Space:
+    def space(self) -> VectorSpace:
         return self._space
 
-    async def measure(self) -> Space:
+    async def measure(self) -> VectorSpace:
         if not self._space.dims:
             await self.embed(["memscope"])
         return self._space
@@ -221,7 +221,7 @@ class OpenAIEmbedder(_Client):
 
     def _fit(self, dims: int) -> None:
         if not self._space.dims:
-            self._space = Space(self.endpoint.model, dims)
+            self._space = VectorSpace(self.endpoint.model, dims)
         if dims != self._space.dims:
             raise EmbeddingMismatch(
                 f"{self.endpoint.model!r} gave vectors of {self._space.dims} numbers before and of {dims} now",

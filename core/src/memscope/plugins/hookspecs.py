@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from memscope.plugins.registry import Register
     from memscope.records import AddReport, ForgetReport, Observation, Retrieval, Scope, Select, Turn, WorkReport
-    from memscope.retrieval import Question
+    from memscope.retrieval import Query
 
 T = TypeVar("T")
 Maybe: TypeAlias = T | Awaitable[T | None] | None
@@ -62,7 +62,7 @@ def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -
 def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
     """The insights are stored."""
 @hookspec
-def memscope_before_retrieve(question: Question, scope: Scope) -> Maybe[Question]:
+def memscope_before_retrieve(question: Query, scope: Scope) -> Maybe[Query]:
     """A question that nothing was looked up for yet."""
 @hookspec
 def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]:

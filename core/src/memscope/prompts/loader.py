@@ -77,7 +77,7 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
 
 @lru_cache(32)
 def _built_in(path: str) -> str:
-    file = files(__name__).joinpath(path)
+    file = files("memscope.prompts").joinpath(path)
     if not file.is_file():
         raise ConfigError(f"there is no prompt {path}", hint=nearest(path, names()))
     return file.read_text("utf-8")
@@ -86,7 +86,9 @@ def _built_in(path: str) -> str:
 @lru_cache(1)
 def names() -> tuple[str, ...]:
     """Every built-in prompt, as "language/worker.md"."""
-    return tuple(f"{lang}/{file.name}" for lang in LANGUAGES for file in files(__name__).joinpath(lang).iterdir())
+    return tuple(
+        f"{lang}/{file.name}" for lang in LANGUAGES for file in files("memscope.prompts").joinpath(lang).iterdir()
+    )
 
 
 def _check(folder: Path) -> None:

@@ -11,17 +11,17 @@ from datetime import datetime
 from typing import TypeVar
 
 from memscope.errors import NotFound
-from memscope.records import Closing, Insight, Json, Observation, Plan, Revision, Select, Turn
+from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Select, Supersession, Turn
 from memscope.stores import Store
 
 M = TypeVar("M", Observation, Insight)
-CLOSINGS = "memscope_closings"
+SUPERSESSIONS = "memscope_closings"
 
 
-def proposed(memory: M, closed: Sequence[Closing]) -> M:
+def proposed(memory: M, closed: Sequence[Supersession]) -> M:
     """The memory as a proposal, with those of ``closed`` that it takes part in."""
     own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
-    return replace(memory, proposed=True, data={**memory.data, CLOSINGS: own} if own else memory.data)
+    return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: own} if own else memory.data)
 
 
 async def proposals(store: Store, user: str) -> list[Observation | Insight]:
@@ -34,9 +34,9 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
     """They are memories from now on. ``NotFound`` for an id that waits for nothing; then none is accepted."""
     waiting = await _found(store, user, ids)
     revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
-    rows = [row for memory in waiting.values() for row in memory.data.get(CLOSINGS, ())]
+    rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
     closed = tuple(dict.fromkeys(_read(row, clock()) for row in rows))
-    await store.apply(user, Plan(revised=revised, closed=closed))
+    await store.apply(user, ChangeSet(revised=revised, closed=closed))
     return len(revised)
 
 
@@ -44,7 +44,7 @@ async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable
     """They are closed and stay in the history: forgetting them would have their turns read again."""
     waiting = await _found(store, user, ids)
     now = clock()
-    return await store.apply(user, Plan(closed=tuple(Closing(id, None, now, now) for id in waiting)))
+    return await store.apply(user, ChangeSet(closed=tuple(Supersession(id, None, now, now) for id in waiting)))
 
 
 async def _found(store: Store, user: str, ids: Sequence[str]) -> dict[str, Observation | Insight]:
@@ -63,15 +63,15 @@ def _waits(memory: Observation | Insight) -> bool:
 
 
 def _accepted(memory: Observation | Insight) -> Observation | Insight:
-    kept = {name: value for name, value in memory.data.items() if name != CLOSINGS}
+    kept = {name: value for name, value in memory.data.items() if name != SUPERSESSIONS}
     return replace(memory, proposed=False, data=kept)
 
 
-def _written(closing: Closing) -> Json:
+def _written(closing: Supersession) -> Json:
     until = closing.valid_to.isoformat() if closing.valid_to else None
     return [closing.id, closing.by, closing.said.isoformat(), until]
 
 
-def _read(row: Json, now: datetime) -> Closing:
+def _read(row: Json, now: datetime) -> Supersession:
     id, by, said, until = row
-    return Closing(id, by, now, datetime.fromisoformat(said), datetime.fromisoformat(until) if until else None)
+    return Supersession(id, by, now, datetime.fromisoformat(said), datetime.fromisoformat(until) if until else None)

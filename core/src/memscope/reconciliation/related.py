@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memscope.errors import ModelError
-from memscope.pipeline import Kit
+from memscope.pipeline import WorkerContext
 from memscope.records import Candidates, Handle, Observation, Scope, Search, Select
 from memscope.search.bm25 import bm25, rarity
 from memscope.text.terms import terms
@@ -21,30 +21,30 @@ TERMS = 64
 BY_WORDS, BY_VECTOR = 40, 20  # turns looked at for each text
 
 
-async def near(kit: Kit, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+async def near(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     """Of this user and exactly this agent; no documents, no proposals. An embedder that fails is done without.
 
     Of a small memory all there is: a contradiction need not share a word with what it contradicts.
     """
     if not texts:
         return []
-    await kit.store.searchable(scope.user)  # or the batch before this one is not seen on every store
-    small = (await kit.store.stats(scope.user)).observations <= SMALL
-    found = await _all(kit, scope) if small else await _found(kit, scope, texts)
+    await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
+    small = (await ctx.store.stats(scope.user)).observations <= SMALL
+    found = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
     return [memory for memory in found if _counts(memory, scope)]
 
 
-async def _all(kit: Kit, scope: Scope) -> list[Observation]:
+async def _all(ctx: WorkerContext, scope: Scope) -> list[Observation]:
     select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
-    return [one async for page in kit.store.scan(select) for one in page if isinstance(one, Observation)]
+    return [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Observation)]
 
 
-async def _found(kit: Kit, scope: Scope, texts: Sequence[str]) -> list[Observation]:
-    vectors = await _vectors(kit, texts)
-    asked = [_search(kit, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
-    found = await asyncio.gather(*map(kit.store.search, asked))
+async def _found(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+    vectors = await _vectors(ctx, texts)
+    asked = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
+    found = await asyncio.gather(*map(ctx.store.search, asked))
     handles = list(dict.fromkeys(handle for candidates in found for handle in best(candidates)))
-    derived = (await kit.store.fetch(scope.user, handles)).derived
+    derived = (await ctx.store.fetch(scope.user, handles)).derived
     memories = {memory.id: memory for group in derived.values() for memory in group}
     return [memory for memory in memories.values() if isinstance(memory, Observation)]
 
@@ -53,22 +53,22 @@ def _counts(memory: Observation, scope: Scope) -> bool:
     return memory.current and memory.name is None and memory.scope.agent == scope.agent
 
 
-def _search(kit: Kit, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
+def _search(ctx: WorkerContext, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
     return Search(
         scope=Scope(scope.user, scope.agent),
         terms=tuple(dict.fromkeys(terms(text)))[:TERMS],
         vector=vector,
-        space=kit.embedder.space if kit.embedder and vector is not None else None,
-        now=kit.clock(),
+        space=ctx.embedder.space if ctx.embedder and vector is not None else None,
+        now=ctx.clock(),
         kinds=frozenset({"observation"}),
     )
 
 
-async def _vectors(kit: Kit, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
-    if kit.embedder is None or not texts:
+async def _vectors(ctx: WorkerContext, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
+    if ctx.embedder is None or not texts:
         return [None] * len(texts)
     try:
-        return list(await kit.embed(texts))
+        return list(await ctx.embed(texts))
     except ModelError:
         return [None] * len(texts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from memscope.records import Closing, Insight, Observation
+from memscope.records import Insight, Observation, Supersession
 from memscope.text.tokens import fold
 
 SOURCES = 8  # of one observation; what was said more often than that is known
@@ -20,7 +20,7 @@ def same_subject(one: Observation, other: Observation) -> bool:
     return fold(one.about).split() == fold(other.about).split()
 
 
-def contradicted(new: Observation, old: Observation, now: datetime) -> Closing | None:
+def contradicted(new: Observation, old: Observation, now: datetime) -> Supersession | None:
     """The earlier of the two is over: by its event, not by the order in which they were learned.
 
     None for two subjects: what is said of one person never ends what is known of another.
@@ -28,12 +28,12 @@ def contradicted(new: Observation, old: Observation, now: datetime) -> Closing |
     if not same_subject(new, old):
         return None
     later, earlier = (new, old) if event(new) >= event(old) else (old, new)
-    return Closing(earlier.id, later.id, now, max(later.said, earlier.said), valid_to=event(later))
+    return Supersession(earlier.id, later.id, now, max(later.said, earlier.said), valid_to=event(later))
 
 
-def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Closing:
+def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Supersession:
     """``by`` says the same and more; ``old`` has not ended in the world."""
-    return Closing(old.id, by.id, now, by.said)
+    return Supersession(old.id, by.id, now, by.said)
 
 
 def joined(one: Observation, other: Observation) -> Observation:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
-from memscope.records import Draft, Observation, Quote, Turn
+from memscope.records import Observation, Quote, Turn, TurnInsert
 from memscope.records.serialization import turn_key
 
 
@@ -30,7 +30,7 @@ def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
     return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
 
 
-def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[Draft]:
+def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:
     """Turns with what decides their key.
 
     An id is the key. A time makes the same words the same turn. Else the turn is said now: the store takes the first
@@ -40,18 +40,18 @@ def drafts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repla
     made = []
     for turn, has_time in zip(turns, timed, strict=True):
         if turn.key:
-            made.append(Draft(turn))
+            made.append(TurnInsert(turn))
             continue
         basis = base(secret, turn, timed=has_time)
         if replay or has_time:
-            made.append(Draft(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
+            made.append(TurnInsert(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
         else:
-            made.append(Draft(turn, basis))
+            made.append(TurnInsert(turn, basis))
         seen[basis] += 1
     return made
 
 
-def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[Draft, Observation]:
+def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:
     """A statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
     key = turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex()
     memory = Observation(
@@ -65,4 +65,4 @@ def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[D
         origin="statement",
         **more,
     )
-    return Draft(replace(turn, key=key, statement=True)), memory
+    return TurnInsert(replace(turn, key=key, statement=True)), memory

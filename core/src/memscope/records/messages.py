@@ -17,7 +17,7 @@ LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TurnInsert:
     """A turn on its way in. With ``base`` the store allots the key: ``turn_key(base, n)`` with the first free n."""
 
     turn: Turn
@@ -25,7 +25,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class Supersession:
     """Memory ``id`` is superseded: by another, or by nothing (``by=None``). ``said`` as in ``Memory.closed_said``."""
 
     id: str
@@ -44,14 +44,14 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChangeSet:
     """What is to be written, decided before it is written; applying it twice changes nothing the second time.
 
     ``done`` are the items of the claim that are dealt with; ``vectors`` maps unit ids to float32 vectors (stage embed).
     """
 
     new: tuple[Observation | Insight, ...] = ()
-    closed: tuple[Closing, ...] = ()
+    closed: tuple[Supersession, ...] = ()
     revised: tuple[Revision, ...] = ()
     done: tuple[str, ...] = ()
     vectors: Mapping[str, Sequence[float] | NDArray[np.float32]] = field(default_factory=dict)
@@ -74,11 +74,11 @@ class Claim:
     attempt: int
     items: tuple[str, ...]
     texts: tuple[str, ...] = ()
-    plan: Plan | None = None
+    plan: ChangeSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendResult:
     """Per draft, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
 
     keys: tuple[str, ...]
@@ -110,7 +110,7 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """``records`` by the handle asked for, unknown ones left out; ``derived`` the memories that name it as a source."""
 
     records: Mapping[Handle, Record]
@@ -118,7 +118,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class VectorSpace:
     """What makes vectors comparable."""
 
     model: str
@@ -133,7 +133,7 @@ class Search:
     terms: tuple[int, ...]
     periods: tuple[Interval, ...] = ()
     vector: NDArray[np.float32] | None = None
-    space: Space | None = None
+    space: VectorSpace | None = None
     as_of: datetime | None = None
     now: datetime | None = None
     kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
@@ -178,4 +178,6 @@ class Candidates:
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector
     lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
     legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector
-    brought: Fetched | None = None  # records that came along, with all that rests on them, so that nobody asks again
+    brought: FetchResult | None = (
+        None  # records that came along, with all that rests on them, so that nobody asks again
+    )

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, overload
 
 from memscope.records.entities import Insight, Interval, Json, Observation, Turn
-from memscope.records.messages import Space
+from memscope.records.messages import VectorSpace
 
 
 class Feature(NamedTuple):
@@ -142,5 +142,5 @@ class Stats:
     failed: Mapping[str, int]
     parked: Mapping[str, int]
     errors: Mapping[str, int]
-    space: Space | None
+    space: VectorSpace | None
     details: Mapping[str, Json] = field(default_factory=dict)

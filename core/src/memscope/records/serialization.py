@@ -19,16 +19,16 @@ from typing import Any, TypeAlias
 from memscope.errors import InputError
 from memscope.records import (
     ROLES,
-    Closing,
+    ChangeSet,
     Insight,
     Interval,
     Json,
     Observation,
-    Plan,
     Quote,
     Record,
     Revision,
     Scope,
+    Supersession,
     Turn,
 )
 
@@ -171,7 +171,7 @@ _KNOWN = {cls: {"kind", *(name for name, *_ in rows)} for cls, rows in _PLANS.it
 # ---------------------------------------------------------------------------------------------------------------- plans
 
 
-def plan_to_json(plan: Plan) -> Object:
+def plan_to_json(plan: ChangeSet) -> Object:
     """A plan with its vectors as base64 of little-endian float32."""
     return {
         "format": FORMAT,
@@ -184,12 +184,12 @@ def plan_to_json(plan: Plan) -> Object:
     }
 
 
-def plan_from_json(made: Mapping[str, Json]) -> Plan:
+def plan_from_json(made: Mapping[str, Json]) -> ChangeSet:
     """The plan that ``plan_to_json`` was given; ``InputError`` as in ``from_json``."""
     if made.get("format") != FORMAT:
         raise InputError(f"a plan of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
     try:
-        return Plan(
+        return ChangeSet(
             new=tuple(_memory(memory) for memory in made["new"]),
             closed=tuple(_to_closing(closing) for closing in made["closed"]),
             revised=tuple(Revision(_memory(memory), expected) for memory, expected in made["revised"]),
@@ -208,14 +208,14 @@ def _memory(made: Mapping[str, Json]) -> Observation | Insight:
     return record
 
 
-def _closing(closing: Closing) -> list[str | None]:
+def _closing(closing: Supersession) -> list[str | None]:
     valid_to = None if closing.valid_to is None else closing.valid_to.isoformat()
     return [closing.id, closing.by, closing.at.isoformat(), closing.said.isoformat(), valid_to]
 
 
-def _to_closing(value: list[Any]) -> Closing:
+def _to_closing(value: list[Any]) -> Supersession:
     id, by, at, said, valid_to = value
-    return Closing(id, by, _time(at), _time(said), None if valid_to is None else _time(valid_to))
+    return Supersession(id, by, _time(at), _time(said), None if valid_to is None else _time(valid_to))
 
 
 def _pack(vector: Iterable[float]) -> str:

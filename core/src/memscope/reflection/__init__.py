@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memscope.jobs.runner import Duty, Hooks, NoHooks, drive, together
-from memscope.pipeline import Kit, Worker, run
-from memscope.records import Claim, Insight, Observation, Plan, Scope, Select, WorkReport
+from memscope.jobs.runner import Hooks, NoHooks, StageJob, merge_reports, run_until_idle
+from memscope.pipeline import Worker, WorkerContext, run
+from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
 from memscope.reflection.batch import Batch, plan
 from memscope.reflection.reconcile import reconcile
 from memscope.reflection.subjects import subjects
@@ -23,50 +23,50 @@ LATEST_SOURCES = 20  # of an insight that are looked at
 
 
 async def reflect(
-    kit: Kit,
+    ctx: WorkerContext,
     user: str,
-    consolidating: Duty,
+    consolidating: StageJob,
     steps: Sequence[Worker[Batch]] = STEPS,
     hooks: Hooks | None = None,
     *,
     preview: bool = False,
 ) -> WorkReport:
     """Consolidate what is pending, then bring the insights up to date. Without a chat model: how much is pending."""
-    first = await drive(kit, consolidating, user, preview=preview)
-    return together("reflect", [first, await drive(kit, duty(kit, steps, hooks), user, preview=preview)])
+    first = await run_until_idle(ctx, consolidating, user, preview=preview)
+    return merge_reports("reflect", [first, await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)])
 
 
-def duty(kit: Kit, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> Duty:
+def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
     """What a worker process does in this stage."""
     hooks = hooks or NoHooks()
 
-    async def make(kit: Kit, claim: Claim) -> Plan:
-        return await _plan(kit, claim, steps, hooks)
+    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
+        return await _plan(ctx, claim, steps, hooks)
 
-    return Duty("reflect", make, kit.settings.reflection.batch, hooks)
+    return StageJob("reflect", make, ctx.settings.reflection.batch, hooks)
 
 
-async def _plan(kit: Kit, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> Plan:
-    records = (await kit.store.fetch(claim.user, claim.items)).records
+async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> ChangeSet:
+    records = (await ctx.store.fetch(claim.user, claim.items)).records
     found = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     chosen = [one for one in found if one.scope.agent == found[0].scope.agent]
     gone = frozenset(claim.items) - {one.id for one in found}
     given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not given:
-        return Plan(done=tuple(gone | {one.id for one in chosen}))
+        return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
     batch = Batch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
-    batch = await run(steps, await _with_insights(kit, batch), kit)
-    return plan(batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=kit.settings.approve)
+    batch = await run(steps, await _with_insights(ctx, batch), ctx)
+    return plan(batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve)
 
 
-async def _with_insights(kit: Kit, batch: Batch) -> Batch:
+async def _with_insights(ctx: WorkerContext, batch: Batch) -> Batch:
     """What is known about the user so far, and the observations that it rests on."""
     scope = batch.scope
-    select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=kit.clock())
-    insights = [one async for page in kit.store.scan(select) for one in page if isinstance(one, Insight)]
+    select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
+    insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
     insights = [one for one in insights if one.scope.agent == scope.agent]
     ids = dict.fromkeys(id for insight in insights for id in insight.sources[-LATEST_SOURCES:])
-    records = (await kit.store.fetch(scope.user, list(ids))).records.values()
+    records = (await ctx.store.fetch(scope.user, list(ids))).records.values()
     sources = {one.id: one for one in records if isinstance(one, Observation)}
     return replace(batch, insights=tuple(insights), sources=sources)
 

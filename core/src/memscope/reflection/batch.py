@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from memscope.reconciliation.approval import proposed
-from memscope.records import Closing, Insight, Json, Observation, Plan, Revision, Scope
+from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Supersession
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Batch:
     new: tuple[Insight, ...] = ()
     relations: tuple[Relation, ...] = ()
     revised: tuple[Revision, ...] = ()
-    closed: tuple[Closing, ...] = ()
+    closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
     actions: tuple[Mapping[str, Json], ...] = ()
 
@@ -69,7 +69,7 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: Batch, gone: frozenset[str], *, propose: bool = False) -> Plan:
+def plan(batch: Batch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
     """What is to be written. Seen are those that stand alone, and those all of whose topics were brought up to date."""
     late = {id for topic in batch.topics for id in topic.placed} - batch.updated
     seen = (batch.alone | batch.updated | gone) - late
@@ -78,4 +78,4 @@ def plan(batch: Batch, gone: frozenset[str], *, propose: bool = False) -> Plan:
     closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
     errors = dict(Counter(batch.failed))
     report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "errors": errors}
-    return Plan(new, closed, batch.revised, tuple(sorted(seen)), report=report)
+    return ChangeSet(new, closed, batch.revised, tuple(sorted(seen)), report=report)

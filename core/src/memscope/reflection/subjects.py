@@ -13,7 +13,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from memscope.models.structured_output import ask
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import near
@@ -30,36 +30,36 @@ NEAR = 0.2
 TOGETHER = 2  # facts make a new subject
 
 
-class Place(BaseModel):
+class Assignment(BaseModel):
     fact: int
     subject: int
     name: str
 
 
 class Places(BaseModel):
-    places: list[Place]
+    places: list[Assignment]
 
 
 @worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "rejected"])
-async def subjects(batch: Batch, kit: Kit) -> Batch:
+async def subjects(batch: Batch, ctx: WorkerContext) -> Batch:
     """A place for every observation; and the subjects that lost a fact to one of them."""
-    earlier = await _earlier(batch, kit)
+    earlier = await _earlier(batch, ctx)
     facts = (*batch.observations, *earlier)
     known = nearest(batch.insights, batch.observations)
-    most = kit.settings.reflection.new_subjects
-    messages = (kit.prompts or Prompts()).messages(
+    most = ctx.settings.reflection.new_subjects
+    messages = (ctx.prompts or Prompts()).messages(
         "subjects", [fact.text for fact in batch.observations], shown(batch, earlier, known), most=str(most)
     )
-    assert kit.chat is not None
-    reply = await ask(kit.chat, messages, Places)
+    assert ctx.chat is not None
+    reply = await ask(ctx.chat, messages, Places)
     return place(batch, facts, known, reply, most)
 
 
-async def _earlier(batch: Batch, kit: Kit) -> list[Observation]:
+async def _earlier(batch: Batch, ctx: WorkerContext) -> list[Observation]:
     """Those near the new ones that no insight rests on yet, the closest first."""
     texts = [fact.text for fact in batch.observations]
     own = {fact.id for fact in batch.observations} | batch.sources.keys()
-    found = [fact for fact in await near(kit, batch.scope, texts) if fact.id not in own]
+    found = [fact for fact in await near(ctx, batch.scope, texts) if fact.id not in own]
     rated = [(max(closeness(fact.text, text) for text in texts), fact) for fact in found]
     rated.sort(key=lambda pair: (-pair[0], pair[1].id))
     return [fact for score, fact in rated[:EARLIER] if score >= NEAR]

@@ -17,7 +17,7 @@ from pydantic import BaseModel, field_validator, model_validator
 from memscope.dates.iso import written
 from memscope.errors import ModelError, ModelReplyError
 from memscope.models.structured_output import ask
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import same, translated
@@ -69,7 +69,7 @@ def schema(count: int) -> type[Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TopicUpdate:
     """A topic, the facts the model was shown, and what it said of them; or why it said nothing."""
 
     topic: Topic
@@ -79,32 +79,32 @@ class Told:
 
 
 @worker(reads=["topics"], writes=["new", "closed", "relations", "updated", "failed"])
-async def update(batch: Batch, kit: Kit) -> Batch:
+async def update(batch: Batch, ctx: WorkerContext) -> Batch:
     """New insights, each in the place of the one before it."""
-    chosen = batch.topics[: kit.settings.reflection.calls]
-    told = await asyncio.gather(*(tell(topic, kit) for topic in chosen))
+    chosen = batch.topics[: ctx.settings.reflection.calls]
+    told = await asyncio.gather(*(tell(topic, ctx) for topic in chosen))
     errors = [one.error for one in told if one.error]
     if errors and len(errors) == len(told) and not batch.alone:
         raise errors[0]
     for ordinal, one in enumerate(told):
-        batch = take(batch, one, ordinal, kit)
+        batch = take(batch, one, ordinal, ctx)
     missed = {id for one in told if not one.value for id in one.topic.placed}
     updated = {id for one in told for id in one.topic.placed} - missed
     updated -= {id for topic in batch.topics[len(chosen) :] for id in topic.placed}
     return replace(batch, updated=frozenset(updated))
 
 
-async def tell(topic: Topic, kit: Kit) -> Told:
+async def tell(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
     facts = sorted(topic.facts, key=lambda fact: (event(fact), fact.id))[-FACTS:]
-    messages = (kit.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
-    assert kit.chat is not None
+    messages = (ctx.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
+    assert ctx.chat is not None
     try:
-        value = await ask(kit.chat, messages, schema(len(facts)))
+        value = await ask(ctx.chat, messages, schema(len(facts)))
         if translated(value.value, [fact.text for fact in facts]):
             raise ModelReplyError("the value is not in the language of its facts")
-        return Told(topic, facts, value)
+        return TopicUpdate(topic, facts, value)
     except ModelError as error:
-        return Told(topic, facts, None, error)
+        return TopicUpdate(topic, facts, None, error)
 
 
 def shown(topic: Topic, facts: Sequence[Observation]) -> Json:
@@ -119,7 +119,7 @@ def _fact(number: int, fact: Observation) -> dict[str, Json]:
     return {**told, "over": True} if fact.closed else told
 
 
-def take(batch: Batch, told: Told, ordinal: int, kit: Kit) -> Batch:
+def take(batch: Batch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> Batch:
     """The value as an insight. One that says what the old one said changes nothing."""
     if told.value is None:
         return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
@@ -130,18 +130,20 @@ def take(batch: Batch, told: Told, ordinal: int, kit: Kit) -> Batch:
         if one.newer in numbers and one.older in numbers and one.newer != one.older
     )
     batch = replace(batch, relations=(*batch.relations, *relations))
-    insight = made(batch, told.topic.subject, told.value, told.facts, ordinal, kit)
+    insight = made(batch, told.topic.subject, told.value, told.facts, ordinal, ctx)
     old = told.topic.insight
     if old is not None and same(old.text, insight.text):
         return batch
     batch = replace(batch, new=(*batch.new, insight)).act("new", insight)
     if old is None:
         return batch
-    closing = replace(replaced(old, insight, kit.clock()), valid_to=insight.said)
+    closing = replace(replaced(old, insight, ctx.clock()), valid_to=insight.said)
     return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
 
 
-def made(batch: Batch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, kit: Kit) -> Insight:
+def made(
+    batch: Batch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, ctx: WorkerContext
+) -> Insight:
     used = [facts[number - 1] for number in dict.fromkeys(value.facts) if 1 <= number <= len(facts)]
     said = max(fact.said for fact in used)
     colon = "：" if language(value.value) in ("zh", "ja") else ": "
@@ -151,7 +153,7 @@ def made(batch: Batch, subject: str, value: Value, facts: Sequence[Observation],
         text=f"{subject}{colon}{value.value}",
         sources=tuple(fact.id for fact in used),
         said=said,
-        recorded=kit.clock(),
+        recorded=ctx.clock(),
         valid_from=max(map(event, used)),
         origin="reflect",
         subject=subject,

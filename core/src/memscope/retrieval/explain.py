@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memscope.records import Hit
-from memscope.retrieval.query import Question
+from memscope.retrieval.query import Query
 from memscope.retrieval.rank import FEATURES
 
 NEXT = 3  # of those that came too late
 _MEANING = {column.name: column.meaning for column in FEATURES}
 
 
-def explanation(question: Question) -> str:
+def explanation(question: Query) -> str:
     return "\n".join(_lines(question))
 
 
-def _lines(question: Question) -> Iterator[str]:
+def _lines(question: Query) -> Iterator[str]:
     found = question.candidates
     if found is None:
         yield f"nothing searched: {question.reason}"
@@ -43,7 +43,7 @@ def _hit(place: int, hit: Hit) -> Iterator[str]:
         )
 
 
-def _cut(question: Question) -> Iterator[str]:
+def _cut(question: Query) -> Iterator[str]:
     if question.gone:
         yield f"cut: {question.gone} forgotten while this was asked"
     rest = question.order[len(question.hits) + question.gone :]

@@ -6,38 +6,38 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memscope.pipeline import Kit, worker
-from memscope.records import Candidates, Fetched, Hit, Insight, Memory, Observation, Turn
-from memscope.retrieval.query import Question
+from memscope.pipeline import WorkerContext, worker
+from memscope.records import Candidates, FetchResult, Hit, Insight, Memory, Observation, Turn
+from memscope.retrieval.query import Query
 from memscope.retrieval.rank import legs, lines
 from memscope.text.terms import terms
 
 
 @worker(reads=("candidates", "order", "scores", "values", "k", "scope", "as_of", "now"), writes=("hits", "gone"))
-async def gather(question: Question, kit: Kit) -> Question:
+async def gather(question: Query, ctx: WorkerContext) -> Query:
     found, waiting = question.candidates, list(question.order)
     hits: list[Hit] = []
     gone = 0
     while found is not None and waiting and len(hits) < question.k:
         rows, waiting = waiting[: question.k - len(hits)], waiting[question.k - len(hits) :]
-        fetched = await fetch(question, found, rows, kit)
+        fetched = await fetch(question, found, rows, ctx)
         made = [hit for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
         hits += made
         gone += len(rows) - len(made)
     return replace(question, hits=tuple(hits), gone=gone)
 
 
-async def fetch(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> Fetched:
+async def fetch(question: Query, found: Candidates, rows: Sequence[int], ctx: WorkerContext) -> FetchResult:
     """The records of rows; the store is asked only for those that did not come along with the search."""
-    brought = found.brought or Fetched({}, {})
+    brought = found.brought or FetchResult({}, {})
     missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]
     if not missing:
         return brought
-    asked = await kit.store.fetch(question.scope.user, missing)
-    return Fetched({**brought.records, **asked.records}, {**brought.derived, **asked.derived})
+    asked = await ctx.store.fetch(question.scope.user, missing)
+    return FetchResult({**brought.records, **asked.records}, {**brought.derived, **asked.derived})
 
 
-def make_hit(question: Question, found: Candidates, row: int, fetched: Fetched) -> Hit | None:
+def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult) -> Hit | None:
     record = fetched.records.get(found.handle[row])
     if record is None or isinstance(record, Observation) or question.scores is None:
         return None
@@ -59,37 +59,37 @@ def make_hit(question: Question, found: Candidates, row: int, fetched: Fetched) 
     )
 
 
-def matched(question: Question, turn: Turn, observations: Sequence[Observation]) -> tuple[Observation, ...]:
+def matched(question: Query, turn: Turn, observations: Sequence[Observation]) -> tuple[Observation, ...]:
     """The observations that have as much of the query as the turn's own words."""
     own = _share(question, turn.text)
     shares = [(_share(question, memory.text), memory) for memory in observations]
     return tuple(memory for share, memory in shares if share and share >= own)
 
 
-def _share(question: Question, text: str) -> float:
+def _share(question: Query, text: str) -> float:
     present = frozenset(terms(text))
     return sum(weight for one, weight in zip(question.terms, question.weights, strict=True) if one in present)
 
 
-def _said(memory: Memory, question: Question) -> bool:
+def _said(memory: Memory, question: Query) -> bool:
     same_agent = question.scope.agent in (None, memory.scope.agent)
     return same_agent and not memory.proposed and (question.as_of is None or memory.said <= question.as_of)
 
 
-def _closed_by(memory: Memory, question: Question) -> datetime | None:
+def _closed_by(memory: Memory, question: Query) -> datetime | None:
     closed = memory.closed_said
     return closed if closed is not None and (question.as_of is None or closed <= question.as_of) else None
 
 
-def _current(memory: Memory, question: Question) -> bool:
+def _current(memory: Memory, question: Query) -> bool:
     return not _expired(memory, question) and _closed_by(memory, question) is None
 
 
-def _expired(memory: Memory, question: Question) -> bool:
+def _expired(memory: Memory, question: Query) -> bool:
     return memory.expires is not None and memory.expires <= question.now
 
 
-def _changed(observations: Sequence[Observation], question: Question) -> datetime | None:
+def _changed(observations: Sequence[Observation], question: Query) -> datetime | None:
     """When what the turn says was last superseded, by something that does not rest on the same turn."""
     own = {memory.id for memory in observations}
     over = (memory for memory in observations if memory.superseded_by not in own)

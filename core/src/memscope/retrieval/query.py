@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memscope.records import Space
+    from memscope.records import VectorSpace
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """The batch of the retrieve workers: what was asked, and below it what each step found out."""
 
     query: str
@@ -38,7 +38,7 @@ class Question:
     asks_assistant: bool = False
     # search
     vector: NDArray[np.float32] | None = None
-    space: Space | None = None
+    space: VectorSpace | None = None
     cjk_vectors: bool = True  # the embedder makes sense of CJK text
     candidates: Candidates | None = None
     # rank

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.records import ROLES, Candidates, Feature, Handle
-from memscope.retrieval.query import Question
+from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
 from memscope.text.units import INSIGHT, Flag
 
@@ -54,7 +54,7 @@ USER = ROLES.index("user")
 class Evidence:
     """The candidates as the features read them; what several features need is worked out once."""
 
-    question: Question
+    question: Query
     found: Candidates
 
     @cached_property
@@ -160,7 +160,7 @@ FEATURES: tuple[Column, ...] = (
 NAMED = tuple((column.name, WEIGHTS[column.name]) for column in FEATURES)
 
 
-def features(question: Question, found: Candidates) -> Values:
+def features(question: Query, found: Candidates) -> Values:
     """[candidates, features] in the order of ``FEATURES``."""
     evidence = Evidence(question, found)
     matrix = np.empty((len(found.unit), len(FEATURES)), np.float32)
@@ -173,7 +173,7 @@ def features(question: Question, found: Candidates) -> Values:
     reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "cjk_vectors"),
     writes=("order", "values", "scores"),
 )
-async def rank(question: Question, kit: Kit) -> Question:
+async def rank(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     if found is None or not len(found.unit):
         return question
@@ -187,7 +187,7 @@ async def rank(question: Question, kit: Kit) -> Question:
     return replace(question, order=tuple(best.values()), values=values, scores=scores)
 
 
-def lines(question: Question, row: int) -> tuple[Feature, ...]:
+def lines(question: Query, row: int) -> tuple[Feature, ...]:
     """The rows of the table that counted for a candidate."""
     assert question.values is not None
     valued = zip(NAMED, question.values[row].tolist(), strict=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.records import Candidates, Hit
 from memscope.retrieval.context import line
 from memscope.retrieval.hits import fetch, make_hit
-from memscope.retrieval.query import Question
+from memscope.retrieval.query import Query
 
 MOST = 50  # documents of one call, or k if that is more
 
@@ -20,24 +20,24 @@ MOST = 50  # documents of one call, or k if that is more
     reads=("query", "candidates", "order", "scores", "values", "k", "scope", "as_of", "now"),
     writes=("candidates", "order", "scores", "reranked"),
 )
-async def rerank(question: Question, kit: Kit) -> Question:
+async def rerank(question: Query, ctx: WorkerContext) -> Query:
     """The model sees each hit as the line that ``context`` prints. Its scores are the hits' scores from here on."""
     found = question.candidates
-    if kit.reranker is None or found is None or len(question.order) < 2:
+    if ctx.reranker is None or found is None or len(question.order) < 2:
         return question
-    shown = await _shown(question, found, question.order[: max(MOST, question.k)], kit)
-    relevance = await kit.rerank(question.query, [line(hit) for _, hit in shown]) if shown else None
+    shown = await _shown(question, found, question.order[: max(MOST, question.k)], ctx)
+    relevance = await ctx.rerank(question.query, [line(hit) for _, hit in shown]) if shown else None
     if relevance is None:
         return question
     return _ordered(question, found, [row for row, _ in shown], relevance)
 
 
-async def _shown(question: Question, found: Candidates, rows: Sequence[int], kit: Kit) -> list[tuple[int, Hit]]:
-    fetched = await fetch(question, found, rows, kit)
+async def _shown(question: Query, found: Candidates, rows: Sequence[int], ctx: WorkerContext) -> list[tuple[int, Hit]]:
+    fetched = await fetch(question, found, rows, ctx)
     return [(row, hit) for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
 
 
-def _ordered(question: Question, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Question:
+def _ordered(question: Query, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
     """Those the model saw by its scores, of equals as they were; behind them the others."""
     assert question.scores is not None
     scores = question.scores.copy()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.records import Search
-from memscope.retrieval.query import Question
+from memscope.retrieval.query import Query
 from memscope.text.language import language
 
 
@@ -14,12 +14,12 @@ from memscope.text.language import language
     reads=("query", "scope", "terms", "periods", "as_of", "now", "kinds", "exclude", "filter", "k"),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )
-async def search(question: Question, kit: Kit) -> Question:
+async def search(question: Query, ctx: WorkerContext) -> Query:
     if not question.terms:
         return replace(question, reason="empty query")
-    embedder, vector = kit.embedder, None
+    embedder, vector = ctx.embedder, None
     if embedder is not None and knows(embedder.languages, question.query):
-        vector = await kit.embed_query(question.query)
+        vector = await ctx.embed_query(question.query)
     space = embedder.space if embedder is not None and vector is not None else None
     asked = Search(
         scope=question.scope,
@@ -34,7 +34,7 @@ async def search(question: Question, kit: Kit) -> Question:
         filter=question.filter,
         k=question.k,
     )
-    found = await kit.store.search(asked)
+    found = await ctx.store.search(asked)
     cjk = embedder is None or knows(embedder.languages, "中")
     return replace(question, candidates=found, vector=vector, space=space, cjk_vectors=cjk)
 

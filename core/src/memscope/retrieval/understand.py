@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memscope import dates
-from memscope.pipeline import Kit, worker
+from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
-from memscope.retrieval.query import Question
+from memscope.retrieval.query import Query
 from memscope.text.terms import names, term
 from memscope.text.tokens import fold, words
 
@@ -50,7 +50,7 @@ _ASSISTANT = re.compile(
     reads=("query", "now", "as_of"),
     writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant"),
 )
-async def understand(question: Question, kit: Kit) -> Question:
+async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
     found = _content(words(question.query))
     terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]

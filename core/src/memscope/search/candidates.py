@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memscope.records import Candidates, Interval, Search
 from memscope.search.bm25 import rarity
-from memscope.search.matching import Matches, Sight, frequencies, header_matrix, lend, look, match, window_scores
+from memscope.search.matching import Matches, Visibility, frequencies, header_matrix, lend, look, match, window_scores
 from memscope.search.snapshot import USER, Bools, Floats, Ints, Snapshot
 from memscope.text.units import microseconds
 
@@ -69,7 +69,7 @@ def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats
     return found
 
 
-def cosines(index: Snapshot, sight: Sight, asked: Search) -> Floats | None:
+def cosines(index: Snapshot, sight: Visibility, asked: Search) -> Floats | None:
     """[rows], NaN where there is no vector of the query's space; the best of a turn and its observations."""
     if asked.vector is None or asked.space is None or asked.space != index.space or not len(index.vectors):
         return None
@@ -84,7 +84,7 @@ def cosines(index: Snapshot, sight: Sight, asked: Search) -> Floats | None:
 
 
 def pool(
-    index: Snapshot, sight: Sight, score: Floats, period: Floats | None, cosine: Floats | None
+    index: Snapshot, sight: Visibility, score: Floats, period: Floats | None, cosine: Floats | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """The best rows of each leg, and the legs of each row."""
     keys, time = sight.keys, index.column["time"]
@@ -125,7 +125,7 @@ def _reached(values: Floats, most: int) -> float:
 
 
 def columns(
-    index: Snapshot, sight: Sight, asked: Search, found: Found, rows: NDArray[np.int64], legs: NDArray[np.uint8]
+    index: Snapshot, sight: Visibility, asked: Search, found: Found, rows: NDArray[np.int64], legs: NDArray[np.uint8]
 ) -> Candidates:
     column, links = index.column, index.links
     before, after = links.previous[rows], links.next[rows]

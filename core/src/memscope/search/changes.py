@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memscope.records import Space
+from memscope.records import VectorSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,5 +28,5 @@ class Changes:
     gone: NDArray[np.int64]
     vector_units: NDArray[np.int64]
     vectors: NDArray[np.float16]
-    space: Space | None
+    space: VectorSpace | None
     whole: bool = False

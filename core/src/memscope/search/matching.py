@@ -1,6 +1,6 @@
 """What of a snapshot a search may see, where the query's words are in it, and how well each window fits.
 
-Sight ──▶ match (postings, or a scan of what is not sorted) ──▶ lend ──▶ window BM25
+Visibility ──▶ match (postings, or a scan of what is not sorted) ──▶ lend ──▶ window BM25
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALL_KINDS = {"turn", "observation", "insight"}
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """What a search may see: ``speaks`` whose words count, ``keys`` which turns and insights can be found."""
 
     speaks: Bools
@@ -44,11 +44,11 @@ class Matches:
 # ---------------------------------------------------------------------------------------------------------- visibility
 
 
-def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> Sight:
+def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> Visibility:
     scope = asked.scope
     narrowed = scope.agent is not None or scope.session is not None or asked.as_of is not None or len(excluded)
     if not (narrowed or index.expiring or allowed is not None or asked.kinds != ALL_KINDS):
-        return Sight(index.current, index.keys, index.length, index.window, index.statistics)
+        return Visibility(index.current, index.keys, index.length, index.window, index.statistics)
     seen = _seen(index, asked, excluded)
     speaks = seen & _fits(index, asked, allowed)
     keys = seen & (index.column["kind"] != OBSERVATION)
@@ -57,7 +57,7 @@ def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: N
     lent[homes[homes >= 0]] = True
     length = np.where(keys & (index.column["kind"] == TURN), index.length, np.float32(0))
     keys &= speaks | lent
-    return Sight(speaks, keys, length, around(length, index.lean, index.links), _count(index, keys))
+    return Visibility(speaks, keys, length, around(length, index.lean, index.links), _count(index, keys))
 
 
 def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
@@ -139,7 +139,7 @@ def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Float
     return (keys % rows).astype(np.int32), (keys // rows).astype(np.int32), counts.astype(np.float32)
 
 
-def lend(index: Snapshot, sight: Sight, matches: Matches, terms: int) -> tuple[Matches, Ints]:
+def lend(index: Snapshot, sight: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
     """What speaks, each word at the turn it belongs to (the maximum), and the rows that were lent a word."""
     kept = sight.speaks[matches.row]
     row, term, tf = matches.row[kept], matches.term[kept], matches.tf[kept]
@@ -161,7 +161,7 @@ def lend(index: Snapshot, sight: Sight, matches: Matches, terms: int) -> tuple[M
 # -------------------------------------------------------------------------------------------------------------- scores
 
 
-def window_scores(index: Snapshot, sight: Sight, matches: Matches, weights: Floats) -> Floats:
+def window_scores(index: Snapshot, sight: Visibility, matches: Matches, weights: Floats) -> Floats:
     """BM25 of every row together with its neighbours, several terms at a time where the scope is small."""
     norm = (K1 * (1 - B) + K1 * B / (WINDOW * max(sight.statistics.average_length, 1e-9)) * sight.window).astype(
         np.float32
@@ -189,7 +189,7 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
     return total
 
 
-def frequencies(index: Snapshot, sight: Sight, matches: Matches, headers: Floats) -> Floats:
+def frequencies(index: Snapshot, sight: Visibility, matches: Matches, headers: Floats) -> Floats:
     """[terms] how many units have each term; of one that no body has, how many have it in their header."""
     bodies = np.diff(matches.bounds).astype(np.float32)
     if bodies.all() or not headers[:, bodies == 0].any():

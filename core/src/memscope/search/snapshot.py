@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.records import ROLES, Space
+from memscope.records import ROLES, VectorSpace
 from memscope.search.changes import Changes
 from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN, Flag
 
@@ -124,7 +124,7 @@ class Snapshot:
     statistics: Statistics
     vectors: Floats
     vector_row: Ints
-    space: Space | None
+    space: VectorSpace | None
     aligned: bool  # row i has vector i
     expiring: bool
     lending: bool  # there are observations

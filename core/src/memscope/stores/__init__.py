@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from memscope.records import (
-    Appended,
+    AppendResult,
     Candidates,
+    ChangeSet,
     Claim,
-    Draft,
-    Fetched,
+    FetchResult,
     ForgetReport,
     Handle,
     Insight,
     Observation,
-    Plan,
     Record,
     Search,
     Select,
-    Space,
     Stage,
     Stats,
+    TurnInsert,
+    VectorSpace,
 )
 from memscope.search.changes import Changes
 
@@ -59,7 +59,7 @@ class Store(Protocol):
 
     # ---- turns and memories
 
-    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
         """Store turns, each at most once, with the units and the work that follow from them; durable on return.
 
         A key that exists is "duplicate", one that was forgotten is "forgotten"; both are left as they are. With
@@ -67,7 +67,7 @@ class Store(Protocol):
         consolidation, those that were here before wait on as they did.
         """
 
-    async def apply(self, user: str, plan: Plan) -> int:
+    async def apply(self, user: str, plan: ChangeSet) -> int:
         """Write new memories, close and revise old ones; the number that changed.
 
         Ids that exist, and memories closed before, are left alone. A new memory whose sources are not all here, or
@@ -76,7 +76,7 @@ class Store(Protocol):
         wait for no consolidation, observations for no reflection, unless a batch has them.
         """
 
-    async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         """Records by id, or by the handle that ``search`` gave; and what was derived from them (superseded too)."""
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
@@ -121,10 +121,10 @@ class Store(Protocol):
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
         """``LeaseLost`` when somebody else has it."""
 
-    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
         """Keep what the model's reply led to, before it is written. ``LeaseLost`` as above."""
 
-    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
         """Apply the plan (the saved one by default) and mark ``plan.done``, in one step; the number of new memories.
 
         Items that are not in ``done`` are pending again. ``LeaseLost`` as above; completed before is 0.
@@ -144,7 +144,7 @@ class Store(Protocol):
 
     # ---- vectors
 
-    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         """Declare the embedder. ``EmbeddingMismatch`` when vectors of another space are here, unless ``replace``:
         then they serve until the new ones are complete (stage embed fills them)."""
 

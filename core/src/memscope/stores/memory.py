@@ -15,21 +15,21 @@ from typing import Literal
 
 from memscope.errors import ClosedError, StoreError
 from memscope.records import (
-    Appended,
-    Closing,
-    Draft,
-    Fetched,
+    AppendResult,
+    ChangeSet,
+    FetchResult,
     ForgetReport,
     Handle,
     Insight,
     Observation,
-    Plan,
     Record,
     Select,
-    Space,
     Stage,
     Stats,
+    Supersession,
     Turn,
+    TurnInsert,
+    VectorSpace,
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
@@ -65,9 +65,9 @@ class InMemoryStore(Work, LocalSearch):
         self._clock = clock
         self._shelves: dict[str, Shelf] = {}
         self._secret = secrets.token_bytes(32)
-        self._active: Space | None = None
-        self._filling: Space | None = None
-        self._declared: Space | None = None
+        self._active: VectorSpace | None = None
+        self._filling: VectorSpace | None = None
+        self._declared: VectorSpace | None = None
         self._closed = False
 
     @property
@@ -91,20 +91,20 @@ class InMemoryStore(Work, LocalSearch):
 
     # ---- turns and memories
 
-    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
-        check_user(user, drafts, plan)
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+        check_user(user, inserts, plan)
         shelf = self._shelf(user)
         if plan is not None:
             self._check_revisions(shelf, plan)
         shelf.revision += 1
         done = frozenset(plan.done) if plan is not None else frozenset()
-        placed = [self._place(shelf, draft, done) for draft in drafts]
+        placed = [self._place(shelf, draft, done) for draft in inserts]
         if plan is not None:
             self._write(shelf, plan)
-        return Appended(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
+        return AppendResult(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
     def _place(
-        self, shelf: Shelf, draft: Draft, done: frozenset[str]
+        self, shelf: Shelf, draft: TurnInsert, done: frozenset[str]
     ) -> tuple[str, Literal["stored", "duplicate", "forgotten"]]:
         key = draft.turn.key if draft.base is None else free_key(shelf, draft.base)
         if key in shelf.tombstones:
@@ -116,7 +116,7 @@ class InMemoryStore(Work, LocalSearch):
             shelf.pending["consolidate"].add(key)
         return key, "stored"
 
-    async def apply(self, user: str, plan: Plan) -> int:
+    async def apply(self, user: str, plan: ChangeSet) -> int:
         check_user(user, (), plan)
         shelf = self._shelf(user)
         changed = self._write(shelf, plan)
@@ -124,12 +124,12 @@ class InMemoryStore(Work, LocalSearch):
             waiting -= set(plan.done)
         return changed
 
-    def _check_revisions(self, shelf: Shelf, plan: Plan) -> None:
+    def _check_revisions(self, shelf: Shelf, plan: ChangeSet) -> None:
         for revision in plan.revised:
             sourced = all(source in shelf.numbers for source in revision.memory.sources)
             check_revision(revision, shelf.find(revision.memory.id), sourced=sourced)
 
-    def _write(self, shelf: Shelf, plan: Plan) -> int:
+    def _write(self, shelf: Shelf, plan: ChangeSet) -> int:
         self._check_revisions(shelf, plan)
         shelf.revision += 1
         changed = sum(self._create(shelf, memory) for memory in plan.new)
@@ -149,7 +149,7 @@ class InMemoryStore(Work, LocalSearch):
     def _settle_in(self, shelf: Shelf, memory: Observation | Insight) -> None:
         """A current memory takes its name from others, or waits for reflection."""
         for old in [old for old in shelf.memories() if memory.name and memory.current and same_name(old, memory)]:
-            self._close(shelf, Closing(old.id, memory.id, memory.recorded, memory.said, memory.valid_from))
+            self._close(shelf, Supersession(old.id, memory.id, memory.recorded, memory.said, memory.valid_from))
         shelf.pending["reflect"].discard(memory.id)
         self._enqueue(shelf, [memory.id])
 
@@ -166,7 +166,7 @@ class InMemoryStore(Work, LocalSearch):
         self._change(shelf, revised)
         self._settle_in(shelf, revised)
 
-    def _close(self, shelf: Shelf, closing: Closing) -> bool:
+    def _close(self, shelf: Shelf, closing: Supersession) -> bool:
         old = shelf.find(closing.id)
         if old is None or isinstance(old, Turn) or old.closed is not None or closing.by == old.id:
             return False
@@ -205,7 +205,7 @@ class InMemoryStore(Work, LocalSearch):
             job.items = tuple(item for item in job.items if int(item) not in dropped)
         return sum(vectors.pop(seq, None) is not None for vectors in shelf.vectors.values() for seq in dropped)
 
-    async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         shelf = self._shelf(user)
         records = {handle: record for handle in ids if (record := shelf.find(handle)) is not None}
         names = {record_id(record): handle for handle, record in records.items()}
@@ -214,7 +214,7 @@ class InMemoryStore(Work, LocalSearch):
             for source in memory.sources:
                 if source in names:
                     derived[names[source]] = (*derived.get(names[source], ()), memory)
-        return Fetched(records, derived)
+        return FetchResult(records, derived)
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
         shelf = self._shelf(user)

@@ -9,7 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memscope.errors import Conflict, EmbeddingError, EmbeddingMismatch, InputError
-from memscope.records import LONGEST_WAIT_S, Draft, Observation, Plan, Record, Revision, Space, Stage, Turn
+from memscope.records import (
+    LONGEST_WAIT_S,
+    ChangeSet,
+    Observation,
+    Record,
+    Revision,
+    Stage,
+    Turn,
+    TurnInsert,
+    VectorSpace,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +30,9 @@ CLOCKS_APART_S = 60.0  # between the clocks of two hosts
 # ---- whose records
 
 
-def check_user(user: str, drafts: Iterable[Draft], plan: Plan | None) -> None:
+def check_user(user: str, inserts: Iterable[TurnInsert], plan: ChangeSet | None) -> None:
     """Refuse the whole call if one of its records belongs to another user."""
-    records = [(draft.turn.key, draft.turn.scope) for draft in drafts]
+    records = [(draft.turn.key, draft.turn.scope) for draft in inserts]
     if plan is not None:
         records += [(memory.id, memory.scope) for memory in plan.new]
     for id, scope in records:
@@ -72,12 +82,12 @@ def holds(until: int, now: int, granted_s: float = LONGEST_WAIT_S) -> bool:
 # ---- vectors
 
 
-def check_space(space: Space) -> None:
+def check_space(space: VectorSpace) -> None:
     if space.dims < 1:
         raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
 
 
-def check_replaceable(held: Space | None, space: Space) -> None:
+def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
     """``held`` is the space whose vectors the store has."""
     if held not in (None, space):
         raise EmbeddingMismatch(
@@ -86,14 +96,14 @@ def check_replaceable(held: Space | None, space: Space) -> None:
         )
 
 
-def check_declared(target: Space | None, declared: Space | None) -> None:
+def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> None:
     """A process with another embedder must not add vectors to the store's space, even if the lengths agree."""
     if target != declared:
         raise EmbeddingMismatch(f"the store takes vectors of {describe(target)}, not of {describe(declared)}")
 
 
 def checked_vectors(
-    vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: Space | None
+    vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: VectorSpace | None
 ) -> dict[str, NDArray[np.float32]]:
     """The vectors as arrays; an error if one has another length or a number that half precision cannot hold."""
     import numpy as np
@@ -107,5 +117,5 @@ def checked_vectors(
     return arrays
 
 
-def describe(space: Space | None) -> str:
+def describe(space: VectorSpace | None) -> str:
     return f"{space.model!r} with {space.dims} numbers" if space else "no model"

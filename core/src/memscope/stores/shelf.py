@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memscope.records import Handle, Insight, Observation, Plan, Record, Select, Space, Stage, Turn
+from memscope.records import ChangeSet, Handle, Insight, Observation, Record, Select, Stage, Turn, VectorSpace
 from memscope.records.filters import matches
 from memscope.records.serialization import turn_key
 from memscope.stores.rules import holds, waits_for
@@ -31,7 +31,7 @@ class Job:
     code: str = ""
     not_before: datetime | None = None
     parked: bool = False
-    plan: Plan | None = None
+    plan: ChangeSet | None = None
 
     def leased(self, now: datetime) -> bool:
         return bool(self.token) and self.until is not None and holds(microseconds(self.until), microseconds(now))
@@ -52,7 +52,7 @@ class Shelf:
     units: dict[int, list[Unit]] = field(default_factory=dict)  # by record number
     written: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
     gone: dict[int, int] = field(default_factory=dict)  # unit seq -> revision
-    vectors: dict[Space, dict[int, NDArray[np.float16]]] = field(default_factory=dict)
+    vectors: dict[VectorSpace, dict[int, NDArray[np.float16]]] = field(default_factory=dict)
     vectored: dict[int, int] = field(default_factory=dict)  # unit seq -> revision of its vector
     versions: dict[str, list[Observation | Insight]] = field(default_factory=dict)
     valid_to: dict[str, datetime | None] = field(default_factory=dict)  # of closed memories: what closing replaced

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import Claim, Plan, Space, Stage
+from memscope.records import ChangeSet, Claim, Stage, VectorSpace
 from memscope.stores import PARK_AFTER
 from memscope.stores.rules import check_declared, check_replaceable, check_space, check_user, checked_vectors
 from memscope.stores.shelf import Job, Shelf, release, unsourced
@@ -27,14 +27,14 @@ class Work:
 
     _clock: Callable[[], datetime]
     _shelves: dict[str, Shelf]
-    _active: Space | None = None
-    _filling: Space | None = None
-    _declared: Space | None = None
+    _active: VectorSpace | None = None
+    _filling: VectorSpace | None = None
+    _declared: VectorSpace | None = None
 
     def _shelf(self, user: str) -> Shelf:
         raise NotImplementedError
 
-    def _write(self, shelf: Shelf, plan: Plan) -> int:
+    def _write(self, shelf: Shelf, plan: ChangeSet) -> int:
         raise NotImplementedError
 
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
@@ -88,15 +88,15 @@ class Work:
         job.until = self._clock() + timedelta(seconds=lease_s)
         return replace(claim, until=job.until)
 
-    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
         self._job(claim).plan = plan
 
-    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
         shelf = self._shelf(claim.user)
         if claim.token in shelf.completed:
             return 0
         job = self._job(claim)
-        plan = plan or job.plan or Plan()
+        plan = plan or job.plan or ChangeSet()
         check_user(claim.user, (), plan)
         if claim.stage == "embed":
             check_declared(self._target, self._declared)
@@ -137,17 +137,17 @@ class Work:
     # ---- vectors
 
     @property
-    def _target(self) -> Space | None:
+    def _target(self) -> VectorSpace | None:
         """Where new vectors belong: the space that is being filled, else the one that serves."""
         return self._filling or self._active
 
-    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         check_space(space)
         if space not in (self._active, self._filling) or (replace and self._filling and space == self._active):
             self._declare(space, replace)
         self._declared = space
 
-    def _declare(self, space: Space, replace: bool) -> None:
+    def _declare(self, space: VectorSpace, replace: bool) -> None:
         shelves = self._shelves.values()
         kept = self._active if any(any(shelf.vectors.values()) for shelf in shelves) else None
         if not replace:

@@ -354,7 +354,7 @@ class AdapterSuite:
     async def test_the_framework_is_not_imported(self) -> None:
         """By core and by the plugin module, which every memory loads."""
         loaded = f"set({self.framework!r}) & set(sys.modules)"
-        code = f"import sys, memscope, memscope.bridge, {self.plugin}\nprint(*{loaded})"
+        code = f"import sys, memscope, memscope.adapters.session, {self.plugin}\nprint(*{loaded})"
         done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
         assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from memscope.records import Draft, Insight, Observation, Plan, Scope, Select, Turn
+from memscope.records import ChangeSet, Insight, Observation, Scope, Select, Turn, TurnInsert
 from memscope.stores import Store
 
 START = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
@@ -28,8 +28,8 @@ def turn(key: str = "", text: str = "I moved to Berlin.", *, user: str = "alice"
     return Turn(key=key or f"turn-{number}", scope=scope, text=text, **given)
 
 
-def drafts(*keys: str, **fields: Any) -> list[Draft]:
-    return [Draft(turn(key, **fields)) for key in keys]
+def inserts(*keys: str, **fields: Any) -> list[TurnInsert]:
+    return [TurnInsert(turn(key, **fields)) for key in keys]
 
 
 def observation(id: str, *sources: str, text: str = "Alice lives in Berlin.", **fields: Any) -> Observation:
@@ -45,7 +45,7 @@ def insight(id: str, *sources: str, text: str = "Alice's home: Berlin.", **field
 
 
 async def remember(store: Store, *memories: Observation | Insight) -> int:
-    return await store.apply(memories[0].scope.user, Plan(new=memories))
+    return await store.apply(memories[0].scope.user, ChangeSet(new=memories))
 
 
 async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:

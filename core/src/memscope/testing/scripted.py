@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memscope.errors import StoreUnavailable
-from memscope.records import Appended, Candidates, Draft, Plan, Search
+from memscope.records import AppendResult, Candidates, ChangeSet, Search, TurnInsert
 from memscope.stores.memory import InMemoryStore
 
 
@@ -60,9 +60,9 @@ class FickleStore(InMemoryStore):
         self.gate = threading.Event()
         return self.gate
 
-    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
         await self._pass()
-        return await super().append(user, drafts, plan)
+        return await super().append(user, inserts, plan)
 
     async def search(self, search: Search) -> Candidates:
         await self._pass()

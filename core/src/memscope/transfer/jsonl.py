@@ -20,18 +20,18 @@ from typing import Any
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreError
 from memscope.records import (
-    Draft,
+    ChangeSet,
     Insight,
     Interval,
     Kind,
     Observation,
-    Plan,
     Quote,
     Record,
     Revision,
     Select,
     Stage,
     Turn,
+    TurnInsert,
 )
 from memscope.records.serialization import from_json, to_json
 from memscope.stores import Store
@@ -216,8 +216,8 @@ class ImportWriter:
             await self._write_memories(written)
 
     async def _write_turns(self, written: list[ExportLine]) -> None:
-        plan = Plan(done=tuple(line.id for line in written if line.done))
-        appended = await self._store.append(self._user, [Draft(line.record) for line in written], plan)
+        plan = ChangeSet(done=tuple(line.id for line in written if line.done))
+        appended = await self._store.append(self._user, [TurnInsert(line.record) for line in written], plan)
         self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
         here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
         self._done_before["turn"] |= here.intersection(plan.done)
@@ -231,7 +231,7 @@ class ImportWriter:
         """New ones with their first version; the later ones follow, also where an import was broken off."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
         done = {line.id for line in written if line.done}
-        fresh = Plan(new=tuple(map(_first, written)), done=tuple(done - here.keys()))
+        fresh = ChangeSet(new=tuple(map(_first, written)), done=tuple(done - here.keys()))
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
             await self._revise(line, tuple({line.id}.intersection(fresh.done)))
@@ -242,7 +242,7 @@ class ImportWriter:
         first, *later = (*line.versions, line.record)
         for version, memory in enumerate(later, first.version):
             try:
-                await self._store.apply(self._user, Plan(revised=(Revision(memory, version),), done=done))
+                await self._store.apply(self._user, ChangeSet(revised=(Revision(memory, version),), done=done))
             except Conflict:  # here already
                 continue
 
@@ -256,7 +256,7 @@ class ImportWriter:
         whole = not self._counts["broken"]  # else memories of these may be missing
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
             for start in range(0, len(done), BATCH):
-                await self._store.apply(self._user, Plan(done=tuple(done[start : start + BATCH])))
+                await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + BATCH])))
         self._done_before, self._forgotten = {kind: set() for kind in WAITS}, set()
 
 

@@ -20,22 +20,22 @@ from typing import Any
 
 from memscope.errors import StoreError
 from memscope.records import (
-    Appended,
+    AppendResult,
     Candidates,
+    ChangeSet,
     Claim,
-    Draft,
-    Fetched,
+    FetchResult,
     ForgetReport,
     Handle,
     Insight,
     Observation,
-    Plan,
     Record,
     Search,
     Select,
-    Space,
     Stage,
     Stats,
+    TurnInsert,
+    VectorSpace,
 )
 from memscope.stores.elasticsearch import forget, mapping, migrate, reading, search, work
 from memscope.stores.elasticsearch.append import Committer
@@ -105,13 +105,13 @@ class ElasticsearchStore:
 
     # ---- turns and memories
 
-    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
-        return await work.append(await self._open(), self._committer(), user, drafts, plan)
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+        return await work.append(await self._open(), self._committer(), user, inserts, plan)
 
-    async def apply(self, user: str, plan: Plan) -> int:
+    async def apply(self, user: str, plan: ChangeSet) -> int:
         return await work.apply(await self._open(), user, plan)
 
-    async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         return await reading.fetch(await self._open(), user, ids)
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
@@ -147,10 +147,10 @@ class ElasticsearchStore:
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
         return await work.extend(await self._open(), claim, lease_s)
 
-    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
         await work.save_reply(await self._open(), claim, plan)
 
-    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
+    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
         return await work.complete(await self._open(), claim, plan)
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
@@ -164,7 +164,7 @@ class ElasticsearchStore:
 
     # ---- vectors
 
-    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         await (await self._open()).spaces.use(space, replace=replace)
 
     # ---- the whole

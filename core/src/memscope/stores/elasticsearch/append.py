@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from memscope.errors import MemscopeError, StoreBusy
-from memscope.records import Appended, Draft
+from memscope.records import AppendResult, TurnInsert
 from memscope.records.serialization import turn_key
 from memscope.stores.elasticsearch import heads
 from memscope.stores.elasticsearch.client import Body, Operation
@@ -38,14 +38,14 @@ class Request:
     """An ``append`` on its way: a key and an outcome for each draft, once they are known."""
 
     user: str
-    drafts: Sequence[Draft]
+    inserts: Sequence[TurnInsert]
     done: frozenset[str]
-    answer: asyncio.Future[Appended]
+    answer: asyncio.Future[AppendResult]
     keys: list[str] = field(default_factory=list)
     outcomes: list[Outcome | None] = field(default_factory=list)
 
-    def open(self) -> Iterator[tuple[int, Draft]]:
-        return ((i, draft) for i, draft in enumerate(self.drafts) if self.outcomes[i] is None)
+    def open(self) -> Iterator[tuple[int, TurnInsert]]:
+        return ((i, draft) for i, draft in enumerate(self.inserts) if self.outcomes[i] is None)
 
 
 class Committer:
@@ -57,11 +57,11 @@ class Committer:
         self._task: asyncio.Task[None] | None = None
         self._heads: dict[str, Head] = {}
 
-    async def append(self, user: str, drafts: Sequence[Draft], done: Iterable[str]) -> Appended:
-        if not drafts:
-            return Appended((), ())
-        answer: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
-        request = Request(user, drafts, frozenset(done), answer, [""] * len(drafts), [None] * len(drafts))
+    async def append(self, user: str, inserts: Sequence[TurnInsert], done: Iterable[str]) -> AppendResult:
+        if not inserts:
+            return AppendResult((), ())
+        answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
+        request = Request(user, inserts, frozenset(done), answer, [""] * len(inserts), [None] * len(inserts))
         if not self._shop.cluster.options.group_commit:
             await self._write([request])
             return await answer
@@ -78,10 +78,10 @@ class Committer:
         await asyncio.sleep(0)  # whoever adds at this moment comes along
         while self._waiting:
             group = [self._waiting.popleft()]
-            count = len(group[0].drafts)
-            while self._waiting and count + len(self._waiting[0].drafts) <= MOST:
+            count = len(group[0].inserts)
+            while self._waiting and count + len(self._waiting[0].inserts) <= MOST:
                 group.append(self._waiting.popleft())
-                count += len(group[-1].drafts)
+                count += len(group[-1].inserts)
             await self._write(group)
 
     async def _write(self, group: list[Request]) -> None:
@@ -97,7 +97,7 @@ class Committer:
         for request in group:
             if not request.answer.done():
                 outcomes = tuple(outcome for outcome in request.outcomes if outcome is not None)
-                request.answer.set_result(Appended(tuple(request.keys), outcomes))
+                request.answer.set_result(AppendResult(tuple(request.keys), outcomes))
 
 
 @dataclass
@@ -157,7 +157,7 @@ class _Group:
             request.keys[index], request.outcomes[index] = key, outcome
         return entries
 
-    def _place(self, user: str, draft: Draft, ours: set[Id], missing: set[Id]) -> tuple[str, Outcome]:
+    def _place(self, user: str, draft: TurnInsert, ours: set[Id], missing: set[Id]) -> tuple[str, Outcome]:
         if draft.base is not None:
             return free_key(draft.base, lambda key: self._taken((user, key), ours, missing) is not None), "stored"
         taken = self._taken((user, draft.turn.key), ours, missing)
@@ -212,7 +212,7 @@ class _Group:
         known = self._cache.get(user, Head())
         head = replace(known, open=dict(known.open))
         for entry in entries:
-            draft = entry.request.drafts[entry.index]
+            draft = entry.request.inserts[entry.index]
             entry.number = head.take(1)
             turn = replace(draft.turn, key=entry.key, seq=entry.number)
             wait = None if entry.key in entry.request.done else waits_for(turn)
@@ -241,7 +241,7 @@ class _Group:
         """What the server does not take of one caller's is no trouble of the others."""
         if not request.answer.done():
             request.answer.set_exception(error)
-        request.outcomes = ["duplicate"] * len(request.drafts)  # nothing is left to do for it
+        request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it
 
     def _settle(self, entry: _Entry) -> None:
         entry.request.keys[entry.index], entry.request.outcomes[entry.index] = entry.key, "stored"

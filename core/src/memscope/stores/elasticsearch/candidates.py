@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.records import Candidates, Fetched, Handle, Search
+from memscope.records import Candidates, FetchResult, Handle, Search
 from memscope.search import candidates as local_candidates
 from memscope.search import matching
 from memscope.search.bm25 import K1, rarity
@@ -169,7 +169,7 @@ class Pile:
     counts: Counts = Counts()
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each sitting
     allowed: frozenset[str] | None = None  # records that fit the filter
-    brought: Fetched | None = None
+    brought: FetchResult | None = None
 
     def __post_init__(self) -> None:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
@@ -244,7 +244,7 @@ class Measured:
 
     ordered: list[Found]
     index: Snapshot
-    sight: matching.Sight
+    sight: matching.Visibility
     found: local_candidates.Found
     score: Floats
 
@@ -299,7 +299,7 @@ def _statistics(counts: Counts, here: Statistics) -> Statistics:
     )
 
 
-def _cosines(pile: Pile, ordered: Sequence[Found], index: Snapshot, sight: matching.Sight) -> Floats | None:
+def _cosines(pile: Pile, ordered: Sequence[Found], index: Snapshot, sight: matching.Visibility) -> Floats | None:
     known = [(row, pile.cosine[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in pile.cosine]
     if not known:
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memscope.errors import StoreBusy
-from memscope.records import Closing, Insight, Observation, Plan, Revision, Stage, Turn
+from memscope.records import ChangeSet, Insight, Observation, Revision, Stage, Supersession, Turn
 from memscope.stores.elasticsearch.client import Body, Operation, Outcome
 from memscope.stores.elasticsearch.documents import (
     Stored,
@@ -67,7 +67,7 @@ class Board:
 
     # ---- reading
 
-    async def read(self, plan: Plan) -> None:
+    async def read(self, plan: ChangeSet) -> None:
         """All that the plan names, and the turns that units are made from."""
         named = {(one.name, one.namespace) for one in _memories(plan) if one.name is not None}
         holders = await self.holders(named)
@@ -136,7 +136,7 @@ class Board:
 
     # ---- deciding, as stores/memory.py does
 
-    def check(self, plan: Plan, token: str) -> None:
+    def check(self, plan: ChangeSet, token: str) -> None:
         for revision in plan.revised:
             entry = self.entries.get(revision.memory.id)
             ours = entry is not None and entry.stored is not None and entry.stored.source.get("stamp") == token
@@ -144,7 +144,7 @@ class Board:
                 sourced = all(map(self.here, revision.memory.sources))
                 check_revision(revision, entry.record if entry else None, sourced=sourced)
 
-    def decide(self, plan: Plan, first: int, token: str) -> Written:
+    def decide(self, plan: ChangeSet, first: int, token: str) -> Written:
         new, other, unsourced = 0, 0, set[str]()
         for ordinal, memory in enumerate(plan.new):
             if memory.id in self.entries:
@@ -175,10 +175,10 @@ class Board:
             return
         holder = self.names.get((memory.name, memory.namespace))
         if holder is not None and holder != memory.id:
-            self.close(Closing(holder, memory.id, memory.recorded, memory.said, memory.valid_from))
+            self.close(Supersession(holder, memory.id, memory.recorded, memory.said, memory.valid_from))
         self.names[memory.name, memory.namespace] = memory.id
 
-    def close(self, closing: Closing) -> bool:
+    def close(self, closing: Supersession) -> bool:
         """Close a memory that is open, unless what shall supersede it is not here."""
         entry = self.entries.get(closing.id)
         if entry is None or entry.record.closed is not None or closing.by == closing.id:
@@ -289,7 +289,7 @@ class Board:
         raise StoreBusy("a memory changes all the time", hint="try again")
 
 
-def _memories(plan: Plan) -> list[Memory]:
+def _memories(plan: ChangeSet) -> list[Memory]:
     return [*plan.new, *(revision.memory for revision in plan.revised)]
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from memscope.records import Fetched, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
+from memscope.records import FetchResult, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
 from memscope.records.filters import matches
 from memscope.stores.elasticsearch import facts, heads, lanes
 from memscope.stores.elasticsearch.client import Body
@@ -21,19 +21,19 @@ MOST_DERIVED = 10_000
 # ---- by id
 
 
-async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> Fetched:
+async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> FetchResult:
     """Records as they are now; what rests on them as a search finds it, and what this process has just written."""
     rids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
     if not rids:
         shop.cluster.check_open()
-        return Fetched({}, {})
+        return FetchResult({}, {})
     ids = await shop.fresh(user)
     fresh, records, found = await asyncio.gather(
         fresh_memories(shop, user, ids), shop.load(user, rids), shop.find_any(user, "sources", rids)
     )
     known = {one.id: one for one in found} | fresh
     memories = {id: one for id, one in known.items() if one is not None}
-    return Fetched({rid: one.record for rid, one in records.items()}, derived(records, memories.values()))
+    return FetchResult({rid: one.record for rid, one in records.items()}, derived(records, memories.values()))
 
 
 async def fresh_memories(shop: Shop, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:

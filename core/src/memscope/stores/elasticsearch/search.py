@@ -14,7 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memscope.records import Candidates, Fetched, Handle, Record, Search, Turn
+from memscope.records import Candidates, FetchResult, Handle, Record, Search, Turn
 from memscope.records.filters import matches
 from memscope.stores.elasticsearch import asking, reading
 from memscope.stores.elasticsearch.client import Body
@@ -172,7 +172,7 @@ class Brought(Mapping[Handle, Record]):
         return len(self._bodies)
 
 
-def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> Fetched:
+def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> FetchResult:
     """The records that came along, as ``fetch`` would give them."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
     documents = [document for document in made.values() if holds_record(document, scope)]
@@ -180,4 +180,4 @@ def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> F
     memories = [
         one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
     ]
-    return Fetched(Brought(bodies), reading.derived(bodies, memories))
+    return FetchResult(Brought(bodies), reading.derived(bodies, memories))

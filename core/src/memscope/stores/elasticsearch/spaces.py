@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memscope.errors import StoreBusy
-from memscope.records import Space, Stage, Turn
+from memscope.records import Stage, Turn, VectorSpace
 from memscope.stores.elasticsearch.client import Body, Operation
 from memscope.stores.elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
 from memscope.stores.elasticsearch.lanes import Batch
@@ -36,7 +36,7 @@ class Known:
     """A declared space and its field."""
 
     number: int
-    space: Space
+    space: VectorSpace
     active: bool
 
     @property
@@ -50,7 +50,7 @@ class Spaces:
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
         self.known: list[Known] = []
-        self.declared: Space | None = None
+        self.declared: VectorSpace | None = None
 
     def numbers(self) -> list[int]:
         return [known.number for known in self.known]
@@ -70,7 +70,9 @@ class Spaces:
         names = self._shop.names
         (found,) = await self._shop.cluster.documents([{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}])
         state = found["_source"]["state"]
-        self.known = [Known(one["number"], Space(one["model"], one["dims"]), one["active"]) for one in state["spaces"]]
+        self.known = [
+            Known(one["number"], VectorSpace(one["model"], one["dims"]), one["active"]) for one in state["spaces"]
+        ]
         return state, (found["_seq_no"], found["_primary_term"])
 
     async def change(self, step: Callable[[dict[str, Any]], T]) -> T:
@@ -86,7 +88,7 @@ class Spaces:
 
     # ---- declaring
 
-    async def use(self, space: Space, *, replace: bool) -> None:
+    async def use(self, space: VectorSpace, *, replace: bool) -> None:
         check_space(space)
         await self.meta()
         serving = self.active
@@ -97,7 +99,7 @@ class Spaces:
         self.declared = space
         await self.switch_when_full()
 
-    async def _declare(self, space: Space, replace: bool) -> None:
+    async def _declare(self, space: VectorSpace, replace: bool) -> None:
         await self._shop.refresh()
         serving = self.active
         used = serving is not None and await self._count({"exists": {"field": serving.field}})
@@ -122,7 +124,7 @@ class Spaces:
                 body={"properties": {f"vec_{number}": self._field(space)}},
             )
 
-    def _field(self, space: Space) -> Body:
+    def _field(self, space: VectorSpace) -> Body:
         """Small or odd lengths are kept as plain floats."""
         kind = self._shop.cluster.options.vectors
         if kind.startswith("bbq") and space.dims < 64:

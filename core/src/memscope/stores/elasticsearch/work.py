@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import Appended, Claim, Draft, Plan, Stage
+from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
 from memscope.records.serialization import plan_from_json, plan_to_json
 from memscope.stores import PARK_AFTER
 from memscope.stores.elasticsearch import forget, heads, lanes
@@ -32,22 +32,24 @@ LOOKED_AT = 64
 # ---- plans without a claim
 
 
-async def append(shop: Shop, committer: Committer, user: str, drafts: Sequence[Draft], plan: Plan | None) -> Appended:
-    check_user(user, drafts, plan)
+async def append(
+    shop: Shop, committer: Committer, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None
+) -> AppendResult:
+    check_user(user, inserts, plan)
     if plan is None or not (plan.new or plan.closed or plan.revised):
-        return await committer.append(user, drafts, plan.done if plan else ())
-    appended = await committer.append(user, drafts, plan.done)
+        return await committer.append(user, inserts, plan.done if plan else ())
+    appended = await committer.append(user, inserts, plan.done)
     await apply(shop, user, replace(plan, done=()))
     return appended
 
 
-async def apply(shop: Shop, user: str, plan: Plan) -> int:
+async def apply(shop: Shop, user: str, plan: ChangeSet) -> int:
     written = await _write(shop, user, "plan", {"plan": plan_to_json(plan)}, plan)
     return written.new + written.other
 
 
 async def _write(
-    shop: Shop, user: str, what: str, about: dict[str, Any], plan: Plan, claim: Claim | None = None
+    shop: Shop, user: str, what: str, about: dict[str, Any], plan: ChangeSet, claim: Claim | None = None
 ) -> Written:
     check_user(user, (), plan)
     number = await heads.take(shop.cluster, shop.names, user, len(plan.new)) if plan.new else 0
@@ -63,7 +65,7 @@ async def _write(
     return await lanes.whole(write(), name="memscope-write")
 
 
-async def _carry_out(shop: Shop, user: str, intent: Intent, plan: Plan) -> Written:
+async def _carry_out(shop: Shop, user: str, intent: Intent, plan: ChangeSet) -> Written:
     board = Board(shop, user)
     batch = intent.about.get("batch")
     try:
@@ -251,7 +253,7 @@ async def extend(shop: Shop, claim: Claim, lease_s: float) -> Claim:
     return replace(claim, until=until)
 
 
-async def save_reply(shop: Shop, claim: Claim, plan: Plan) -> None:
+async def save_reply(shop: Shop, claim: Claim, plan: ChangeSet) -> None:
     body = plan_to_json(plan)
 
     def step(lane: Lane) -> None:
@@ -260,13 +262,13 @@ async def save_reply(shop: Shop, claim: Claim, plan: Plan) -> None:
     await lanes.change(shop, claim.user, step)
 
 
-async def complete(shop: Shop, claim: Claim, plan: Plan | None) -> int:
+async def complete(shop: Shop, claim: Claim, plan: ChangeSet | None) -> int:
     lane = await lanes.load(shop, claim.user)
     if [claim.id, claim.token] in lane.done:
         return 0
     batch = _owned(lane, claim)
     if plan is None:
-        plan = plan_from_json(batch.plan) if batch.plan is not None else Plan()
+        plan = plan_from_json(batch.plan) if batch.plan is not None else ChangeSet()
     if claim.stage == "embed":
         await shop.spaces.put(claim.user, batch, plan.vectors)
         await lanes.change(shop, claim.user, lambda lane: _close(lane, _about(_owned(lane, claim))))

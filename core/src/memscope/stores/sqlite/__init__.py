@@ -23,20 +23,20 @@ from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, InputError, StoreError, StoreGone
 from memscope.records import (
-    Appended,
+    AppendResult,
+    ChangeSet,
     Claim,
-    Draft,
-    Fetched,
+    FetchResult,
     ForgetReport,
     Handle,
     Insight,
     Observation,
-    Plan,
     Record,
     Select,
-    Space,
     Stage,
     Stats,
+    TurnInsert,
+    VectorSpace,
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
@@ -57,7 +57,7 @@ from memscope.stores.sqlite import (
 )
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 from memscope.text.terms import terms_version
 from memscope.text.units import microseconds
 
@@ -95,7 +95,7 @@ class SQLiteStore(LocalSearch):
         self._opening = threading.Lock()
         self._pid = os.getpid()
         self._closed = False
-        self._declared: Space | None = None
+        self._declared: VectorSpace | None = None
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -128,20 +128,20 @@ class SQLiteStore(LocalSearch):
 
     # ---- turns and memories
 
-    async def append(self, user: str, drafts: Sequence[Draft], plan: Plan | None = None) -> Appended:
-        return await self._write_user(user, lambda w: apply.append(w, drafts, plan))
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+        return await self._write_user(user, lambda w: apply.append(w, inserts, plan))
 
-    async def apply(self, user: str, plan: Plan) -> int:
-        def task(w: Writing) -> int:
+    async def apply(self, user: str, plan: ChangeSet) -> int:
+        def task(w: Transaction) -> int:
             written = apply.write(w, plan)
             queue.settle(w, apply.numbers(w, plan.done))
             return written.new + written.other
 
         return await self._write_user(user, task)
 
-    async def fetch(self, user: str, ids: Sequence[Handle]) -> Fetched:
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         brief = len(ids) <= BRIEF
-        return await self._read_user(user, lambda db, id: reading.fetch(db, id, ids), Fetched({}, {}), brief=brief)
+        return await self._read_user(user, lambda db, id: reading.fetch(db, id, ids), FetchResult({}, {}), brief=brief)
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
         return await self._read_user(user, lambda db, number: reading.history(db, number, id), [])
@@ -209,11 +209,11 @@ class SQLiteStore(LocalSearch):
         until = self._clock() + timedelta(seconds=lease_s)
         return await self._write_user(claim.user, lambda w: jobs.extend(w.db, w.user, claim, until))
 
-    async def save_reply(self, claim: Claim, plan: Plan) -> None:
+    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
         await self._write_user(claim.user, lambda w: jobs.save_reply(w.db, w.user, claim, plan))
 
-    async def complete(self, claim: Claim, plan: Plan | None = None) -> int:
-        def task(w: Writing) -> int:
+    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
+        def task(w: Transaction) -> int:
             if claim.stage == "embed":
                 check_declared(vectors.target(w.db), self._declared)
             return jobs.complete(w, claim, plan)
@@ -233,7 +233,7 @@ class SQLiteStore(LocalSearch):
 
     # ---- vectors
 
-    async def use_space(self, space: Space, *, replace: bool = False) -> None:
+    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         check_space(space)
         now = microseconds(self._clock())
         if replace or not await self._read(lambda db: vectors.known(db, space)):
@@ -336,7 +336,7 @@ class SQLiteStore(LocalSearch):
             raise
 
     async def _write_user(
-        self, user: str, task: Callable[[Writing], T], *, then: Callable[[sqlite3.Connection], None] | None = None
+        self, user: str, task: Callable[[Transaction], T], *, then: Callable[[sqlite3.Connection], None] | None = None
     ) -> T:
         now = microseconds(self._clock())
 
@@ -353,7 +353,7 @@ class SQLiteStore(LocalSearch):
         return await self._write(writing)
 
 
-def _forget(w: Writing, select: Select) -> tuple[ForgetReport, secure_erase.Marks]:
+def _forget(w: Transaction, select: Select) -> tuple[ForgetReport, secure_erase.Marks]:
     removal = forget.plan(w.db, w.user, select)
     marks = secure_erase.marks(w, removal.ids)
     forget.remove(w, removal)

@@ -7,12 +7,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memscope.records import Appended, Closing, Draft, Insight, Observation, Plan, Record, Revision, Turn
+from memscope.records import (
+    AppendResult,
+    ChangeSet,
+    Insight,
+    Observation,
+    Record,
+    Revision,
+    Supersession,
+    Turn,
+    TurnInsert,
+)
 from memscope.records.serialization import turn_key
 from memscope.stores.rules import check_revision, check_user, same_text
 from memscope.stores.sqlite import queue, units
 from memscope.stores.sqlite.checksummed import decode, encode
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 from memscope.text.units import microseconds
 
 Memory: TypeAlias = Observation | Insight
@@ -21,18 +31,18 @@ Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 # ---- turns
 
 
-def append(w: Writing, drafts: Sequence[Draft], plan: Plan | None) -> Appended:
-    check_user(w.name, drafts, plan)
+def append(w: Transaction, inserts: Sequence[TurnInsert], plan: ChangeSet | None) -> AppendResult:
+    check_user(w.name, inserts, plan)
     waiting: list[int] = []
     done = frozenset(plan.done) if plan is not None else frozenset()
-    placed = [_place(w, draft, done, waiting) for draft in drafts]
+    placed = [_place(w, draft, done, waiting) for draft in inserts]
     queue.enqueue(w, "consolidate", waiting)
     if plan is not None:
         write(w, plan)
-    return Appended(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
+    return AppendResult(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
 
-def _place(w: Writing, draft: Draft, done: frozenset[str], waiting: list[int]) -> tuple[str, Outcome]:
+def _place(w: Transaction, draft: TurnInsert, done: frozenset[str], waiting: list[int]) -> tuple[str, Outcome]:
     key = draft.turn.key if draft.base is None else free_key(draft.base, lambda key: _taken(w, key) is not None)
     taken = _taken(w, key) if draft.base is None else None
     if taken is not None:
@@ -49,7 +59,7 @@ SELECT 1 FROM record WHERE user = :user AND id = :id UNION ALL SELECT 0 FROM tom
 """
 
 
-def _taken(w: Writing, id: str) -> Literal["duplicate", "forgotten"] | None:
+def _taken(w: Transaction, id: str) -> Literal["duplicate", "forgotten"] | None:
     row = w.db.execute(_TAKEN, {"user": w.user, "id": id}).fetchone()
     return None if row is None else "duplicate" if row[0] else "forgotten"
 
@@ -81,20 +91,20 @@ class Row(NamedTuple):
     record: Record
 
 
-def find(w: Writing, id: str) -> Row | None:
+def find(w: Transaction, id: str) -> Row | None:
     query = "SELECT number, unit, units, body FROM record WHERE user = ? AND id = ?"
     row = w.db.execute(query, (w.user, id)).fetchone()
     return Row(row[0], row[1], row[2], decode(row[3])) if row else None
 
 
-def numbers(w: Writing, ids: Iterable[str]) -> list[int]:
+def numbers(w: Transaction, ids: Iterable[str]) -> list[int]:
     """Of those that are here."""
     query = "SELECT number FROM record WHERE user = ? AND id = ?"
     found = (w.db.execute(query, (w.user, id)).fetchone() for id in dict.fromkeys(ids))
     return [row[0] for row in found if row]
 
 
-def _insert(w: Writing, record: Record, sources: Iterable[int]) -> int:
+def _insert(w: Transaction, record: Record, sources: Iterable[int]) -> int:
     w.number += 1
     _link(w, w.number, sources)
     made = units.put(w, w.number, record)
@@ -104,7 +114,7 @@ def _insert(w: Writing, record: Record, sources: Iterable[int]) -> int:
     return w.number
 
 
-def change(w: Writing, row: Row, memory: Memory, **extra: str | None) -> None:
+def change(w: Transaction, row: Row, memory: Memory, **extra: str | None) -> None:
     """Put a memory in the place of its older self, with new units."""
     same = same_text(row.record, memory)
     unit, count = units.replace(w, row.number, memory, row.unit, row.units, same_text=same)
@@ -113,7 +123,7 @@ def change(w: Writing, row: Row, memory: Memory, **extra: str | None) -> None:
     w.db.execute(f"UPDATE record SET {names} WHERE user = ? AND number = ?", (*fields.values(), w.user, row.number))
 
 
-def _link(w: Writing, number: int, sources: Iterable[int]) -> None:
+def _link(w: Transaction, number: int, sources: Iterable[int]) -> None:
     rows = [(w.user, number, source) for source in sources]
     w.db.executemany("INSERT INTO source(user, memory, source) VALUES (?, ?, ?)", rows)
 
@@ -164,7 +174,7 @@ class Written(NamedTuple):
     unsourced: frozenset[str]
 
 
-def write(w: Writing, plan: Plan) -> Written:
+def write(w: Transaction, plan: ChangeSet) -> Written:
     """Write a plan; ``Conflict`` before anything is written when a revision expects another version."""
     check_user(w.name, (), plan)
     revised = [(_expected(w, revision), revision) for revision in plan.revised]
@@ -177,7 +187,7 @@ def write(w: Writing, plan: Plan) -> Written:
     return Written(new, closed + len(revised), frozenset(source for sources in dropped for source in sources))
 
 
-def _create(w: Writing, memory: Memory) -> Literal["new", "known", "unsourced"]:
+def _create(w: Transaction, memory: Memory) -> Literal["new", "known", "unsourced"]:
     if _taken(w, memory.id) is not None:
         return "known"
     sources = numbers(w, memory.sources)
@@ -192,7 +202,7 @@ def _create(w: Writing, memory: Memory) -> Literal["new", "known", "unsourced"]:
     return "new"
 
 
-def _settle_in(w: Writing, number: int, memory: Memory) -> None:
+def _settle_in(w: Transaction, number: int, memory: Memory) -> None:
     """A memory that is current takes its name from others and is looked at by reflection; documents are not."""
     if memory.current and memory.name is not None:
         _take_name(w, memory)
@@ -200,13 +210,13 @@ def _settle_in(w: Writing, number: int, memory: Memory) -> None:
         queue.enqueue(w, "reflect", [number])
 
 
-def _take_name(w: Writing, memory: Memory) -> None:
+def _take_name(w: Transaction, memory: Memory) -> None:
     query = "SELECT id FROM record WHERE user = ? AND name = ? AND namespace IS ? AND current = 1 AND id != ?"
     for (id,) in w.db.execute(query, (w.user, memory.name, memory.namespace, memory.id)).fetchall():
-        _close(w, Closing(id, memory.id, memory.recorded, memory.said, memory.valid_from))
+        _close(w, Supersession(id, memory.id, memory.recorded, memory.said, memory.valid_from))
 
 
-def _close(w: Writing, closing: Closing) -> bool:
+def _close(w: Transaction, closing: Supersession) -> bool:
     """Close a memory that is open, unless what shall supersede it was not stored."""
     row = find(w, closing.id)
     if row is None or isinstance(row.record, Turn) or row.record.closed is not None or closing.by == closing.id:
@@ -221,7 +231,7 @@ def _close(w: Writing, closing: Closing) -> bool:
     return True
 
 
-def _expected(w: Writing, revision: Revision) -> Row:
+def _expected(w: Transaction, revision: Revision) -> Row:
     row = find(w, revision.memory.id)
     sourced = len(numbers(w, revision.memory.sources)) == len(set(revision.memory.sources))
     check_revision(revision, row.record if row else None, sourced=sourced)
@@ -229,7 +239,7 @@ def _expected(w: Writing, revision: Revision) -> Row:
     return row
 
 
-def _revise(w: Writing, row: Row, memory: Memory) -> None:
+def _revise(w: Transaction, row: Row, memory: Memory) -> None:
     """The old version goes to history. A revision may close a memory; it never opens one that was closed meanwhile."""
     old = row.record
     if isinstance(old, Turn):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from memscope.errors import InputError, StoreCorrupt
-from memscope.records import Json, Plan, Record
+from memscope.records import ChangeSet, Json, Record
 from memscope.records.serialization import from_json, plan_from_json, plan_to_json, to_json
 
 
@@ -23,11 +23,11 @@ def decode(body: str) -> Record:
         raise _damaged() from error
 
 
-def encode_plan(plan: Plan) -> str:
+def encode_plan(plan: ChangeSet) -> str:
     return _seal(plan_to_json(plan))
 
 
-def decode_plan(body: str) -> Plan:
+def decode_plan(body: str) -> ChangeSet:
     try:
         return plan_from_json(_unseal(body))
     except InputError as error:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from memscope.records import ForgetReport, Select, Stage, Turn
 from memscope.stores.sqlite import apply, jobs, queue, reading, units
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 
 _IN = "IN (SELECT value FROM json_each(?))"
 
@@ -89,7 +89,7 @@ def _fallen_from(db: sqlite3.Connection, user: int, gone: set[int]) -> set[int]:
     return {number for number, _ in _looked_at(db, user, left)}
 
 
-def remove(w: Writing, removal: Removal) -> None:
+def remove(w: Transaction, removal: Removal) -> None:
     """Everything of it goes in this transaction, and what runs on it loses its lease."""
     gone = set(removal.ids)
     _stop_work(w, gone)
@@ -106,7 +106,7 @@ def remove(w: Writing, removal: Removal) -> None:
         queue.refresh(w.db, w.user, stage, w.now)
 
 
-def _remove_record(w: Writing, number: int) -> None:
+def _remove_record(w: Transaction, number: int) -> None:
     query = "SELECT unit, units FROM record WHERE user = ? AND number = ?"
     units.drop(w, *w.db.execute(query, (w.user, number)).fetchone())
     for statement in (
@@ -118,7 +118,7 @@ def _remove_record(w: Writing, number: int) -> None:
         w.db.execute(statement, (w.user, number))
 
 
-def _stop_work(w: Writing, gone: set[int]) -> None:
+def _stop_work(w: Transaction, gone: set[int]) -> None:
     """Batches with something forgotten in them dissolve.
 
     The others of this user lose lease and saved reply too: a model was shown the user's memories beside the batch, and
@@ -135,7 +135,7 @@ def _stop_work(w: Writing, gone: set[int]) -> None:
     )
 
 
-def _reopen(w: Writing, removal: Removal) -> set[int]:
+def _reopen(w: Transaction, removal: Removal) -> set[int]:
     """What a removed memory had superseded is current again, or superseded by whatever superseded that one."""
     heirs = _heirs(w, removal)
     reopened: set[int] = set()
@@ -155,7 +155,7 @@ def _reopen(w: Writing, removal: Removal) -> set[int]:
     return reopened
 
 
-def _heirs(w: Writing, removal: Removal) -> dict[str, str | None]:
+def _heirs(w: Transaction, removal: Removal) -> dict[str, str | None]:
     """For each removed memory the first one after it in its line that stays."""
     query = f"SELECT id, superseded_by FROM record WHERE user = ? AND kind > 0 AND number {_IN}"
     after: dict[str, str | None] = dict(w.db.execute(query, (w.user, _list(removal.ids))).fetchall())
@@ -170,7 +170,7 @@ def _heirs(w: Writing, removal: Removal) -> dict[str, str | None]:
     return heirs
 
 
-def _look_again(w: Writing, numbers: set[int]) -> None:
+def _look_again(w: Transaction, numbers: set[int]) -> None:
     rows = _looked_at(w.db, w.user, numbers)
     stages: tuple[tuple[Stage, int], ...] = (("consolidate", 0), ("reflect", 1))
     for stage, kind in stages:
@@ -186,7 +186,7 @@ def _looked_at(db: sqlite3.Connection, user: int, numbers: Iterable[int]) -> lis
     return db.execute(query, (user, _list(numbers))).fetchall()
 
 
-def bury(w: Writing, ids: Iterable[str]) -> None:
+def bury(w: Transaction, ids: Iterable[str]) -> None:
     """Tombstones from elsewhere, except for what is here."""
     rows = [(w.user, id) for id in ids if not apply.numbers(w, [id])]
     w.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", rows)

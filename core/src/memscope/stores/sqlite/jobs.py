@@ -14,12 +14,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import Claim, Plan, Stage, Turn
+from memscope.records import ChangeSet, Claim, Stage, Turn
 from memscope.stores import PARK_AFTER
 from memscope.stores.rules import furthest
 from memscope.stores.sqlite import apply, queue, units, vectors
 from memscope.stores.sqlite.checksummed import decode, decode_plan, encode_plan
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 from memscope.text.units import make_units, microseconds
 
 USERS_AT_ONCE = 8
@@ -161,18 +161,18 @@ def extend(db: sqlite3.Connection, user: int, claim: Claim, until: datetime) -> 
     return replace(claim, until=until)
 
 
-def save_reply(db: sqlite3.Connection, user: int, claim: Claim, plan: Plan) -> None:
+def save_reply(db: sqlite3.Connection, user: int, claim: Claim, plan: ChangeSet) -> None:
     body = encode_plan(plan)
     batch = _open(db, user, claim)
     db.execute("UPDATE batch SET plan = ? WHERE user = ? AND batch = ?", (body, user, batch))
 
 
-def complete(w: Writing, claim: Claim, plan: Plan | None) -> int:
+def complete(w: Transaction, claim: Claim, plan: ChangeSet | None) -> int:
     batch, saved, done = _owned(w.db, w.user, claim)
     if done is not None:
         return 0
     if plan is None:
-        plan = decode_plan(saved) if saved else Plan()
+        plan = decode_plan(saved) if saved else ChangeSet()
     written = apply.write(w, plan)
     if claim.stage == "embed":
         vectors.put_vectors(w, plan.vectors)
@@ -183,11 +183,11 @@ def complete(w: Writing, claim: Claim, plan: Plan | None) -> int:
     return written.new
 
 
-def _numbers(w: Writing, stage: Stage, items: Iterable[str]) -> list[int]:
+def _numbers(w: Transaction, stage: Stage, items: Iterable[str]) -> list[int]:
     return [_number(item) for item in items] if stage == "embed" else apply.numbers(w, items)
 
 
-def _close(w: Writing, stage: Stage, batch: int, dealt: Sequence[int]) -> None:
+def _close(w: Transaction, stage: Stage, batch: int, dealt: Sequence[int]) -> None:
     """The batch is done; items that are not are pending again. It stays a day, so that its worker can ask twice."""
     finished = "DELETE FROM item WHERE user = ? AND stage = ? AND item = ? AND batch = ?"
     w.db.executemany(finished, [(w.user, stage, item, batch) for item in dealt])
@@ -196,12 +196,12 @@ def _close(w: Writing, stage: Stage, batch: int, dealt: Sequence[int]) -> None:
     w.db.execute("DELETE FROM batch WHERE user = ? AND done < ?", (w.user, w.now - KEEP_DONE))
 
 
-def release(w: Writing, stage: Stage, batch: int) -> None:
+def release(w: Transaction, stage: Stage, batch: int) -> None:
     left = [(w.user, stage, item) for item in _items(w.db, w.user, batch)]
     w.db.executemany("UPDATE item SET batch = NULL WHERE user = ? AND stage = ? AND item = ?", left)
 
 
-def fail(w: Writing, claim: Claim, code: str, not_before: datetime, counted: bool) -> None:
+def fail(w: Transaction, claim: Claim, code: str, not_before: datetime, counted: bool) -> None:
     """A reply that conflicts with what is stored now would do so for ever: it goes, and the model is asked again."""
     batch = _open(w.db, w.user, claim)
     w.db.execute(
@@ -213,7 +213,7 @@ def fail(w: Writing, claim: Claim, code: str, not_before: datetime, counted: boo
         queue.refresh(w.db, w.user, stage, w.now)
 
 
-def give_back(w: Writing, claim: Claim) -> None:
+def give_back(w: Transaction, claim: Claim) -> None:
     batch = _open(w.db, w.user, claim)
     w.db.execute(
         "UPDATE batch SET token = NULL, until = NULL, attempt = attempt - 1 WHERE user = ? AND batch = ?",
@@ -228,7 +228,7 @@ def parked_users(db: sqlite3.Connection) -> list[str]:
     return [name for (name,) in db.execute(query)]
 
 
-def unpark(w: Writing, stages: Iterable[Stage]) -> int:
+def unpark(w: Transaction, stages: Iterable[Stage]) -> int:
     count = 0
     for stage in stages:
         query = (

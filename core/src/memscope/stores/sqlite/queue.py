@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from memscope.records import Stage
 from memscope.stores.rules import furthest
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
@@ -22,23 +22,23 @@ def lane(stage: Stage) -> tuple[Stage, ...]:
     return ("embed",) if stage == "embed" else ("consolidate", "reflect")
 
 
-def enqueue(w: Writing, stage: Stage, items: Sequence[int]) -> None:
+def enqueue(w: Transaction, stage: Stage, items: Sequence[int]) -> None:
     if items:
         rows = [(w.user, stage, item) for item in items]
         w.db.executemany("INSERT OR IGNORE INTO item VALUES (?, ?, ?, NULL)", rows)
         open_lane(w, stage)
 
 
-def open_lane(w: Writing, stage: Stage) -> None:
+def open_lane(w: Transaction, stage: Stage) -> None:
     w.db.execute("INSERT OR IGNORE INTO lane VALUES (?, ?, ?)", (stage, w.user, w.now))
 
 
-def withdraw(w: Writing, stage: Stage, item: int) -> None:
+def withdraw(w: Transaction, stage: Stage, item: int) -> None:
     """Take an item back that is in no batch yet."""
     w.db.execute("DELETE FROM item WHERE user = ? AND stage = ? AND item = ? AND batch IS NULL", (w.user, stage, item))
 
 
-def settle(w: Writing, records: Iterable[int]) -> None:
+def settle(w: Transaction, records: Iterable[int]) -> None:
     """Turns and observations that are dealt with, outside any claim."""
     for number in records:
         for stage in lane("consolidate"):

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from memscope.records import Fetched, Handle, Insight, Kind, Observation, Record, Select, Stats, Turn
+from memscope.records import FetchResult, Handle, Insight, Kind, Observation, Record, Select, Stats, Turn
 from memscope.records.filters import matches
 from memscope.stores.sqlite.checksummed import decode
 from memscope.stores.sqlite.queue import STAGES
@@ -20,7 +20,7 @@ PAGE = 500
 # ---- by id
 
 
-def fetch(db: sqlite3.Connection, user: int, ids: Sequence[Handle]) -> Fetched:
+def fetch(db: sqlite3.Connection, user: int, ids: Sequence[Handle]) -> FetchResult:
     """Two statements, however many ids: each costs more than what it reads."""
     records: dict[Handle, Record] = {}
     handles: dict[int, list[Handle]] = {}
@@ -30,7 +30,7 @@ def fetch(db: sqlite3.Connection, user: int, ids: Sequence[Handle]) -> Fetched:
         for handle, number, body in db.execute(query, (user, json.dumps(asked))) if asked else ():
             records[handle] = decode(body)
             handles.setdefault(number, []).append(handle)
-    return Fetched(records, _derived(db, user, handles))
+    return FetchResult(records, _derived(db, user, handles))
 
 
 _AMONG = "IN (SELECT value FROM json_each(?))"

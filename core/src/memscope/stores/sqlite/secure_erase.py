@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.sqlite.checksummed import decode, decode_plan
 from memscope.stores.sqlite.files import has_wal
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 
 PIECE = 16  # bytes; a copy of twice as many contains a whole piece
 HEADER = 32  # bytes of a unit's terms that say date and speaker, as those of other units do
@@ -32,7 +32,7 @@ Marks = NDArray[np.uint64]
 # ---- what is searched
 
 
-def marks(w: Writing, numbers: Iterable[int]) -> Marks:
+def marks(w: Transaction, numbers: Iterable[int]) -> Marks:
     """Hashes of the pieces of all that is about to be removed: texts, terms, vectors, saved replies."""
     found = [_hashes(secret, PIECE) for number in numbers for secret in _secrets(w, number)]
     plans = "SELECT plan FROM batch WHERE user = ? AND plan IS NOT NULL"
@@ -41,7 +41,7 @@ def marks(w: Writing, numbers: Iterable[int]) -> Marks:
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
 
-def _secrets(w: Writing, number: int) -> Iterator[bytes]:
+def _secrets(w: Transaction, number: int) -> Iterator[bytes]:
     for table in ("record", "history"):
         for (body,) in w.db.execute(f"SELECT body FROM {table} WHERE user = ? AND number = ?", (w.user, number)):
             yield from _words(decode(body))

@@ -11,7 +11,7 @@ COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", 
 
 
 @dataclass(slots=True)
-class Writing:
+class Transaction:
     """One user inside one request of the writer.
 
     ``number`` and ``revision`` are the last ones given. An index that knows less than ``floor`` starts anew.
@@ -43,7 +43,7 @@ def user_id(db: sqlite3.Connection, name: str) -> int | None:
     return row[0] if row else None
 
 
-def begin(db: sqlite3.Connection, name: str, now: int) -> Writing:
+def begin(db: sqlite3.Connection, name: str, now: int) -> Transaction:
     """The user's counters; a row for a new user."""
     space = "(SELECT space FROM space ORDER BY active LIMIT 1)"
     query = f"SELECT user, ?, name, terms, {space}, {', '.join(COUNTERS)} FROM users WHERE name = ?"
@@ -51,4 +51,4 @@ def begin(db: sqlite3.Connection, name: str, now: int) -> Writing:
     if row is None:
         db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, terms_version))
         row = db.execute(query, (now, name)).fetchone()
-    return Writing(db, *row)
+    return Transaction(db, *row)

@@ -7,11 +7,11 @@ import sqlite3
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.records import Record, Space, Turn
+from memscope.records import Record, Turn, VectorSpace
 from memscope.search.changes import Changes
 from memscope.stores.sqlite import queue
 from memscope.stores.sqlite.checksummed import decode
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 from memscope.text.terms import terms_version
 from memscope.text.units import make_units
 
@@ -29,7 +29,7 @@ def roots(db: sqlite3.Connection, user: int, memory: int) -> list[tuple[int, Tur
     return [(number, turn) for number, turn in found if isinstance(turn, Turn)]
 
 
-def put(w: Writing, number: int, record: Record) -> tuple[int, int]:
+def put(w: Transaction, number: int, record: Record) -> tuple[int, int]:
     """Write the record's units; the first's sequence number, and how many. Its sources must be written."""
     turns = [] if isinstance(record, Turn) else roots(w.db, w.user, number)
     first = w.revision + 1
@@ -45,7 +45,7 @@ def put(w: Writing, number: int, record: Record) -> tuple[int, int]:
     return first, len(made)
 
 
-def drop(w: Writing, first: int, count: int) -> None:
+def drop(w: Transaction, first: int, count: int) -> None:
     """Remove units with their vectors and the work on them; the index learns that they are gone."""
     if not count:
         return
@@ -68,7 +68,7 @@ def spaces(db: sqlite3.Connection) -> list[int]:
     return [space for (space,) in db.execute("SELECT space FROM space")]
 
 
-def replace(w: Writing, number: int, record: Record, first: int, count: int, *, same_text: bool) -> tuple[int, int]:
+def replace(w: Transaction, number: int, record: Record, first: int, count: int, *, same_text: bool) -> tuple[int, int]:
     """New units for a changed record. Where its text did not change, the vectors go over to them."""
     kept = _vectors(w, first, count) if same_text else []
     drop(w, first, count)
@@ -79,20 +79,20 @@ def replace(w: Writing, number: int, record: Record, first: int, count: int, *, 
     return new_first, new_count
 
 
-def _vectors(w: Writing, first: int, count: int) -> list[tuple[int, int, bytes]]:
+def _vectors(w: Transaction, first: int, count: int) -> list[tuple[int, int, bytes]]:
     query = "SELECT space, seq, data FROM vector WHERE user = ? AND space = ? AND seq BETWEEN ? AND ?"
     found = (w.db.execute(query, (w.user, space, first, first + count - 1)) for space in spaces(w.db))
     return [row for rows in found for row in rows]
 
 
-def put_vector(w: Writing, space: int, seq: int, data: bytes) -> None:
+def put_vector(w: Transaction, space: int, seq: int, data: bytes) -> None:
     w.revision += 1
     w.db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?, ?)", (w.user, space, seq, w.revision, data))
     if space == w.space:
         w.db.execute("DELETE FROM item WHERE user = ? AND stage = 'embed' AND item = ?", (w.user, seq))
 
 
-def derive_anew(w: Writing) -> None:
+def derive_anew(w: Transaction) -> None:
     """Make all units of a user again from the texts: the terms are made otherwise now."""
     numbers = "SELECT number, unit, units FROM record WHERE user = ? ORDER BY number"
     for number, first, count in w.db.execute(numbers, (w.user,)).fetchall():
@@ -166,6 +166,6 @@ def _new_vectors(db: sqlite3.Connection, user: int, since: int) -> tuple[NDArray
     return np.array([row[0] for row in rows], np.int64), data.astype(np.float16, copy=False)
 
 
-def active_space(db: sqlite3.Connection) -> Space | None:
+def active_space(db: sqlite3.Connection) -> VectorSpace | None:
     row = db.execute("SELECT model, dims FROM space WHERE active = 1").fetchone()
-    return Space(*row) if row else None
+    return VectorSpace(*row) if row else None

@@ -6,18 +6,18 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memscope.records import Space
+from memscope.records import VectorSpace
 from memscope.stores.rules import check_replaceable, checked_vectors
 from memscope.stores.sqlite import units
-from memscope.stores.sqlite.transaction import Writing
+from memscope.stores.sqlite.transaction import Transaction
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def declare(db: sqlite3.Connection, space: Space, now: int, *, replace: bool) -> None:
-    known = {Space(model, dims): (id, active) for id, model, dims, active in db.execute("SELECT * FROM space")}
+def declare(db: sqlite3.Connection, space: VectorSpace, now: int, *, replace: bool) -> None:
+    known = {VectorSpace(model, dims): (id, active) for id, model, dims, active in db.execute("SELECT * FROM space")}
     serving = next((found for found, (_, active) in known.items() if active), None)
     if space in known and not (replace and space == serving):
         return  # it serves, or it is being filled
@@ -49,21 +49,21 @@ def _fill(db: sqlite3.Connection, now: int) -> None:
     db.execute("INSERT INTO lane SELECT DISTINCT 'embed', user, ? FROM item WHERE stage = 'embed'", (now,))
 
 
-def put_vectors(w: Writing, vectors: Mapping[str, Sequence[float] | NDArray[np.float32]]) -> None:
+def put_vectors(w: Transaction, vectors: Mapping[str, Sequence[float] | NDArray[np.float32]]) -> None:
     row = w.db.execute("SELECT model, dims FROM space WHERE space = ?", (w.space,)).fetchone()
-    for id, vector in checked_vectors(vectors, Space(*row) if row else None).items():
+    for id, vector in checked_vectors(vectors, VectorSpace(*row) if row else None).items():
         here = w.db.execute("SELECT 1 FROM unit WHERE user = ? AND seq = ?", (w.user, int(id))).fetchone()
         if here and w.space is not None:
             units.put_vector(w, w.space, int(id), vector.astype("<f2").tobytes())
 
 
-def target(db: sqlite3.Connection) -> Space | None:
+def target(db: sqlite3.Connection) -> VectorSpace | None:
     """Where new vectors belong: the space that is being filled, else the one that serves."""
     row = db.execute("SELECT model, dims FROM space ORDER BY active LIMIT 1").fetchone()
-    return Space(*row) if row else None
+    return VectorSpace(*row) if row else None
 
 
-def known(db: sqlite3.Connection, space: Space) -> bool:
+def known(db: sqlite3.Connection, space: VectorSpace) -> bool:
     query = "SELECT EXISTS (SELECT 1 FROM space WHERE model = ? AND dims = ?)"
     return bool(db.execute(query, (space.model, space.dims)).fetchone()[0])
 

@@ -11,12 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.errors import LeaseLost
-from memscope.records import Closing, Draft, ForgetReport, Interval, Plan, Revision, Scope, Search, Select
+from memscope.records import (
+    ChangeSet,
+    ForgetReport,
+    Interval,
+    Revision,
+    Scope,
+    Search,
+    Select,
+    Supersession,
+    TurnInsert,
+)
 from memscope.stores import ATOMIC, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import CONSOLIDATE, claim_one, expire
 from memscope.testing.contract.selecting import QUICK
-from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
+from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 
 graphs = map("graph-{}".format, itertools.count())
@@ -28,7 +38,7 @@ async def forget(store: Store, *ids: str, user: str = "alice") -> ForgetReport:
 
 class Forgetting(Chapter):
     async def test_forgetting_goes_down_to_the_last(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("alice", inserts("a", "b", "c"))
         await remember(store, observation("o1", "a"), observation("o2", "a", "b"), observation("o3", "c"))
         await remember(store, insight("i1", "o2", "o3"), insight("i2", "o3"))
         report = await forget(store, "a")
@@ -39,7 +49,7 @@ class Forgetting(Chapter):
         assert await store.tombstones("alice") == ["a", "i1", "o1", "o2"]
 
     async def test_a_dry_run_says_what_would_go(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"))
         report = await store.forget(Select("alice", ids=frozenset({"a"})), dry_run=True)
         assert (report.turns, report.observations, report.dry_run, report.physical) == (1, 1, True, "none")
@@ -48,23 +58,23 @@ class Forgetting(Chapter):
         assert await store.tombstones("alice") == []
 
     async def test_nothing_selected_nothing_forgotten(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         assert await forget(store, "missing") == ForgetReport()
         assert await forget(store, "a", user="nobody") == ForgetReport()
 
     async def test_what_remains_of_the_sources_is_looked_at_again(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("alice", inserts("a", "b", "c"))
         claim = await claim_one(store)
-        plan = Plan(new=(observation("o", "a", "b"), observation("p", "c")), done=("a", "b", "c"))
+        plan = ChangeSet(new=(observation("o", "a", "b"), observation("p", "c")), done=("a", "b", "c"))
         await store.complete(claim, plan)
         reflected = await claim_one(store, "reflect")
-        await store.complete(reflected, Plan(new=(insight("i", "o", "p"),), done=reflected.items))
+        await store.complete(reflected, ChangeSet(new=(insight("i", "o", "p"),), done=reflected.items))
         assert (await forget(store, "a")).rederive == 2
         assert await ids(store, pending="consolidate") == ["b"]
         assert await ids(store, pending="reflect") == ["p"]
 
     async def test_a_named_observation_is_not_looked_at_again(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(
             store, observation("document", "a", name="n"), observation("o", "b"), insight("i", "document", "o")
         )
@@ -73,49 +83,49 @@ class Forgetting(Chapter):
         assert await ids(store, pending="reflect") == []
 
     async def test_a_memory_forgotten_for_itself_is_not_made_again(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
-        await store.complete(await claim_one(store), Plan(new=(observation("o", "a"),), done=("a",)))
+        await store.append("alice", inserts("a"))
+        await store.complete(await claim_one(store), ChangeSet(new=(observation("o", "a"),), done=("a",)))
         assert (await forget(store, "o")).rederive == 0
         assert await ids(store, pending="consolidate") == []
         assert await remember(store, observation("o", "a")) == 0
         assert await ids(store) == ["a"]
 
     async def test_a_statement_goes_with_its_memory(self, store: Store) -> None:
-        await store.append("alice", drafts("said", statement=True), Plan(new=(observation("o", "said"),)))
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("said", statement=True), ChangeSet(new=(observation("o", "said"),)))
+        await store.append("alice", inserts("a"))
         report = await forget(store, "o")
         assert (report.turns, report.observations) == (1, 1)
         assert await ids(store) == ["a"]
 
     async def test_a_forgotten_key_is_refused_and_the_words_said_anew_are_kept(self, store: Store) -> None:
-        first = await store.append("alice", [Draft(turn("-"), b"base")])
+        first = await store.append("alice", [TurnInsert(turn("-"), b"base")])
         await forget(store, *first.keys)
-        again = await store.append("alice", drafts(*first.keys))
+        again = await store.append("alice", inserts(*first.keys))
         assert again.outcomes == ("forgotten",)
-        anew = await store.append("alice", [Draft(turn("-"), b"base")])
+        anew = await store.append("alice", [TurnInsert(turn("-"), b"base")])
         assert anew.outcomes == ("stored",)
         assert anew.keys != first.keys
 
     async def test_buried_ids_are_refused(self, store: Store) -> None:
-        await store.append("alice", drafts("here"))
+        await store.append("alice", inserts("here"))
         await store.bury("alice", ["here", "gone", "o", "gone"])
         assert await store.tombstones("alice") == ["gone", "o"]
-        assert (await store.append("alice", drafts("gone", "here"))).outcomes == ("forgotten", "duplicate")
+        assert (await store.append("alice", inserts("gone", "here"))).outcomes == ("forgotten", "duplicate")
         assert await remember(store, observation("o", "here")) == 0
 
     async def test_what_a_removed_memory_superseded_is_current_again(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         old = observation("old", "a", valid_to=at(77))
         await remember(store, old)
-        closing = Closing("old", "new", at(5), at(4), at(3))
-        await store.apply("alice", Plan(new=(observation("new", "b"),), closed=(closing,), done=("old", "new")))
+        closing = Supersession("old", "new", at(5), at(4), at(3))
+        await store.apply("alice", ChangeSet(new=(observation("new", "b"),), closed=(closing,), done=("old", "new")))
         await forget(store, "b")
         opened = await get(store, "old")
         assert opened == old
         assert await ids(store, pending="reflect") == ["old"]
 
     async def test_in_a_line_the_next_one_supersedes(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("alice", inserts("a", "b", "c"))
         for n, key in enumerate("abc"):
             await remember(store, observation(f"v{n}", key, name="city", recorded=at(n)))
         await forget(store, "b")
@@ -125,10 +135,10 @@ class Forgetting(Chapter):
         assert (await get(store, "v0")).current
 
     async def test_forgetting_takes_the_lease_of_work_on_it(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
         await forget(store, "a")
-        plan = Plan(new=(observation("o", "a"), observation("p", "b")), done=("a", "b"))
+        plan = ChangeSet(new=(observation("o", "a"), observation("p", "b")), done=("a", "b"))
         for attempt in (store.complete(claim, plan), store.save_reply(claim, plan), store.extend(claim, 60)):
             with pytest.raises(LeaseLost):
                 await attempt
@@ -136,39 +146,39 @@ class Forgetting(Chapter):
         assert (await claim_one(store)).items == ("b",)
 
     async def test_forgetting_takes_saved_replies_with_it(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
-        await store.save_reply(claim, Plan(new=(observation("o", "a"), observation("p", "b")), done=("a", "b")))
+        await store.save_reply(claim, ChangeSet(new=(observation("o", "a"), observation("p", "b")), done=("a", "b")))
         await expire(store, claim)
         await forget(store, "a")
         again = await claim_one(store)
         assert (again.items, again.plan) == (("b",), None)
 
     async def test_forgetting_reaches_replies_that_name_it_elsewhere(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("old", "a"))
-        await store.apply("alice", Plan(done=("old",)))
+        await store.apply("alice", ChangeSet(done=("old",)))
         claim = await claim_one(store)
-        await store.complete(claim, Plan(done=("a",)))
+        await store.complete(claim, ChangeSet(done=("a",)))
         claim = await claim_one(store)
         assert claim.items == ("b",)
         known = await get(store, "old")
-        await store.save_reply(claim, Plan(revised=(Revision(replace(known, text="old and b"), 1),), done=("b",)))
+        await store.save_reply(claim, ChangeSet(revised=(Revision(replace(known, text="old and b"), 1),), done=("b",)))
         await forget(store, "old")
         await expire_if_held(store, claim)
         assert (await claim_one(store)).plan is None
 
     async def test_a_late_plan_cannot_bring_it_back(self, store: Store) -> None:
         """The model was asked before, answers after; its batch is another one."""
-        await store.append("alice", drafts("a", "b"))
-        await store.complete(await claim_one(store, limit=1), Plan(new=(observation("o", "a"),), done=("a",)))
+        await store.append("alice", inserts("a", "b"))
+        await store.complete(await claim_one(store, limit=1), ChangeSet(new=(observation("o", "a"),), done=("a",)))
         await forget(store, "a")
-        assert await store.apply("alice", Plan(new=(observation("o", "b"), observation("p", "a", "b")))) == 0
+        assert await store.apply("alice", ChangeSet(new=(observation("o", "b"), observation("p", "a", "b")))) == 0
         assert await ids(store) == ["b"]
 
     async def test_expired_memories_are_swept(self, store: Store) -> None:
-        await store.append("alice", drafts("said", statement=True))
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("said", statement=True))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "said", expires=at(10)), observation("p", "a", expires=at(20)))
         assert await ids(store, live_at=at(10), kinds=frozenset({"observation"})) == ["p"]
         report = await store.forget(Select("alice", expired_by=at(10)))
@@ -176,15 +186,15 @@ class Forgetting(Chapter):
         assert await ids(store) == ["a", "p"]
 
     async def test_by_session_and_period(self, store: Store) -> None:
-        await store.append("alice", [*drafts("a", "b", session="one"), *drafts("c", session="two", time=at(10**6))])
+        await store.append("alice", [*inserts("a", "b", session="one"), *inserts("c", session="two", time=at(10**6))])
         await remember(store, observation("o", "a", "c"))
         assert (await store.forget(Select("alice", session="one"))).turns == 2
         assert await ids(store) == ["c"]
         assert (await store.forget(Select("alice", period=Interval(at(10**6), at(10**6 + 1))))).turns == 1
 
     async def test_everything_of_a_user(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
-        await store.append("bob", drafts("a", user="bob"))
+        await store.append("alice", inserts("a", "b"))
+        await store.append("bob", inserts("a", user="bob"))
         await remember(store, observation("o", "a"), insight("i", "o"))
         await store.forget(Select("alice"))
         assert await ids(store) == []
@@ -195,18 +205,18 @@ class Forgetting(Chapter):
         assert await ids(store, "bob") == ["a"]
 
     async def test_history_of_forgotten_versions_is_gone(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         first = observation("o", "a")
         await remember(store, first)
-        await store.apply("alice", Plan(revised=(Revision(replace(first, text="other"), 1),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(first, text="other"), 1),)))
         await forget(store, "a")
         assert await store.history("alice", "o") == []
-        await store.append("alice", drafts("b"))
+        await store.append("alice", inserts("b"))
         await remember(store, observation("o2", "b"))
         assert [memory.id for memory in await store.history("alice", "o2")] == ["o2"]
 
     async def test_what_is_forgotten_is_not_found(self, store: Store) -> None:
-        said = [Draft(turn("a", "zebras everywhere")), Draft(turn("b", "quiet zebras here"))]
+        said = [TurnInsert(turn("a", "zebras everywhere")), TurnInsert(turn("b", "quiet zebras here"))]
         await store.append("alice", said)
         await remember(store, observation("o", "b", text="zebras are loved"))
         await forget(store, "a")
@@ -217,14 +227,14 @@ class Forgetting(Chapter):
             assert found.units <= 2
 
     async def test_forgetting_is_for_good(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await forget(store, "a")
         store = await self.reopen(store)
         assert await ids(store) == ["b"]
-        assert (await store.append("alice", drafts("a"))).outcomes == ("forgotten",)
+        assert (await store.append("alice", inserts("a"))).outcomes == ("forgotten",)
 
     async def test_compact_finishes_what_forget_could_not(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await forget(store, "a")
         assert (await store.compact()).physical in ("wiped", "none")
 
@@ -235,7 +245,7 @@ class Forgetting(Chapter):
     ) -> None:
         user = next(graphs)
         sources: dict[str, tuple[str, ...]] = {f"t{n}": () for n in range(4)}
-        await store.append(user, drafts(*sources, user=user))
+        await store.append(user, inserts(*sources, user=user))
         for n in range(data.draw(st.integers(1, 8))):
             rests = data.draw(st.lists(st.sampled_from(sorted(sources)), min_size=1, max_size=3, unique=True))
             made = observation(f"m{n}", *rests, user=user, text=f"fact {n}")
@@ -254,7 +264,7 @@ class Forgetting(Chapter):
         """Readers beside a worker see the old memory or the new one, never both and never neither."""
         if ATOMIC not in store.capabilities:
             pytest.skip("the store is not atomic")
-        await store.append("alice", drafts(*(f"k{n}" for n in range(30))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(30))))
         await remember(store, observation("v0", "k0"))
         seen: list[int] = []
         done = asyncio.Event()
@@ -268,8 +278,10 @@ class Forgetting(Chapter):
         reader = asyncio.create_task(read())
         for n in range(1, 30):
             claim = await claim_one(store, CONSOLIDATE, limit=1)
-            closing = Closing(f"v{n - 1}", f"v{n}", at(n), at(n))
-            await store.complete(claim, Plan(new=(observation(f"v{n}", f"k{n}"),), closed=(closing,), done=claim.items))
+            closing = Supersession(f"v{n - 1}", f"v{n}", at(n), at(n))
+            await store.complete(
+                claim, ChangeSet(new=(observation(f"v{n}", f"k{n}"),), closed=(closing,), done=claim.items)
+            )
             await asyncio.sleep(0)
         done.set()
         await reader

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import LONGEST_WAIT_S, Claim, Closing, Plan, Revision, Stage
+from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Revision, Stage, Supersession
 from memscope.stores import PARK_AFTER, Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import EVERYTHING, FUTURE, PAST, at, drafts, get, ids, insight, observation, remember
+from memscope.testing.records import EVERYTHING, FUTURE, PAST, at, get, ids, inserts, insight, observation, remember
 
 CONSOLIDATE: Stage = "consolidate"
 
@@ -29,7 +29,7 @@ async def expire(store: Store, claim: Claim) -> None:
 
 class Leases(Chapter):
     async def test_turns_wait_for_consolidate_but_statements_do_not(self, store: Store) -> None:
-        await store.append("alice", [*drafts("a", "b"), *drafts("said", statement=True), *drafts("c")])
+        await store.append("alice", [*inserts("a", "b"), *inserts("said", statement=True), *inserts("c")])
         claim = await claim_one(store)
         assert (claim.stage, claim.user, claim.items, claim.attempt, claim.plan) == (
             CONSOLIDATE,
@@ -40,24 +40,24 @@ class Leases(Chapter):
         )
 
     async def test_current_observations_wait_for_reflect(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         proposal = observation("proposed", "a", proposed=True)
         await remember(store, observation("old", "a"), observation("new", "a"), proposal, insight("i", "new"))
         await remember(store, observation("document", "a", name="n"))
-        await store.apply("alice", Plan(closed=(Closing("old", "new", at(1), at(1)),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("old", "new", at(1), at(1)),)))
         assert (await claim_one(store, "reflect")).items == ("new",)
 
     async def test_an_accepted_proposal_waits_for_reflect(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         proposal = observation("o", "a", proposed=True)
         await remember(store, proposal)
         assert await store.claim("reflect", 9, 60, user="alice") == []
-        await store.apply("alice", Plan(revised=(Revision(replace(proposal, proposed=False), 1),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(proposal, proposed=False), 1),)))
         assert (await claim_one(store, "reflect")).items == ("o",)
 
     async def test_observations_that_are_done_do_not_wait(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
-        await store.apply("alice", Plan(new=(observation("o", "a"), observation("p", "a")), done=("o",)))
+        await store.append("alice", inserts("a"))
+        await store.apply("alice", ChangeSet(new=(observation("o", "a"), observation("p", "a")), done=("o",)))
         assert (await claim_one(store, "reflect")).items == ("p",)
 
     async def test_nothing_pending_nothing_claimed(self, store: Store) -> None:
@@ -66,15 +66,15 @@ class Leases(Chapter):
         assert await store.claim("embed", 10, 60) == []
 
     async def test_batches_go_in_order_and_hold_up_to_the_limit(self, store: Store) -> None:
-        await store.append("alice", drafts(*"abcde"))
+        await store.append("alice", inserts(*"abcde"))
         seen = []
         while claims := await store.claim(CONSOLIDATE, 2, 60, user="alice"):
             seen.append(claims[0].items)
-            await store.complete(claims[0], Plan(done=claims[0].items))
+            await store.complete(claims[0], ChangeSet(done=claims[0].items))
         assert seen == [("a", "b"), ("c", "d"), ("e",)]
 
     async def test_one_live_lease_a_user(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"))
         await claim_one(store, limit=1)
         assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
@@ -82,22 +82,22 @@ class Leases(Chapter):
         assert await store.claim(CONSOLIDATE, 1, 60) == []
 
     async def test_reflect_keeps_consolidate_out_too(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         claim = await claim_one(store, "reflect")
         assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
-        await store.complete(claim, Plan(done=("o",)))
+        await store.complete(claim, ChangeSet(done=("o",)))
         assert (await claim_one(store)).items == ("a",)
 
     async def test_of_many_workers_one_gets_the_batch(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claims = await asyncio.gather(*(store.claim(CONSOLIDATE, 1, 60) for _ in range(12)))
         assert [claim.items for found in claims for claim in found] == [("a",)]
 
     async def test_a_claim_without_a_user_serves_up_to_eight(self, store: Store) -> None:
         names = {f"user-{n}" for n in range(11)}
         for name in names:
-            await store.append(name, drafts("k", user=name))
+            await store.append(name, inserts("k", user=name))
         first = await store.claim(CONSOLIDATE, 5, 60)
         second = await store.claim(CONSOLIDATE, 5, 60)
         assert (len(first), len(second)) == (8, 3)
@@ -105,33 +105,33 @@ class Leases(Chapter):
         assert await store.claim(CONSOLIDATE, 5, 60) == []
 
     async def test_completing_writes_memories_and_settles_the_batch(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
-        plan = Plan(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
+        plan = ChangeSet(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
         assert await store.complete(claim, plan) == 2
         assert await ids(store, kinds=frozenset({"observation"})) == ["o", "p"]
         assert await ids(store, pending=CONSOLIDATE) == []
         assert await store.claim(CONSOLIDATE, 10, 60) == []
 
     async def test_completing_twice_is_once(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
-        claim, plan = await claim_one(store), Plan(new=(observation("o", "a"),), done=("a",))
+        await store.append("alice", inserts("a"))
+        claim, plan = await claim_one(store), ChangeSet(new=(observation("o", "a"),), done=("a",))
         assert await store.complete(claim, plan) == 1
         assert await store.complete(claim, plan) == 0
         assert await ids(store) == ["a", "o"]
 
     async def test_what_is_not_done_is_pending_again(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("alice", inserts("a", "b", "c"))
         claim = await claim_one(store)
-        assert await store.complete(claim, Plan(done=("a", "c", "of nobody"))) == 0
+        assert await store.complete(claim, ChangeSet(done=("a", "c", "of nobody"))) == 0
         assert (await claim_one(store)).items == ("b",)
 
     async def test_a_saved_reply_comes_with_the_next_claim(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, limit=1)
-        saved = Plan(
+        saved = ChangeSet(
             new=(observation("o", "a", data={"k": [1]}), insight("i", "o")),
-            closed=(Closing("x", None, at(1), at(2), at(3)),),
+            closed=(Supersession("x", None, at(1), at(2), at(3)),),
             done=("a",),
             report={"level": 3},
         )
@@ -144,22 +144,22 @@ class Leases(Chapter):
         assert await ids(store) == ["a", "b", "o", "i"]
 
     async def test_an_expired_lease_goes_to_another_and_is_lost(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         late = await claim_one(store)
         await expire(store, late)
         other = await claim_one(store)
         assert (other.items, other.id, other.attempt) == (late.items, late.id, 2)
         assert other.token != late.token
         await self._refuses(store, late)
-        assert await store.complete(other, Plan(new=(observation("o", "a"),), done=("a",))) == 1
+        assert await store.complete(other, ChangeSet(new=(observation("o", "a"),), done=("a",))) == 1
         await self._refuses(store, late)
         assert await ids(store) == ["a", "o"]
 
     async def test_an_expired_lease_that_nobody_took_is_good_still(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, limit=1)
         await expire(store, claim)
-        await store.save_reply(claim, Plan(new=(observation("o", "a"),), done=("a",)))
+        await store.save_reply(claim, ChangeSet(new=(observation("o", "a"),), done=("a",)))
         assert await store.complete(claim) == 1
         given_back = await claim_one(store)
         await expire(store, given_back)
@@ -174,7 +174,7 @@ class Leases(Chapter):
         assert await store.claim(CONSOLIDATE, 1, 60, user="alice") == []
 
     async def test_a_lease_lost_to_the_other_stage_is_lost(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         late = await claim_one(store)
         await expire(store, late)
@@ -182,29 +182,29 @@ class Leases(Chapter):
         await self._refuses(store, late)
 
     async def test_extending_keeps_the_lease(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         claim = await claim_one(store, lease_s=60)
         longer = await store.extend(claim, 600)
         assert longer.until > claim.until
         assert longer == replace(claim, until=longer.until)
-        assert await store.complete(longer, Plan(done=("a",))) == 0
+        assert await store.complete(longer, ChangeSet(done=("a",))) == 0
 
     async def test_a_failed_batch_waits_and_stays_the_same_batch(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, limit=1)
         await store.fail(claim, "model_timeout", claim.until + timedelta(minutes=30))
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
         assert await store.claim(CONSOLIDATE, 10, 60, user="alice") == []
         assert await store.claim(CONSOLIDATE, 10, 60) == []
         stats = await store.stats("alice")
         assert (stats.failed[CONSOLIDATE], stats.pending[CONSOLIDATE]) == (1, 2)
         assert dict(stats.errors) == {"model_timeout": 1}
         with pytest.raises(LeaseLost):
-            await store.complete(claim, Plan(done=("a",)))
+            await store.complete(claim, ChangeSet(done=("a",)))
 
     async def test_a_lease_longer_than_any_holds_nobody_off(self, store: Store) -> None:
         """Its clock was wrong: the user's work would stand still until then."""
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         wrong = await claim_one(store, lease_s=timedelta(days=400).total_seconds())
         (other,) = await store.claim(CONSOLIDATE, 10, 60)
@@ -213,26 +213,26 @@ class Leases(Chapter):
         assert await store.claim("reflect", 10, 60) == []
 
     async def test_a_retry_later_than_any_is_made_at_once(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.fail(await claim_one(store), "model_timeout", FUTURE)
         (again,) = await store.claim(CONSOLIDATE, 10, 60)
         assert (again.items, again.attempt) == (("a",), 2)
 
     async def test_the_longest_lease_and_the_latest_retry_hold(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         claim = await claim_one(store, lease_s=LONGEST_WAIT_S)
         assert await store.claim(CONSOLIDATE, 10, 60) == []
         await store.fail(claim, "model_timeout", claim.until)
         assert await store.claim(CONSOLIDATE, 10, 60) == []
 
     async def test_a_failed_batch_is_tried_again_first(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
         again = await claim_one(store, limit=10)
         assert (again.items, again.attempt) == (("a",), 2)
 
     async def test_a_batch_is_parked_and_never_dropped(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         for _ in range(PARK_AFTER):
             await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
         stats = await store.stats()
@@ -241,14 +241,14 @@ class Leases(Chapter):
         assert await ids(store, pending=CONSOLIDATE) == ["a", "b"]
         following = await claim_one(store)
         assert following.items == ("b",)
-        await store.complete(following, Plan(done=("b",)))
+        await store.complete(following, ChangeSet(done=("b",)))
         assert await store.unpark("reflect") == 0
         assert await store.unpark(CONSOLIDATE, "alice") == 1
         back = await claim_one(store)
         assert (back.items, back.attempt) == (("a",), 1)
 
     async def test_what_is_not_the_batches_fault_parks_nothing(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         for _ in range(PARK_AFTER + 2):
             claim = await claim_one(store)
             assert claim.attempt == 1
@@ -257,7 +257,7 @@ class Leases(Chapter):
         assert (stats.parked[CONSOLIDATE], stats.failed[CONSOLIDATE]) == (0, 1)
 
     async def test_a_batch_given_back_is_as_it_was(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, limit=1)
         await store.give_back(claim)
         with pytest.raises(LeaseLost):
@@ -268,7 +268,7 @@ class Leases(Chapter):
 
     async def test_unpark_without_a_stage_is_for_all(self, store: Store) -> None:
         for user in ("alice", "bob"):
-            await store.append(user, drafts("a", user=user))
+            await store.append(user, inserts("a", user=user))
             for _ in range(PARK_AFTER):
                 (claim,) = await store.claim(CONSOLIDATE, 9, 60, user=user)
                 await store.fail(claim, "model_reply", PAST)
@@ -277,13 +277,13 @@ class Leases(Chapter):
         assert len(await store.claim(CONSOLIDATE, 9, 60)) == 2
 
     async def test_a_conflict_writes_nothing_and_drops_the_reply(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         read = observation("o", "a")
         await remember(store, read)
         claim = await claim_one(store)
-        stale = Plan(new=(observation("p", "b"),), revised=(Revision(read, 1),), done=("a", "b"))
+        stale = ChangeSet(new=(observation("p", "b"),), revised=(Revision(read, 1),), done=("a", "b"))
         await store.save_reply(claim, stale)
-        await store.apply("alice", Plan(revised=(Revision(replace(read, text="by the user"), 1),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(read, text="by the user"), 1),)))
         with pytest.raises(Conflict):
             await store.complete(claim)
         assert await ids(store) == ["a", "b", "o"]
@@ -291,19 +291,19 @@ class Leases(Chapter):
         assert (await claim_one(store)).plan is None
 
     async def test_sources_of_a_dropped_memory_are_not_done(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
-        plan = Plan(new=(observation("o", "a", "missing"), observation("p", "b")), done=("a", "b"))
+        plan = ChangeSet(new=(observation("o", "a", "missing"), observation("p", "b")), done=("a", "b"))
         assert await store.complete(claim, plan) == 1
         assert await ids(store, pending=CONSOLIDATE) == ["a"]
         assert await get(store, "o") is None
 
     async def test_every_item_is_in_one_state(self, store: Store) -> None:
-        await store.append("alice", drafts(*(f"k{n}" for n in range(20))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(20))))
         for n in range(6):
             claim = await claim_one(store, limit=3)
             if n % 2:
-                await store.complete(claim, Plan(done=claim.items[:2]))
+                await store.complete(claim, ChangeSet(done=claim.items[:2]))
             else:
                 await store.fail(claim, "model_timeout", PAST)
             stats = await store.stats("alice")
@@ -313,8 +313,8 @@ class Leases(Chapter):
     async def _refuses(self, store: Store, late: Claim) -> None:
         for attempt in (
             store.extend(late, 60),
-            store.save_reply(late, Plan()),
-            store.complete(late, Plan(new=(observation("late", "a"),), done=late.items)),
+            store.save_reply(late, ChangeSet()),
+            store.complete(late, ChangeSet(new=(observation("late", "a"),), done=late.items)),
             store.fail(late, "model_timeout", PAST),
         ):
             with pytest.raises(LeaseLost):

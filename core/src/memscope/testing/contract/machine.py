@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from memscope.errors import LeaseLost
-from memscope.records import Claim, Plan, Select
+from memscope.records import ChangeSet, Claim, Select
 from memscope.stores import PARK_AFTER, Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import PAST, drafts, ids, observation
+from memscope.testing.records import PAST, ids, inserts, observation
 
 T = TypeVar("T")
 KEYS = [f"k{n}" for n in range(8)]
@@ -108,7 +108,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
 
         @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4))
         def append(self, keys: list[str]) -> None:
-            given = [drafts(key, user=self.user, statement=key in STATEMENTS)[0] for key in keys]
+            given = [inserts(key, user=self.user, statement=key in STATEMENTS)[0] for key in keys]
             outcomes = wait(self.store.append(self.user, given)).outcomes
             for key, outcome in zip(keys, outcomes, strict=True):
                 known = key in self.model.stored
@@ -206,9 +206,9 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         def restart(self) -> None:
             wait(restart())
 
-        def plan(self, items: tuple[str, ...]) -> Plan:
+        def plan(self, items: tuple[str, ...]) -> ChangeSet:
             new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
-            return Plan(new=new, done=tuple(items))
+            return ChangeSet(new=new, done=tuple(items))
 
         @invariant()
         def holds_what_the_model_holds(self) -> None:

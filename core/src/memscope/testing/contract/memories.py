@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from memscope.errors import Conflict
-from memscope.records import Closing, Interval, Plan, Quote, Revision
+from memscope.records import ChangeSet, Interval, Quote, Revision, Supersession
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import at, drafts, get, ids, insight, observation, remember
+from memscope.testing.records import at, get, ids, inserts, insight, observation, remember
 
 
 class Memories(Chapter):
     async def test_memories_are_kept_as_they_are(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         when: dict[str, Any] = {"happened": Interval(at(-9), at(9)), "valid_from": at(-9), "expires": at(10**6)}
         said: dict[str, Any] = {
             "quotes": (Quote("a", "to Berlin"),),
@@ -33,46 +33,46 @@ class Memories(Chapter):
         assert await get(store, "i") == view
 
     async def test_a_memory_needs_all_its_sources(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
-        await store.append("bob", drafts("b", user="bob"))
+        await store.append("alice", inserts("a"))
+        await store.append("bob", inserts("b", user="bob"))
         sourceless = (observation("o1"), observation("o2", "a", "missing"), observation("o3", "b"), insight("i", "o1"))
         assert await remember(store, *sourceless) == 0
         assert await ids(store) == ["a"]
 
     async def test_an_insight_may_stand_on_observations_of_the_same_plan(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         assert await remember(store, observation("o", "a"), insight("i", "o")) == 2
 
     async def test_applying_a_plan_twice_changes_nothing(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"))
-        plan = Plan(new=(observation("o", "a"),), closed=(Closing("old", "o", at(1), at(0)),))
+        plan = ChangeSet(new=(observation("o", "a"),), closed=(Supersession("old", "o", at(1), at(0)),))
         assert await store.apply("alice", plan) == 2
         before = [await get(store, id) for id in ("old", "o")]
         assert await store.apply("alice", plan) == 0
-        again = Plan(closed=(Closing("old", None, at(9), at(9)),), new=(observation("o", "a", text="other"),))
+        again = ChangeSet(closed=(Supersession("old", None, at(9), at(9)),), new=(observation("o", "a", text="other"),))
         assert await store.apply("alice", again) == 0
         assert [await get(store, id) for id in ("old", "o")] == before
 
     async def test_closing_supersedes(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"), observation("gone", "a", valid_to=at(7)))
-        closings = (Closing("old", "new", at(5), at(4), at(3)), Closing("gone", None, at(5), at(4)))
-        await store.apply("alice", Plan(new=(observation("new", "a"),), closed=closings))
+        closings = (Supersession("old", "new", at(5), at(4), at(3)), Supersession("gone", None, at(5), at(4)))
+        await store.apply("alice", ChangeSet(new=(observation("new", "a"),), closed=closings))
         old, gone = await get(store, "old"), await get(store, "gone")
         assert (old.closed, old.closed_said, old.superseded_by, old.valid_to) == (at(5), at(4), "new", at(3))
         assert (gone.closed, gone.superseded_by, gone.valid_to) == (at(5), None, at(7))
         assert await ids(store, current=True) == ["a", "new"]
 
     async def test_nothing_is_closed_for_a_memory_that_was_not_stored(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"))
-        plan = Plan(new=(observation("new", "missing"),), closed=(Closing("old", "new", at(5), at(4)),))
+        plan = ChangeSet(new=(observation("new", "missing"),), closed=(Supersession("old", "new", at(5), at(4)),))
         assert await store.apply("alice", plan) == 0
         assert (await get(store, "old")).current
 
     async def test_a_name_is_superseded_in_its_namespace(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         first = observation("v1", "a", name="city", namespace="n", said=at(1))
         others = (observation("x", "a", name="city"), observation("y", "a", name="town", namespace="n"))
         await remember(store, first, *others)
@@ -84,19 +84,19 @@ class Memories(Chapter):
         assert await ids(store, name="city", namespace="n", current=True) == ["v2"]
 
     async def test_a_proposal_takes_no_name(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("v1", "a", name="city"))
         await remember(store, observation("v2", "a", name="city", proposed=True))
         assert (await get(store, "v1")).current
         assert await ids(store, current=True, name="city") == ["v1"]
 
     async def test_a_revision_keeps_the_old_version(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         first = observation("o", "a", text="Alice lives in Berlin.", recorded=at(1))
         await remember(store, first)
         for version, text in ((1, "She lives in Bonn."), (2, "She lives in Köln.")):
             changed = replace(first, text=text, recorded=at(1 + version))
-            assert await store.apply("alice", Plan(revised=(Revision(changed, version),))) == 1
+            assert await store.apply("alice", ChangeSet(revised=(Revision(changed, version),))) == 1
         now = await get(store, "o")
         assert (now.text, now.version) == ("She lives in Köln.", 3)
         history = await store.history("alice", "o")
@@ -104,39 +104,39 @@ class Memories(Chapter):
         assert history[0] == first
 
     async def test_a_revision_expects_a_version(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         first, second = observation("o", "a"), observation("p", "a")
         await remember(store, first, second)
         stale = Revision(replace(second, text="stale"), 2)
-        plan = Plan(new=(observation("q", "a"),), revised=(Revision(replace(first, text="fresh"), 1), stale))
+        plan = ChangeSet(new=(observation("q", "a"),), revised=(Revision(replace(first, text="fresh"), 1), stale))
         with pytest.raises(Conflict):
             await store.apply("alice", plan)
         assert await ids(store) == ["a", "o", "p"]
         assert await get(store, "o") == first
         with pytest.raises(Conflict):
-            await store.apply("alice", Plan(revised=(Revision(observation("missing", "a"), 1),)))
+            await store.apply("alice", ChangeSet(revised=(Revision(observation("missing", "a"), 1),)))
 
     async def test_a_revision_does_not_open_what_was_closed(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         read = observation("o", "a")
         await remember(store, read, observation("new", "a"))
-        await store.apply("alice", Plan(closed=(Closing("o", "new", at(5), at(4)),)))
-        await store.apply("alice", Plan(revised=(Revision(replace(read, text="corrected"), 1),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("o", "new", at(5), at(4)),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(read, text="corrected"), 1),)))
         kept = await get(store, "o")
         assert (kept.text, kept.closed, kept.superseded_by) == ("corrected", at(5), "new")
 
     async def test_a_revision_can_close_and_accept(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         given = observation("o", "a", proposed=True)
         await remember(store, given)
         assert await ids(store, current=True) == ["a"]
-        await store.apply("alice", Plan(revised=(Revision(replace(given, proposed=False), 1),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(given, proposed=False), 1),)))
         assert await ids(store, current=True) == ["a", "o"]
-        await store.apply("alice", Plan(revised=(Revision(replace(given, proposed=False, closed=at(9)), 2),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(given, proposed=False, closed=at(9)), 2),)))
         assert await ids(store, current=True) == ["a"]
 
     async def test_history_follows_supersession_both_ways(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         line = [observation(f"v{n}", "a", recorded=at(n), name="city") for n in range(4)]
         for memory in line:
             await remember(store, memory)
@@ -145,16 +145,16 @@ class Memories(Chapter):
             assert [found.id for found in await store.history("alice", memory.id)] == ["v0", "v1", "v2", "v3"]
 
     async def test_history_of_what_has_none(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         for id in ("a", "missing", "'; drop table record --"):
             assert await store.history("alice", id) == []
         assert await store.history("bob", "o") == []
 
     async def test_fetch_gives_what_is_derived_from_each(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o1", "a"), observation("o2", "a", "b"), insight("i", "o1", "o2"))
-        await store.apply("alice", Plan(closed=(Closing("o1", "o2", at(5), at(4)),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("o1", "o2", at(5), at(4)),)))
         found = await store.fetch("alice", ["a", "b", "o1", "missing", "a"])
         assert set(found.records) == {"a", "b", "o1"}
         derived = {handle: {memory.id for memory in memories} for handle, memories in found.derived.items()}

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.errors import Conflict, InputError, LeaseLost
-from memscope.records import Closing, Draft, Plan, Revision, Scope, Search, Select
+from memscope.records import ChangeSet, Revision, Scope, Search, Select, Supersession, TurnInsert
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK, filters, is_valid
-from memscope.testing.records import drafts, get, ids, insight, observation, remember, turn
+from memscope.testing.records import get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 
 rounds = count()
@@ -25,9 +25,9 @@ USERS = 20
 
 class Scopes(Chapter):
     async def test_a_foreign_id_is_a_missing_one(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"), insight("i", "o"))
-        await store.append("bob", drafts("b", user="bob"))
+        await store.append("bob", inserts("b", user="bob"))
         for id in ("a", "o", "i", 1, 2, 3, "missing", "'; drop table", -1, 10**15):
             handles = [id] if isinstance(id, str) or id > 1 else []
             assert not (await store.fetch("bob", handles)).records
@@ -36,40 +36,40 @@ class Scopes(Chapter):
         assert await ids(store) == ["a", "o", "i"]
 
     async def test_nobody_changes_anothers_memories(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
-        await store.append("bob", drafts("b", user="bob"))
+        await store.append("alice", inserts("a"))
+        await store.append("bob", inserts("b", user="bob"))
         mine = observation("o", "a")
         await remember(store, mine)
-        closing = Closing("o", None, mine.said, mine.said)
-        assert await store.apply("bob", Plan(closed=(closing,))) == 0
+        closing = Supersession("o", None, mine.said, mine.said)
+        assert await store.apply("bob", ChangeSet(closed=(closing,))) == 0
         with pytest.raises(Conflict):
-            await store.apply("bob", Plan(revised=(Revision(replace(mine, text="bob was here"), 1),)))
+            await store.apply("bob", ChangeSet(revised=(Revision(replace(mine, text="bob was here"), 1),)))
         await store.bury("bob", ["a", "o"])
         assert await get(store, "o") == mine
         assert await store.tombstones("alice") == []
 
     async def test_a_record_of_another_user_is_refused_with_the_whole_call(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         mine, foreign = observation("o", "a"), observation("p", "a", user="bob")
         await remember(store, mine)
-        mixed = Plan(new=(observation("q", "a"), foreign), closed=(Closing("o", None, mine.said, mine.said),))
+        mixed = ChangeSet(new=(observation("q", "a"), foreign), closed=(Supersession("o", None, mine.said, mine.said),))
         with pytest.raises(InputError):
-            await store.append("alice", [*drafts("b"), *drafts("c", user="bob")])
+            await store.append("alice", [*inserts("b"), *inserts("c", user="bob")])
         with pytest.raises(InputError):
-            await store.append("alice", drafts("a", user="bob"))
+            await store.append("alice", inserts("a", user="bob"))
         with pytest.raises(InputError):
-            await store.append("alice", drafts("b"), mixed)
+            await store.append("alice", inserts("b"), mixed)
         with pytest.raises(InputError):
             await store.apply("alice", mixed)
         with pytest.raises(Conflict):
-            await store.apply("alice", Plan(revised=(Revision(replace(mine, scope=Scope("bob")), 1),)))
+            await store.apply("alice", ChangeSet(revised=(Revision(replace(mine, scope=Scope("bob")), 1),)))
         assert await ids(store) == ["a", "o"]
         assert await get(store, "o") == mine
         assert await store.users() == ["alice"]
 
     async def test_equal_keys_of_two_users_are_two(self, store: Store) -> None:
         for user in ("alice", "bob", "Alice", "alice%", "ali_e", "*"):
-            assert (await store.append(user, drafts("k", user=user, text=user))).outcomes == ("stored",)
+            assert (await store.append(user, inserts("k", user=user, text=user))).outcomes == ("stored",)
             await remember(store, observation("o", "k", user=user, text=user, name="n"))
         await store.forget(Select("alice"))
         for user in ("bob", "Alice", "alice%", "ali_e", "*"):
@@ -79,10 +79,10 @@ class Scopes(Chapter):
 
     async def test_a_claim_is_of_one_user(self, store: Store) -> None:
         for user in ("alice", "bob"):
-            await store.append(user, drafts("k", user=user))
+            await store.append(user, inserts("k", user=user))
         (claim,) = await store.claim("consolidate", 10, 60, user="alice")
         with pytest.raises(LeaseLost):
-            await store.complete(replace(claim, user="bob"), Plan(done=("k",)))
+            await store.complete(replace(claim, user="bob"), ChangeSet(done=("k",)))
         assert await ids(store, "bob", pending="consolidate") == ["k"]
 
     @QUICK
@@ -111,6 +111,6 @@ class Scopes(Chapter):
 async def _fill(store: Store, user: str, agents: list[Any], words: list[str], metadata: dict[str, int]) -> None:
     text = f"canary {user} {' '.join(words)}"
     turns = [turn(f"k{n}", text, user=user, agent=agent, metadata=metadata) for n, agent in enumerate(agents)]
-    await store.append(user, [Draft(turn) for turn in turns])
+    await store.append(user, [TurnInsert(turn) for turn in turns])
     facts = [observation(f"o{n}", f"k{n}", user=user, agent=agent, text=text) for n, agent in enumerate(agents)]
     await remember(store, *facts)

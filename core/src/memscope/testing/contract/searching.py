@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.records import Closing, Draft, Plan, Scope, Search, Select
+from memscope.records import ChangeSet, Scope, Search, Select, Supersession, TurnInsert
 from memscope.stores import LocalStore, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK
-from memscope.testing.records import at, drafts, get, ids, insight, observation, remember, turn
+from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 from memscope.text.units import PACKED
 
@@ -31,35 +31,35 @@ async def found(store: Store, query: str, user: str = "alice", **conditions: obj
 class Searching(Chapter):
     async def test_a_turn_is_found_when_append_returns(self, store: Store) -> None:
         for n in range(5):
-            await store.append("alice", [Draft(turn(f"k{n}", f"the zebra number {n} of Köln"))])
+            await store.append("alice", [TurnInsert(turn(f"k{n}", f"the zebra number {n} of Köln"))])
             assert f"the zebra number {n} of Köln" in await found(store, "zebras")
 
     @QUICK
     @given(text=st.text(min_size=1, max_size=200))
     async def test_any_text_is_kept_and_found(self, store: Store, text: str) -> None:
         text, user = text.replace("\0", "\ufffd"), next(texts)
-        await store.append(user, [Draft(turn("k", text, user=user)), Draft(turn("other", "zzz", user=user))])
+        await store.append(user, [TurnInsert(turn("k", text, user=user)), TurnInsert(turn("other", "zzz", user=user))])
         assert (await get(store, "k", user)).text == text
         if terms(text):
             assert text in await found(store, text, user)
 
     async def test_an_observation_lends_its_words_to_its_turn(self, store: Store) -> None:
-        await store.append("alice", [Draft(turn("a", "Yes, last May.")), Draft(turn("b", "Nothing at all."))])
+        await store.append("alice", [TurnInsert(turn("a", "Yes, last May.")), TurnInsert(turn("b", "Nothing at all."))])
         await remember(store, observation("o", "a", text="Alice emigrated"))
         pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
         handles = [handle for handle, lent in zip(pool.handle, pool.lent, strict=True) if lent]
         assert [r.text for r in (await store.fetch("alice", handles)).records.values()] == ["Yes, last May."]
-        await store.apply("alice", Plan(closed=(Closing("o", None, at(1), at(1)),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("o", None, at(1), at(1)),)))
         pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
         assert not pool.lent.any()
 
     async def test_insights_are_found(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"), insight("i", "o", text="wanderlust above all"))
         assert "wanderlust above all" in await found(store, "wanderlust")
 
     async def test_excluded_turns_are_left_out(self, store: Store) -> None:
-        await store.append("alice", [Draft(turn("a", "zebra one")), Draft(turn("b", "zebra two"))])
+        await store.append("alice", [TurnInsert(turn("a", "zebra one")), TurnInsert(turn("b", "zebra two"))])
         assert await found(store, "zebra", exclude=frozenset({"a"})) == {"zebra two"}
 
     async def test_searching_a_user_without_memory(self, store: Store) -> None:
@@ -67,7 +67,7 @@ class Searching(Chapter):
 
     async def test_searches_while_others_write(self, store: Store) -> None:
         async def write(n: int) -> None:
-            await store.append("alice", [Draft(turn(f"k{n}", f"zebra {n}"))])
+            await store.append("alice", [TurnInsert(turn(f"k{n}", f"zebra {n}"))])
 
         async def read(n: int) -> set[str]:
             return await found(store, "zebra")
@@ -78,7 +78,7 @@ class Searching(Chapter):
     async def test_changes_tell_what_is_new_and_what_is_gone(self, store: Store) -> None:
         local = as_local(store)
         assert (await local.changes("alice", 0)).columns == b""
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         first = await local.changes("alice", 0)
         assert (len(units(first.columns)), list(first.gone)) == (2, [])
         same = await local.changes("alice", first.revision)
@@ -94,10 +94,10 @@ class Searching(Chapter):
 
     async def test_a_changed_memory_has_new_units(self, store: Store) -> None:
         local = as_local(store)
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"), observation("p", "a"))
         before = await local.changes("alice", 0)
-        await store.apply("alice", Plan(closed=(Closing("o", "p", at(1), at(1)),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("o", "p", at(1), at(1)),)))
         after = await local.changes("alice", before.revision)
         old, new = units(before.columns), units(after.columns)
         assert list(map(int, after.gone)) == [old[1]]
@@ -106,7 +106,7 @@ class Searching(Chapter):
 
     async def test_units_come_by_rising_seq_with_all_their_terms(self, store: Store) -> None:
         local = as_local(store)
-        await store.append("alice", [Draft(turn("long", "So many words. " * 300)), *drafts("b")])
+        await store.append("alice", [TurnInsert(turn("long", "So many words. " * 300)), *inserts("b")])
         await remember(store, observation("o", "b"))
         changes = await local.changes("alice", 0)
         seqs = units(changes.columns)
@@ -118,24 +118,24 @@ class Searching(Chapter):
 
     async def test_numbers_are_handles_and_never_given_twice(self, store: Store) -> None:
         local = as_local(store)
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"))
         first = await local.numbers(Select("alice"))
         assert len(set(first)) == 3
         records = (await store.fetch("alice", first)).records
         assert [record.text for record in records.values()] == [(await get(store, id)).text for id in await ids(store)]
         await store.forget(Select("alice"))
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
         assert min(await local.numbers(Select("alice"))) > max(first)
 
     async def test_searchable_returns(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.searchable("alice")
         assert await found(store, "Berlin") == {"I moved to Berlin."}
 
     async def test_stats_count(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b"))
-        await store.append("bob", drafts("a", user="bob"))
+        await store.append("alice", inserts("a", "b"))
+        await store.append("bob", inserts("a", user="bob"))
         await remember(store, observation("o", "a"), insight("i", "o"))
         mine, everybody = await store.stats("alice"), await store.stats()
         assert (mine.users, mine.turns, mine.observations, mine.insights) == (1, 2, 1, 1)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memscope.errors import InputError
-from memscope.records import Draft, Insight, Interval, Observation, Plan, Record, Revision, Select, Turn
+from memscope.records import ChangeSet, Insight, Interval, Observation, Record, Revision, Select, Turn, TurnInsert
 from memscope.records.filters import check, matches
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import at, drafts, identity, ids, insight, observation, remember, turn
+from memscope.testing.records import at, identity, ids, inserts, insight, observation, remember, turn
 
 QUICK = settings(
     max_examples=30,
@@ -64,28 +64,28 @@ class Selecting(Chapter):
         assert both
 
     async def test_a_memory_is_in_the_sessions_of_its_turns(self, store: Store) -> None:
-        await store.append("alice", [*drafts("a", session="one"), *drafts("b", session="two"), *drafts("c")])
+        await store.append("alice", [*inserts("a", session="one"), *inserts("b", session="two"), *inserts("c")])
         await remember(store, observation("o1", "a"), observation("o2", "a", "b"), observation("o3", "c"))
         await remember(store, insight("i", "o3", "o2"))
         assert await ids(store, session="one") == ["a", "o1", "o2", "i"]
         assert await ids(store, session="two") == ["b", "o2", "i"]
 
     async def test_pending_selects_what_waits_for_a_stage(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
+        await store.append("alice", inserts("a", "b", "c"))
         (claim,) = await store.claim("consolidate", 1, 60, user="alice")
         assert await ids(store, pending="consolidate") == ["a", "b", "c"]
-        await store.complete(claim, Plan(new=(observation("o", "a"),), done=("a",)))
+        await store.complete(claim, ChangeSet(new=(observation("o", "a"),), done=("a",)))
         assert await ids(store, pending="consolidate") == ["b", "c"]
         assert await ids(store, pending="reflect") == ["o"]
 
     async def test_scan_pages_hold_many_records(self, store: Store) -> None:
-        await store.append("alice", drafts(*(f"k{n}" for n in range(2100))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(2100))))
         pages = [page async for page in store.scan(Select("alice"))]
         assert [identity(record) for page in pages for record in page] == [f"k{n}" for n in range(2100)]
         assert all(0 < len(page) <= 1000 for page in pages)
 
     async def test_a_scan_survives_what_happens_meanwhile(self, store: Store) -> None:
-        await store.append("alice", drafts(*(f"k{n}" for n in range(1200))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(1200))))
         seen = []
         async for page in store.scan(Select("alice")):
             seen += [identity(record) for record in page]
@@ -101,14 +101,14 @@ class Selecting(Chapter):
     ) -> None:
         user = next(fresh_user)
         turns = [turn(f"k{n}", user=user, metadata=data) for n, data in enumerate(found)]
-        await store.append(user, [Draft(turn) for turn in turns])
+        await store.append(user, [TurnInsert(turn) for turn in turns])
         await remember(store, *(observation(f"o{n}", "k0", user=user, data=data) for n, data in enumerate(found)))
         wanted = [f"{kind}{n}" for kind in "ko" for n, data in enumerate(found) if matches(filter, data)]
         assert await ids(store, user, filter=filter) == wanted
 
     async def test_filters_do_not_take_a_quote_for_syntax(self, store: Store) -> None:
         odd = {"a') or 1=1 --": "x", 'we"ird': 'q"', "$.a": 1}
-        await store.append("alice", [Draft(turn("a", metadata=odd)), Draft(turn("b"))])
+        await store.append("alice", [TurnInsert(turn("a", metadata=odd)), TurnInsert(turn("b"))])
         for key, value in odd.items():
             assert await ids(store, filter={key: value}) == ["a"]
         assert await ids(store, filter={"x' or '1'='1": "x"}) == []
@@ -127,7 +127,7 @@ async def fill(store: Store) -> None:
         turn("b", "Nothing.", agent="x", session="two", time=at(60)),
         turn("c", "Berlin again", session="one", time=at(120), metadata={"n": 2}),
     ]
-    await store.append("alice", [Draft(turn) for turn in said])
+    await store.append("alice", [TurnInsert(turn) for turn in said])
     happened = Interval(at(10_000), at(20_000))
     facts = [
         observation("o1", "a", agent="x", said=at(0), data={"n": 1}, expires=at(500)),
@@ -136,7 +136,7 @@ async def fill(store: Store) -> None:
         observation("o4", "a", "b", said=at(60), expires=at(1500)),
     ]
     await remember(store, *facts, insight("i", "o2", said=at(60), agent="x"))
-    await store.apply("alice", Plan(revised=(Revision(replace(facts[3], text="Berlin, revised"), 1),)))
+    await store.apply("alice", ChangeSet(revised=(Revision(replace(facts[3], text="Berlin, revised"), 1),)))
 
 
 def is_memory(condition: Callable[[Any], bool]) -> Callable[[Record], bool]:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError
-from memscope.records import Claim, Closing, Plan, Select, Space
+from memscope.records import ChangeSet, Claim, Select, Supersession, VectorSpace
 from memscope.stores import LocalStore, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import claim_one
-from memscope.testing.records import at, drafts, observation, remember
+from memscope.testing.records import at, inserts, observation, remember
 
-SMALL, OTHER, WIDE = Space("small", 4), Space("other", 4), Space("wide", 6)
+SMALL, OTHER, WIDE = VectorSpace("small", 4), VectorSpace("other", 4), VectorSpace("wide", 6)
 
 
 def number(unit: str | int) -> float:
@@ -20,12 +20,12 @@ def number(unit: str | int) -> float:
     return float(int(unit) % 2039)
 
 
-def vectors(claim: Claim, space: Space) -> Plan:
+def vectors(claim: Claim, space: VectorSpace) -> ChangeSet:
     made = {item: np.full(space.dims, number(item), np.float32) for item in claim.items}
-    return Plan(vectors=made, done=claim.items)
+    return ChangeSet(vectors=made, done=claim.items)
 
 
-async def fill(store: Store, space: Space, user: str | None = None) -> int:
+async def fill(store: Store, space: VectorSpace, user: str | None = None) -> int:
     """Embed all that waits; how many units."""
     count = 0
     while claims := await store.claim("embed", 3, 60, user=user):
@@ -38,10 +38,10 @@ async def fill(store: Store, space: Space, user: str | None = None) -> int:
 
 class Vectors(Chapter):
     async def test_units_wait_once_a_space_is_declared(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", text="I moved to Berlin."))
+        await store.append("alice", inserts("a", "b", text="I moved to Berlin."))
         assert await store.claim("embed", 10, 60) == []
         await store.use_space(SMALL)
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
         claim = await claim_one(store, "embed")
         assert len(claim.items) == 3
         assert all("I moved to Berlin." in text for text in claim.texts)
@@ -52,13 +52,13 @@ class Vectors(Chapter):
 
     async def test_embedding_has_a_lane_of_its_own(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await claim_one(store, "embed")
         await claim_one(store, "consolidate")
         assert await store.claim("embed", 10, 60, user="alice") == []
 
     async def test_vectors_of_two_models_never_meet(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.use_space(SMALL)
         await fill(store, SMALL)
         for space in (OTHER, WIDE):
@@ -70,15 +70,15 @@ class Vectors(Chapter):
         assert (await store.stats()).space == SMALL
 
     async def test_without_vectors_a_model_is_free_to_change(self, store: Store) -> None:
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await store.use_space(SMALL)
         await store.use_space(WIDE)
         assert await fill(store, WIDE) == 1
         assert (await store.stats()).space == WIDE
 
     async def test_the_old_space_serves_until_the_new_one_is_complete(self, store: Store) -> None:
-        await store.append("alice", drafts("a", "b", "c"))
-        await store.append("bob", drafts("a", user="bob"))
+        await store.append("alice", inserts("a", "b", "c"))
+        await store.append("bob", inserts("a", user="bob"))
         await store.use_space(SMALL)
         assert await fill(store, SMALL) == 4
         await store.use_space(WIDE, replace=True)
@@ -91,7 +91,7 @@ class Vectors(Chapter):
 
     async def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         claim = await claim_one(store, "embed")
         with pytest.raises(EmbeddingError):
             await store.complete(claim, vectors(claim, WIDE))
@@ -101,12 +101,12 @@ class Vectors(Chapter):
 
     async def test_a_vector_that_is_not_finite_is_refused(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, "embed")
         for wrong in (np.nan, np.inf, 1e30):
             given = {**vectors(claim, SMALL).vectors, claim.items[1]: np.full(4, wrong, np.float32)}
             with pytest.raises(EmbeddingError):
-                await store.complete(claim, Plan(vectors=given, done=claim.items))
+                await store.complete(claim, ChangeSet(vectors=given, done=claim.items))
             stats = await store.stats("alice")
             assert (stats.vectors, stats.pending["embed"]) == (0, 2)
         await store.complete(claim, vectors(claim, SMALL))
@@ -115,12 +115,12 @@ class Vectors(Chapter):
     async def test_a_space_has_dimensions(self, store: Store) -> None:
         for dims in (0, -1):
             with pytest.raises(InputError):
-                await store.use_space(Space("flat", dims))
+                await store.use_space(VectorSpace("flat", dims))
         assert (await store.stats()).space is None
 
     async def test_vectors_go_with_what_is_forgotten(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         await fill(store, SMALL)
         report = await store.forget(Select("alice", ids=frozenset({"a"})))
         assert report.vectors == 1
@@ -128,7 +128,7 @@ class Vectors(Chapter):
 
     async def test_forgetting_does_not_stop_embedding(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store, "embed")
         await store.forget(Select("alice", ids=frozenset({"a"})))
         try:
@@ -142,10 +142,10 @@ class Vectors(Chapter):
 
     async def test_a_closed_memory_has_a_vector_still_or_again(self, store: Store) -> None:
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a"))
+        await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"), observation("new", "a"))
         await fill(store, SMALL)
-        await store.apply("alice", Plan(closed=(Closing("old", "new", at(1), at(1)),)))
+        await store.apply("alice", ChangeSet(closed=(Supersession("old", "new", at(1), at(1)),)))
         await fill(store, SMALL)
         stats = await store.stats()
         assert (stats.vectors, stats.units) == (3, 3)
@@ -154,7 +154,7 @@ class Vectors(Chapter):
         if not isinstance(store, LocalStore):
             pytest.skip("the store searches by itself")
         await store.use_space(SMALL)
-        await store.append("alice", drafts("a", "b"))
+        await store.append("alice", inserts("a", "b"))
         before = await store.changes("alice", 0)
         assert len(before.vector_units) == 0
         await fill(store, SMALL)
