@@ -197,7 +197,7 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store):
 
 def test_a_plugin_adds_a_command_that_takes_the_shared_options(run, monkeypatch):
     from memscope.commands.call import Call, pass_call
-    from memscope.plugins import manager
+    from memscope.plugins import loader
 
     def add_commands(self, group):
         @group.command("greet")
@@ -207,7 +207,7 @@ def test_a_plugin_adds_a_command_that_takes_the_shared_options(run, monkeypatch)
 
     monkeypatch.setattr(cli, "commands", dict(cli.commands))
     monkeypatch.setattr(cli, "_discovered", False)
-    monkeypatch.setattr(manager.Plugins, "add_commands", add_commands)
+    monkeypatch.setattr(loader.Plugins, "add_commands", add_commands)
     assert run("greet", "--user", "alice").stdout == "hello alice\n"
     assert "greet" in run("--help").stdout
 

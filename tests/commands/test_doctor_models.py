@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from memscope import MemoryScope
 from memscope.cli import cli
-from memscope.records import Insight, Observation, Plan, Scope, Supersession
+from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
 from memscope.sync import _thread
 
 from servers.faults import FaultServer
@@ -137,13 +137,13 @@ def fact(id, text, key, **more):
 
 def test_memories_that_say_the_same(examined, store):
     texts = {"a": "The user moved to Berlin.", "b": "the user moved to BERLIN", "c": "The user moved to Bern."}
-    applied(store, lambda key: Plan(new=tuple(fact(id, text, key) for id, text in texts.items())))
+    applied(store, lambda key: ChangeSet(new=tuple(fact(id, text, key) for id, text in texts.items())))
     code, (found,) = examined("memories", "warn")
     assert code == 6 and "1 memory doubled" in found["said"] and found["mend"].endswith("--user 'alice' --id b")
 
 
 def test_memories_that_expired(examined, store):
-    applied(store, lambda key: Plan(new=(fact("a", "A thing.", key, expires=NOW - timedelta(days=1)),)))
+    applied(store, lambda key: ChangeSet(new=(fact("a", "A thing.", key, expires=NOW - timedelta(days=1)),)))
     _, (found,) = examined("memories", "warn")
     assert found["mend"] == "memscope sweep --user 'alice'"
     done = CliRunner().invoke(cli, ["--store", str(store), "sweep", "--user", "alice"])
@@ -156,9 +156,9 @@ def test_insights_that_rest_on_what_is_over(examined, store):
                       subject="home")  # fmt: skip
     applied(
         store,
-        lambda key: Plan(new=(fact("a", "Moved to Berlin.", key), fact("b", "Moved to Bern.", key))),
-        lambda key: Plan(new=(insight,)),
-        lambda key: Plan(closed=(Supersession("a", "b", NOW, NOW),)),
+        lambda key: ChangeSet(new=(fact("a", "Moved to Berlin.", key), fact("b", "Moved to Bern.", key))),
+        lambda key: ChangeSet(new=(insight,)),
+        lambda key: ChangeSet(closed=(Supersession("a", "b", NOW, NOW),)),
     )
     code, (found,) = examined("memories", "warn")
     assert (code, found["mend"]) == (6, "memscope reflect --user 'alice'")

@@ -133,7 +133,7 @@ async def test_a_failed_workers_words_are_not_logged(world, caplog):
     with caplog.at_level(logging.DEBUG, "memscope"):
         report = await world.consolidate(steps=[careless])
     assert dict(report.errors) == {"worker": 1}
-    assert "KeyError at test_work.py" in caplog.text
+    assert "KeyError at test_runner.py" in caplog.text
     assert "xyzzy" not in caplog.text
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from memscope.consolidation import job as consolidating
 from memscope.errors import ModelReplyError, ModelUnavailable
-from memscope.jobs.runner import drive
+from memscope.jobs.runner import run_until_idle
 from memscope.records import (
     ChangeSet,
     Insight,
@@ -79,7 +79,7 @@ HOME = {"living situation": ["Berlin", "Munich", "flat"]}
 async def reflected(world, model, user="alice", preview=False):
     world.clock.now += timedelta(minutes=10)
     ctx = world.ctx(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
-    return await drive(ctx, job(ctx), user, preview=preview)
+    return await run_until_idle(ctx, job(ctx), user, preview=preview)
 
 
 async def insights(world, current=True):

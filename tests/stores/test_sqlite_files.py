@@ -135,7 +135,7 @@ async def test_what_cannot_be_written_can_be_read(file_mode: int, folder_mode: i
 import asyncio, os, concurrent.futures.thread
 from memscope.errors import StoreReadOnly
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids
+from memscope.testing.records import inserts, ids
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
@@ -145,7 +145,7 @@ async def main():
     assert await ids(store) == ["a", "b"], await ids(store)
     assert (await store.stats("alice")).details["read_only"]
     try:
-        await store.append("alice", drafts("c"))
+        await store.append("alice", inserts("c"))
     except StoreReadOnly:
         print("refused")
     await store.close()
@@ -194,20 +194,20 @@ async def test_a_file_size_limit_is_a_full_disk(path: Path) -> None:
     code = f"""
 import asyncio, resource, signal
 from memscope.errors import StoreFull
-from memscope.records import Draft
+from memscope.records import TurnInsert
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import drafts, ids, turn
+from memscope.testing.records import inserts, ids, turn
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 async def main():
     store = SQLiteStore({str(path)!r})
-    await store.append("alice", drafts("a", "b"))
+    await store.append("alice", inserts("a", "b"))
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
     try:
-        await store.append("alice", [Draft(turn(f"k{{n}}", "long " * 400)) for n in range(300)])
+        await store.append("alice", [TurnInsert(turn(f"k{{n}}", "long " * 400)) for n in range(300)])
     except StoreFull:
         print("full", await ids(store))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    await store.append("alice", drafts("c"))
+    await store.append("alice", inserts("c"))
     print(await ids(store))
     await store.close()
 asyncio.run(main())
@@ -302,7 +302,7 @@ async def test_other_terms_are_made_from_the_texts_again(path: Path, monkeypatch
     async with opened(path) as store:
         await remember(store, observation("o", "a"))
         before = await store.changes("alice", 0)
-    monkeypatch.setattr(units.text, "terms_version", "other")
+    monkeypatch.setattr(units, "terms_version", "other")
     monkeypatch.setattr("memscope.stores.sqlite.terms_version", "other")
     async with opened(path) as store:
         after = await store.changes("alice", before.revision)

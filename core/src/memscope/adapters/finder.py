@@ -12,16 +12,20 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
+
+
+OWN = frozenset(path.stem for path in Path(__file__).parent.glob("*.py"))
 
 
 class _Alias(Loader, MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(f"{__package__}."):
-            return None
         name = fullname.removeprefix(f"{__package__}.")
+        if name == fullname or name in OWN:
+            return None
         if find_spec(f"memscope_{name.partition('.')[0]}") is None:
             raise ModuleNotFoundError(
                 f"the adapter for {name!r} is missing; install memscope[{name}] or, in a checkout, ./adapters/{name}",
@@ -41,4 +45,4 @@ class _Alias(Loader, MetaPathFinder):
 
 def install() -> None:
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
-        sys.meta_path.append(_Alias())  # after the finder of what is really here
+        sys.meta_path.insert(0, _Alias())
