@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-
 OWN = frozenset(path.stem for path in Path(__file__).parent.glob("*.py"))
 
 
