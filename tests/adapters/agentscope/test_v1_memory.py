@@ -141,6 +141,16 @@ async def test_the_state_says_what_the_agent_has_before_its_eyes(core, memory):
     assert "Aurora" in await MemoryScopeLongTermMemory(user="alice", memory=core).retrieve(user(QUESTION))
 
 
+async def test_a_state_from_before_there_was_this_memory(core, memory):
+    """As of an agent with another long-term memory, whose state is empty."""
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    assert "Aurora" in await memory.retrieve(user(QUESTION))
+    agent = agent_with(memory, ScriptedModel())
+    agent.load_state_dict({**agent.state_dict(), "long_term_memory": {}})
+    assert (memory.seen, memory.shown) == ([], [])
+    assert "Aurora" in await memory.retrieve(user(QUESTION))
+
+
 async def test_what_left_the_short_term_memory_is_shown_again(core, memory):
     await core.add_turns([{"role": "user", "content": FACT}], user="alice")
     assert "Aurora" in await memory.retrieve(user(QUESTION))

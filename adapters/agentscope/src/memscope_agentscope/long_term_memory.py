@@ -134,6 +134,10 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
     # ---- what a program calls
 
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
+        """Take over a saved state; one from before there was this memory is empty."""
+        super().load_state_dict({"seen": [], "shown": [], **state_dict}, strict)
+
     @property
     def bridge(self) -> MemorySession:
         """This scope of the memory, for whatever a program wants of it."""

@@ -1,13 +1,15 @@
 """For AgentScope 2.x: ``Agent(..., middlewares=[MemoryScopeMiddleware(user=...)])``.
 
-    ReplyStartEvent ──▶ record what has arrived ──▶ recall ──▶ a note in what the model is sent
+    before the model is asked ──▶ record what has arrived ──▶ recall ──▶ a note in what the model is sent
     the reply ends, is interrupted or fails ──▶ record what was answered
 
-The note is put into the request, not into the agent's state: nothing has to be taken out again, whatever happens.
+The note is put into the request, not into the agent's state: nothing has to be taken out again, whatever happens. The
+first hook inside a reply (``on_compress_context``) records and recalls: only there does AgentScope handle an interrupt.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,6 @@ from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
 from agentscope.agent import Agent
-from agentscope.event import ExternalExecutionResultEvent, ReplyStartEvent, UserConfirmResultEvent
 from agentscope.message import AssistantMsg, HintBlock, Msg
 from agentscope.middleware import MiddlewareBase
 from agentscope.state import AgentState
@@ -40,7 +41,6 @@ from memscope_agentscope.messages import key, to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
 NOTE = "memory"  # the name of the message that shows what is remembered
-RESUMED = (UserConfirmResultEvent, ExternalExecutionResultEvent)
 INSTRUCTIONS = (
     "## Long-term memory\n\n"
     f"What is said is recorded by itself. `{SEARCH_MEMORY.name}` looks up earlier conversations with this user, "
@@ -50,9 +50,12 @@ INSTRUCTIONS = (
 
 @dataclass(eq=False)
 class Heard:
-    """What is known of one agent: the keys of its context's turns that are kept, the note of the reply under way."""
+    """State of one agent: keys of the recorded turns of its context, and of the current reply whether it has recalled,
+    and the note.
+    """
 
     kept: set[str] = field(default_factory=set)
+    recalled: bool = True
     note: Msg | None = None
 
 
@@ -119,21 +122,27 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_reply(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
     ) -> AsyncGenerator[Any, None]:
-        """Record what has arrived and recall, once; record what was answered, however the reply ends."""
+        """Record what was answered, however the reply ends."""
         answer: list[Msg] = []
+        self._of(agent).recalled = False
         try:
-            if isinstance(input_kwargs.get("inputs"), RESUMED):
-                await self._begin(agent)
             async for item in next_handler(**input_kwargs):
-                if isinstance(item, ReplyStartEvent):
-                    await self._begin(agent)
-                elif isinstance(item, Msg):  # the last one; whoever has it may never ask for more
+                if isinstance(item, Msg):  # the last one; whoever has it may never ask for more
                     answer = [item] if getattr(item, "structured_output", None) else []
-                    await self._record(agent, [*answer, *agent.state.context])
+                    await self._record_whole(agent, [*answer, *agent.state.context])
                 yield item
         finally:
             self._of(agent).note = None
             await self._record(agent, [*answer, *agent.state.context])
+
+    async def on_compress_context(
+        self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[None]]
+    ) -> None:
+        """Record what has arrived and recall, once per reply, while the context is whole."""
+        if not self._of(agent).recalled:
+            self._of(agent).recalled = True
+            await self._begin(agent)
+        await next_handler(**input_kwargs)
 
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
@@ -184,15 +193,23 @@ class MemoryScopeMiddleware(MiddlewareBase):
         return self._heard.setdefault(agent, Heard())
 
     async def _begin(self, agent: Agent) -> None:
-        await self.record(agent)
+        context = agent.state.context
+        await self._record(agent, [message for message in context if message.id != agent.state.reply_id])
         if self.mode == "agent_control":
             return
-        context = agent.state.context
         turns = self._turns(context)
         query = _query(self._turns(_arrived(context, agent.name))) or choose_query(turns)
         texts = {turn["content"] for turn in turns}
         recalled = await self.bridge(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
         self._of(agent).note = _note(recalled.text) if recalled.text else None
+
+    async def _record_whole(self, agent: Agent, messages: Sequence[Msg]) -> None:
+        """Record a reply that is complete. An interrupt comes too late to end it, so it is not passed on."""
+        try:
+            await self._record(agent, messages)
+        except asyncio.CancelledError:
+            if getattr(agent.react_config, "interruption_raise_cancelled_error", True):
+                raise
 
     async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
         kept = self._of(agent).kept
