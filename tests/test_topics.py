@@ -1,0 +1,61 @@
+"""Everyday topics: the same one for a statement and a question in other words, in English and Chinese."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope import topics as module
+from memscope.text import words
+from memscope.topics import names, topics, topics_of_words
+
+SAME = [
+    ("I'm a vegetarian.", "What should I cook for dinner?", "food"),
+    ("I never learned to drive.", "Which car should I rent?", "vehicles"),
+    ("My sister is a nurse.", "What does my sibling do for a living?", "siblings"),
+    ("I can't sleep when it is noisy.", "Should I take a nap?", "sleep"),
+    ("我吃素。", "给我推荐个餐厅", "food"),
+    ("我对花生过敏", "这个坚果蛋糕我能吃吗？", "allergy"),
+    ("我每周二练大提琴。", "我会什么乐器？", "instruments"),
+    ("我戒烟了", "要不要来一根香烟？", "smoking"),
+    ("I'm a vegetarian.", "今晚去哪家餐厅？", "food"),
+    ("我养了一只猫", "Do I have any pets?", "pets"),
+]
+
+
+@pytest.mark.parametrize(("statement", "question", "topic"), SAME)
+def test_a_statement_and_a_question_in_other_words_share_a_topic(statement, question, topic):
+    assert names().index(topic) in topics(statement) & topics(question)
+
+
+@pytest.mark.parametrize("text", ["", "Hmm, well.", "嗯。", "Ωμέγα", "1234 !?"])
+def test_a_text_about_nothing_has_no_topic(text):
+    assert topics(text) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("I play the violin.", "The landlord raised the rent."), ("我会弹吉他", "房租涨了")]
+)
+def test_texts_about_different_things_share_none(one, other):
+    assert topics(one) and topics(other) and not topics(one) & topics(other)
+
+
+def test_a_word_stands_for_the_broader_topics_too():
+    assert {names()[topic] for topic in topics("labrador")} == {"dogs", "pets"}
+
+
+def test_the_longest_chinese_word_counts_and_no_part_of_it():
+    assert {names()[topic] for topic in topics("马拉松")} == {"running", "sport"}
+    assert {names()[topic] for topic in topics("火车")} == {"transport"}  # no car
+
+
+def test_the_words_that_a_caller_has_already_give_the_same():
+    text = "We adopted a puppy and booked a flight to Tokyo."
+    assert topics_of_words(words(text)) == topics(text)
+
+
+def test_the_table_is_small_and_every_word_and_name_in_it_is_known():
+    lines = (module.DATA / "topics.txt").read_text(encoding="utf-8").splitlines()
+    assert (module.DATA / "topics.txt").stat().st_size <= 25_000
+    assert len(names()) == len(set(names())) == len(lines)
+    silent = [word for line in lines for word in line.split(": ")[1].split() if not topics(word)]
+    assert not silent
