@@ -124,7 +124,10 @@ class MiniLM:
 
     def embed(self, texts: list[str], batch_tokens: int = 2048) -> Floats:
         """[len(texts), 384]"""
-        ids = [self.tokens.encode(text, MAX_TOKENS) for text in texts]
+        return self.embed_tokens([self.tokens.encode(text, MAX_TOKENS) for text in texts], batch_tokens)
+
+    def embed_tokens(self, ids: list[list[int]], batch_tokens: int = 2048) -> Floats:
+        """[len(ids), 384] of rows as ``WordPiece.encode`` gives them."""
         vectors = np.empty((len(ids), SIZE), np.float32)
         for batch in batches([len(row) for row in ids], batch_tokens):
             vectors[batch] = self._forward([ids[i] for i in batch])

