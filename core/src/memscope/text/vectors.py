@@ -14,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memscope.text import STOP_WORDS, fold, language
+from memscope.text.language import language
+from memscope.text.tokens import STOP_WORDS, fold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,10 +75,10 @@ def _tokens(text: str) -> list[int]:
 @lru_cache(maxsize=1 << 16)
 def _word_tokens(word: str) -> Sequence[int]:
     silent = len(word) == 1 or len(word) > _LONGEST or word in _SILENT
-    return () if silent else pieces(word, _table().tokens)
+    return () if silent else word_pieces(word, _table().tokens)
 
 
-def pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
+def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
     """WordPiece: the longest known piece first, again and again; nothing for a word with an unknown piece."""
     found: list[int] = []
     start = 0

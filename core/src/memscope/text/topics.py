@@ -12,8 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from memscope.stemmer import stem
-from memscope.text import has_cjk, words
+from memscope.text.language import has_cjk
+from memscope.text.stemmer import stem
+from memscope.text.tokens import words
 
 Topics: TypeAlias = frozenset[int]
 
@@ -61,7 +62,7 @@ def topics(text: str) -> Topics:
 
 
 def topics_of_words(found: Iterable[str]) -> Topics:
-    """Topics of English words as ``memscope.text.words`` gives them."""
+    """Topics of English words as ``tokens.words`` gives them."""
     known = _table().stems
     return _NONE.union(*[known[word] for word in found if word in known])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memscope import topics as module
-from memscope.text import words
-from memscope.topics import names, topics, topics_of_words
+from memscope.text import topics as module
+from memscope.text.tokens import words
+from memscope.text.topics import names, topics, topics_of_words
 
 SAME = [
     ("I'm a vegetarian.", "What should I cook for dinner?", "food"),

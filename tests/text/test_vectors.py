@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memscope import word_vectors
-from memscope.word_vectors import DIMENSIONS, pieces, sentence_vector, sentence_vectors
+from memscope.text import vectors
+from memscope.text.vectors import DIMENSIONS, sentence_vector, sentence_vectors, word_pieces
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # A text, one that is about the same in other words, one that is not.
 NEARER = """
 vegetarian | meat | engine                       nurse | doctor | carpet
@@ -81,8 +81,8 @@ def test_case_accents_and_punctuation_make_no_difference():
 
 def test_the_longest_piece_wins_and_a_word_with_an_unknown_piece_is_left_out():
     known = {"un": 0, "##aff": 1, "##able": 2, "##a": 3}
-    assert pieces("unaffable", known) == [0, 1, 2]
-    assert not pieces("unaffected", known) and not pieces("affable", known)
+    assert word_pieces("unaffable", known) == [0, 1, 2]
+    assert not word_pieces("unaffected", known) and not word_pieces("affable", known)
 
 
 def test_a_word_outside_the_table_changes_nothing():
@@ -90,12 +90,12 @@ def test_a_word_outside_the_table_changes_nothing():
 
 
 def test_words_of_every_day_are_known_whole():
-    table = set(np.load(word_vectors.DATA / "word_vectors.npz")["tokens"].tobytes().decode().split("\n"))
+    table = set(np.load(vectors.DATA / "word_vectors.npz")["tokens"].tobytes().decode().split("\n"))
     assert {"vegetarian", "cilantro", "kayak", "insomnia", "landlord", "cello"} <= table
 
 
 def test_the_table_fits_into_the_wheel_and_has_its_licence():
-    assert (word_vectors.DATA / "word_vectors.npz").stat().st_size <= 4_000_000
+    assert (vectors.DATA / "word_vectors.npz").stat().st_size <= 4_000_000
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert "all-MiniLM-L6-v2" in notice and "Apache License, Version 2.0" in notice
     assert (ROOT / "core" / "NOTICE").read_text(encoding="utf-8") == notice
@@ -104,7 +104,7 @@ def test_the_table_fits_into_the_wheel_and_has_its_licence():
 
 def test_two_processes_load_the_same_and_importing_loads_nothing():
     code = (
-        "import sys, memscope.word_vectors as v, memscope.topics as t; assert 'numpy' not in sys.modules;"
+        "import sys, memscope.text.vectors as v, memscope.text.topics as t; assert 'numpy' not in sys.modules;"
         "print(v.sentence_vector('I moved to Berlin and adopted a kitten').tobytes().hex())"
     )
     seen = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
