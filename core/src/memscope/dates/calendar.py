@@ -74,9 +74,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Period:
+    """``other``: the second reading, where words have two: "last Friday" said on a Sunday."""
+
     find: Callable[[int], Span | None]
     grain: Grain
     cycle: Cycle = ""
+    other: Period | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | N
         span = period.find(n)
         return change(span) if span else None
 
-    return Period(find, grain or period.grain, period.cycle)
+    other = then(period.other, change, grain) if period.other else None
+    return Period(find, grain or period.grain, period.cycle, other)
 
 
 def number_of(cycle: Cycle, when: datetime) -> int:

@@ -40,6 +40,11 @@ def of_half(now: Now, *values: Any) -> Clock | None:
     return sure(time, half == "p") if time and time.start < 13 * 3600 else time
 
 
+def quarter_of(now: Now, *values: Any) -> Length | None:
+    """A quarter of an hour."""
+    return Length(((15, "minute"),)) if values[-1] == "hour" else None
+
+
 def half_hour(now: Now, hour: int, _: float) -> Clock | None:
     return o_clock(now, hour, 30)
 
@@ -54,6 +59,11 @@ def before_hour(now: Now, *values: int | str) -> Clock | None:
     """A quarter to eight, ten minutes to eight."""
     minutes, hour = values[0], int(values[-1])
     return o_clock(now, (hour - 2) % 12 + 1, 60 - int({"quarter": 15}.get(str(minutes), minutes)))
+
+
+def hour_before(now: Now, hour: int, minutes: int) -> Clock | None:
+    """八点差五分."""
+    return before_hour(now, minutes, hour)
 
 
 def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:
@@ -87,7 +97,7 @@ def in_part(now: Now, *values: Any) -> Clock | None:
         return inside[0]
     if part.start == 16 * 3600 and time.start >= HALF_DAY:  # 12 in the evening
         return replace(time, start=time.start + HALF_DAY, end=time.end + HALF_DAY, sure=True)
-    small = part.start >= 20 * 3600 and (time.start < 6 * 3600 or time.start >= HALF_DAY)  # 3 at night
+    small = part.start >= 20 * 3600 and (time.start < 5 * 3600 or time.start >= HALF_DAY)  # 3 at night
     return sure(time, part.end > HALF_DAY and not small)
 
 

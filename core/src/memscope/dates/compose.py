@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from memscope.dates.calendar import (
@@ -226,6 +227,22 @@ def after(now: Now, length: Length, period: Period) -> Period | None:
     return away(length, period, 1)
 
 
+def from_coming(now: Now, length: Length, period: Period) -> Period | None:
+    """A week from Friday: from the next one."""
+    return away(length, coming(now, period), 1)
+
+
+def coming(now: Now, period: Period) -> Period:
+    """The next one of a period that comes back, unless the sentence tells of the past."""
+    span = place(period, replace(now, future=not now.past)) if period.cycle else None
+    return fixed(span) if span else period
+
+
+def by(now: Now, period: Period) -> Period | None:
+    """By March 31: the next one."""
+    return open_to("until")(now, coming(now, period))
+
+
 def before(now: Now, length: Length, period: Period) -> Period | None:
     return away(length, period, -1)
 
@@ -268,7 +285,7 @@ def more_than(now: Now, than: int, period: Period) -> Period | None:
     span = look(period, 0)
     if not span:
         return None
-    past = span.start < now.today
+    past = span.start < (now.local if period.grain in SECONDS else now.today)
     shape: Shape = ("before" if past else "since") if than > 0 else ("since" if past else "before")
     return open_to(shape)(now, period)
 

@@ -36,6 +36,11 @@ def month(now: Now, number: int) -> Period | None:
     return yearly(lambda year: month_of(year, number), "month") if 1 <= number <= 12 else None
 
 
+def name_of_person(now: Now, number: int) -> bool | None:
+    """ "My friend April called": without a preposition, April, June and August may be somebody."""
+    return True if number in (4, 6, 8) else None
+
+
 def feast(month_number: int, day: int) -> Period:
     return yearly(lambda year: date_of(year, month_number, day), "day")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, place, then, unit_at
-from memscope.dates.days import month
+from memscope.dates.days import month, month_of_year
 from memscope.dates.relative import day_from_today, stepped_unit
 
 _EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
@@ -119,6 +119,16 @@ def limit_of_month(now: Now, number: int, value: tuple[str, str]) -> Period | No
     """6月底 in 6月底之前."""
     found = month(now, number) if value[1] == "month" else None
     return limit(now, value[0], found) if found else None
+
+
+def edge_of_year_month(now: Now, year: int, number: int, value: tuple[str, str]) -> Period | None:
+    """2019年5月底."""
+    return edge(now, value[0], month_of_year(now, number, year)) if value[1] == "month" else None
+
+
+def limit_of_year_month(now: Now, year: int, number: int, value: tuple[str, str]) -> Period | None:
+    """2019年5月底 in 2019年5月底之前."""
+    return limit(now, value[0], month_of_year(now, number, year)) if value[1] == "month" else None
 
 
 def stepped_limit(now: Now, step: int, value: tuple[str, str]) -> Period | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from memscope.dates import clocks, days, edges, numbers, relative
+from memscope.dates import clocks, days, edges, numbers, relative, repeated
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
 from memscope.dates.numbers import words
+from memscope.dates.repeated import SEVERAL
 
 NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -25,6 +26,9 @@ _ORDINALS = (
     " sixteenth seventeenth eighteenth nineteenth"
 )
 
+_SEEM = ("feel", "feels", "felt", "seem", "seems", "seemed", "was", "is", "it's")
+
+# fmt: off
 WORDS: dict[str, tuple[str, Any]] = {
     **words("numword", dict(zip(_NUMBERS.split(), range(1, 20), strict=True)), {"zero": 0}),
     **words("numword", dict(zip(_TENS.split(), range(20, 100, 10), strict=True))),
@@ -51,12 +55,13 @@ WORDS: dict[str, tuple[str, Any]] = {
         "unit", {"weekend": "weekend", "fortnight": "fortnight", "month": "month", "year|yr|calendar year": "year"}
     ),
     **words(
-        "unit", {"decade": "decade", "business day|working day|workday": "workday", "workweek|work week": "workweek"}
+        "unit",
+        {"decade": "decade", "business day|working day|workday|weekday": "workday", "workweek|work week": "workweek"},
     ),
     **words("plural", {"secs|seconds": "second", "minutes|mins": "minute", "hours|hrs": "hour", "days": "day"}),
     **words("plural", {"weeks|wks": "week", "weekends": "weekend", "fortnights": "fortnight", "months": "month"}),
     **words("plural", {"years|yrs": "year", "quarters": "quarter", "decades": "decade", "centuries": "century"}),
-    **words("plural", {"business days|working days|workdays": "workday"}),
+    **words("plural", {"business days|working days|workdays|weekdays": "workday"}),
     **words("century", {"century": "century"}),
     **words("quarter", {"quarter": "quarter"}),
     **words("label", {"q1": 1, "q2": 2, "q3": 3, "q4": 4}),
@@ -68,7 +73,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words(
         "part",
         {
-            "morning|mornings": hours(8, 12),
+            "morning": hours(8, 12),
             "afternoon": hours(12, 16),
             "evening": hours(16, 20),
             "night": hours(20, 24),
@@ -81,7 +86,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("dayend", {"eod|end of day|end of the day|the end of day|the end of the day": None}),
     **words("season", {"spring": 3, "summer": 6, "autumn|fall": 9, "winter": 12}),
     **words("step", {"last|previous|prior|preceding": -1, "this|current": 0, "next|following": 1}),
-    **words("lastnth", {"final": -1}),
+    **words("lastnth", {"final": -1, "second to last|next to last|penultimate": -2}),
     **words("instant", {"right now|at the moment|at this moment|at the present time|at present": "now"}),
     **words("ish", {"ish": None}),
     **words("weekdays", {"mondays": 0, "tuesdays": 1, "wednesdays": 2, "thursdays": 3, "fridays": 4, "saturdays": 5}),
@@ -104,12 +109,26 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("now", {"now|date": "now", "the present|present time|today s date": "now"}),
     **words("todate", {"to date|up to now|up till now|till now|until now|till date|to present|until present": None}),
     **words("weekof", {"w/c": None}),
-    **words("every", {"every|each": None}),
-    **words("daily", {"daily|weekly|monthly|yearly|annually|quarterly|everyday": None}),
+    **words("every", {"every|each|once a|once per|once each|once every": None}),
     **words(
-        "since",
-        {"since|starting|starting on|starting from|commencing|beginning on|as early as|not before": None},
+        "every", {"per|times a|times per|times each|times every|twice a|twice per|twice each|twice every": SEVERAL}
     ),
+    **words(
+        "daily", {"daily|everyday|nightly": "day", "weekly": "week", "biweekly|bi weekly|fortnightly": "fortnight"}
+    ),
+    **words(
+        "daily",
+        {"monthly": "month", "quarterly": "quarter", "semiannually|semi annually": "half", "yearly|annually": "year"},
+    ),
+    **words("daily", {"bimonthly|bi monthly|hourly|semiannual|semi annual": SEVERAL}),
+    **words(
+        "parts",
+        {"mornings": hours(8, 12), "afternoons": hours(12, 16), "evenings": hours(16, 20), "nights": hours(20, 24)},
+    ),
+    **words("seem", {f"{verb} {word}": None for verb in _SEEM for word in ("like", "as if", "as though", "like only")}),
+    **words("seem", {"as if|as though": None}),
+    **words("word", {"like yesterday|no tomorrow|here today, gone tomorrow|here today and gone tomorrow": None}),
+    **words("since", {"since|starting|starting on|starting from|commencing|beginning on|as early as|not before": None}),
     **words("after", {"after|later than": None}),
     **words("upto", {"or before|or earlier|and earlier": None}),
     **words(
@@ -148,16 +167,21 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("around", {"around|about|approximately|circa|approx|roughly|exactly": None}),
     **words("article", {"a|an": 1}),
-    **words("than", {"more than": 1, "less than": -1}),
+    **words("than", {"more than|at least": 1, "less than|at most|under": -1}),
     **words("more", {"greater than": None}),
     **words(
         "word",
-        {"fiscal year|school year|academic year|at one with|at one of|at one point|at one time|at one last": None},
+        {
+            "fiscal year|school year|academic year|new year|chinese new year|lunar new year": None,
+            "at one with|at one of|at one point|at one time|at one last": None,
+        },
     ),
-    **words("other", {"other": None}),
+    **words("other", {"other": 2}),
+    **words("jubilee", {"birthday|birthdays|anniversary": None}),
     **words("onward", {"and later|or later|or newer|and onwards|onwards|onward|and beyond": None}),
     **words("rest", {"remaining|rest|remainder": None}),
 }
+# fmt: on
 
 HOLIDAYS = {
     "christmas eve": (12, 24),
@@ -225,13 +249,21 @@ WORDS |= words("date", {names: days.easter_feast(away) for names, away in AROUND
 _DAY = "[number ordinal ordword second]"
 _UNIT = "[unit plural quarter second century]"
 _TO = "[to hyphen till]"
+_TWO_DAYS = f"([from between]? the? {_DAY} {_TO} | between the? {_DAY} and)"
 _YEAR = "[comma hyphen slash of in]* yearlike"
+_BEFORE_DAY = "[on till by since from before after]"
+_MONTH = "hyphen? [month may] dot?"
+_NO_DAY = "[to till hyphen and time clock month may stop]"
+_AFTER_LENGTH = "[ago hence from before after later since beginning] | and number [unit plural]"
+_BEFORE_MAY = "[in of during since till by from to before after past edge between every]"
+_OF_TIME = "[in of during since till by from to before after past edge between for around step and or hyphen]"
 _UNTIMED = "(?! [word unit plural quarter second half oclock colon hyphen to till and times part])"
 # Not "the 3rd time".
 _UNCOUNTED = (
-    "(?! [word unit plural quarter second month may weekday slash hyphen colon of part times dian hao yue halfword])"
+    "(?! [word unit plural quarter second month may weekday slash hyphen colon of part times dian hao yue ge halfword])"
 )
 
+# fmt: off
 ROWS: dict[str, tuple[Row, ...]] = {
     "numbers": (
         Row("numword hyphen? numword", "numword", numbers.compound),
@@ -256,6 +288,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("(?<! [month may]) [number time] [to hyphen till] time", "time", clocks.time_range),
         Row("between [number time] and time", "time", clocks.time_range),
         Row(f"time [to hyphen till] number {_UNCOUNTED}", "time", clocks.time_range),
+        Row("article? quarter of article unit", "length", clocks.quarter_of),
         Row("[edge beginning] in? the part", "time", clocks.edge_of_part),
         Row("edge part", "part", clocks.edge_of_part),
         Row("between time and number (?! [word unit plural])", "time", clocks.time_range),
@@ -266,31 +299,21 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("(?<! [month may]) [number time] (at the?|in the) part", "time", clocks.in_part),
         Row("(?<= [before after at]) meal", "time", numbers.value),
         Row("in the part [comma at around]* [number time]", "time", clocks.in_part),
-        Row("[in during] the? part", "time", numbers.value),
+        Row("[in during] the? [part parts]", "time", numbers.value),
+        Row("weekday parts", "weekdays", numbers.first_value),
+        Row("on plural (?! [ago hence])", "gone", repeated.on_units),
         Row("parttime", "time", numbers.value),
         Row("[number clock] ish", "time", clocks.clock_of),
         Row("[at around] decimal", "time", clocks.o_clock),
         Row("[at around] number hyphen? number (?! [hyphen half])", "time", clocks.o_clock),
-        Row(
-            f"[at around] number (?= comma) | [at around] number (?! [to till and comma]) {_UNCOUNTED}",
-            "time",
-            clocks.o_clock,
-        ),
+        Row("[at around] number (?= comma)", "time", clocks.o_clock),
+        Row(f"[at around] number (?! [to till and comma]) {_UNCOUNTED}", "time", clocks.o_clock),
     ),
     "days": (
-        Row(
-            f"[from between]? the? {_DAY} [to hyphen till and] the? {_DAY} [of in]* [month may]",
-            "date",
-            days.days_of_month,
-        ),
+        Row(f"{_TWO_DAYS} the? {_DAY} [of in]* [month may]", "date", days.days_of_month),
         Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", days.full_date),
         Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] dot? {_YEAR}", "date", days.day_first),
-        Row(
-            "(?<! [to till hyphen and time clock month may stop])"
-            f" the? {_DAY} hyphen? month dot? hyphen? number {_UNTIMED}",
-            "date",
-            days.day_first_short,
-        ),
+        Row(f"(?<! {_NO_DAY}) the? {_DAY} {_MONTH} hyphen? number {_UNTIMED}", "date", days.day_first_short),
         Row("month hyphen number hyphen number", "date", days.month_first_short),
         Row("month [hyphen slash] yearlike [hyphen slash] number", "date", days.month_year_day),
         Row("yearlike [hyphen slash comma]? month [hyphen slash]? number", "date", days.year_first),
@@ -307,29 +330,26 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number may (?! [word func])", "date", days.day_month),
         Row("monthday (?! [of unit plural])", "date", days.pair),
         Row(f"[month may] {_YEAR}", "period", days.month_of_year),
+        Row(f"(?<! {_OF_TIME}) month (?= word)", "word", days.name_of_person),
         Row("month (?! [ordinal ordword number]) | month (?= number [unit plural])", "period", days.month),
-        Row("(?<= [in of during since till by from to before after past edge between]) may", "period", days.month),
+        Row(f"(?<= {_BEFORE_MAY}) may", "period", days.month),
         Row("step may", "period", relative.stepped_month),
         Row("[in during] the? season (?! word)", "period", days.season),
         Row("(?<= [step past]) season", "period", days.season),
         Row("season (?=yearlike | of yearlike | of the? step unit)", "period", days.season),
         Row("the? [ordinal ordword second] quarter", "period", days.quarter),
+        Row("word? fiscal label? | label fiscal", "gone", numbers.nothing),
         Row("label", "period", days.quarter),
         Row("decade", "period", days.decade),
         Row("the? [ordinal ordword] century", "period", days.century),
+        Row("sat (?= [part parts time])", "weekday", numbers.value),
         Row("(?<= [on step every past]) sat | sat (?=comma? the? ordinal)", "weekday", numbers.value),
         Row(f"weekday comma? the? [ordinal ordword second] {_UNCOUNTED}", "date", days.weekday_and_day),
         Row(f"weekday comma? the? number {_UNCOUNTED}(?! [half oclock to till])", "date", days.weekday_and_day),
         Row("step? weekday [comma hyphen paren dot]* date paren?", "date", numbers.last_value),
         Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
-        Row(
-            f"(?<= [on till by since from before after]) the? [ordinal ordword] {_UNCOUNTED}", "date", days.day_of_month
-        ),
-        Row(
-            f"between the? [ordinal ordword] and the? [ordinal ordword] {_UNCOUNTED}(?! in)",
-            "date",
-            days.bare_days,
-        ),
+        Row(f"(?<= {_BEFORE_DAY}) the? [ordinal ordword] {_UNCOUNTED}", "date", days.day_of_month),
+        Row(f"between the? [ordinal ordword] and the? [ordinal ordword] {_UNCOUNTED}(?! in)", "date", days.bare_days),
         Row(f"(?<!between) the ordinal {_UNCOUNTED}", "date", days.day_of_month),
         Row("(?<= on) the number (?! [word unit plural quarter second half])", "date", days.day_of_month),
         Row("(?<= on) number (?= dot? $)", "date", days.day_to_come),
@@ -351,12 +371,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number and article? halfword [unit plural]", "length", numbers.and_a_half),
         Row("article? halfword article? [unit plural quarter]", "length", numbers.half_of),
         Row("[number article] unit and article? halfword", "length", numbers.length_and_half),
-        Row(
-            f"article {_UNIT} (?= [ago hence from before after later since beginning] | and number [unit plural])"
-            f" | (?<= [for within]) article {_UNIT}",
-            "length",
-            numbers.length,
-        ),
+        Row(f"article {_UNIT} (?= {_AFTER_LENGTH})", "length", numbers.length),
+        Row(f"(?<= [for within]) article {_UNIT}", "length", numbers.length),
         Row("in article [unit quarter] (?!word)", "counted", relative.in_one),
     ),
 }
+# fmt: on

@@ -27,9 +27,12 @@ _DAY_MONTH = "(?:" + "|".join(rf"(?<!\d{sign})\d{{1,2}}{sign}\d{{1,2}}{sign}" fo
 # kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
 _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
+    "fiscal": (r"[fs]y\s?'?\d\d(?:\d\d)?(?![a-z0-9])", "fiscal", lambda text, east: True),
+    "zhtimes": (zh.TIMES, "gone", lambda text, east: True),
+    "zhmonthday": (r"\d{1,2}月\d{1,2}(?=[\s,.;!?。；！？]|$)", "monthday", written.month_day),
     "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
     "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
-    "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)", "date", written.compact_date),
+    "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)(?:t(?=\d\d:))?", "date", written.compact_date),
     "dmy": (_DAY_MONTH + r"(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
     "isoday": (r"(?:19|20)\d\d-w[0-5]\d-[1-7](?!\d)", "date", written.iso_week),
     "isoweek": (r"(?:19|20)\d\d-?w[0-5]\d(?![\d-])", "period", written.iso_week),
@@ -95,7 +98,8 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     if name == "other":
         return ("", None) if text in "'\"" else (_SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
     if name == "numerals":
-        return "number", zh.number(text)
+        number = zh.number(text)
+        return ("number", number) if number is not None else ("word", None)
     if name in _WRITTEN:
         _, kind, read = _WRITTEN[name]
         value = read(text, east)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from memscope.dates.calendar import (
@@ -88,7 +89,11 @@ def this_instant(now: Now, _: str) -> Period:
 
 
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
-    return fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
+    """Last Friday: of the last week; or the last one before today, which is another one at the end of a week."""
+    found = fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
+    nearest = {-1: past_weekday, 0: coming_weekday, 1: coming_weekday}.get(step)
+    other = nearest(now, number) if nearest else None
+    return replace(found, other=other) if other and other.find(0) != found.find(0) else found
 
 
 def two_steps_weekday(now: Now, number: int, step: int) -> Period:

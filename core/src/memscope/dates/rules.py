@@ -6,11 +6,10 @@ weekdays, for printed lines); kinds are shared, so that most rows are.
 
 from __future__ import annotations
 
-from memscope.dates import clocks, compose, days, edges, en, numbers, relative, stretches, zh
+from memscope.dates import clocks, compose, days, edges, en, numbers, relative, repeated, stretches, zh
 from memscope.dates.cascade import Row
 
 LANGUAGES = (en, zh)
-NAMES: dict[str, tuple[str, ...]] = {"en": en.NAMES, "zh": zh.NAMES}
 
 _UNIT = "[unit plural quarter second century nian]"
 _PERIOD = "[date period]"
@@ -20,10 +19,20 @@ _TO = "[to hyphen till]"
 _END = "[date period moment limit now instant]"
 _WHICH = "[ordinal ordword second step lastnth]"
 _BEFORE_YEAR = "[in of during since till by from to between before after edge more less equals comma around beginning]"
-_REPEATED = "[date period moment time part unit plural quarter weekday length season yue nian]"
+_REPEATED = "[date period moment time part parts unit plural quarter weekday length season yue nian]"
+_WHEN = (
+    "([at on in of comma from]* [time part parts period] | [on of]* the? date"
+    " | of? (di number|lastnth) ge? [unit date])"
+)
+_EVERY = f"every [other ordinal ordword second number]? the? {_REPEATED}"
+_WEEKDAYS = "weekdays ([comma and or]* weekdays)* ([at from in on]* [time part parts])*"
+_TIME = "[time number the date period moment]"
+_FROM = "[from between since]?"
+_TWO_HOURS = "(number [to hyphen till] | between number [to hyphen till and]) number"
 _UNCOUNTED = "(?! [word unit plural quarter slash])"
 _HOURS = f"([from between]? number {_TO} number | between number and number)"
 
+# fmt: off
 SHARED: dict[str, tuple[Row, ...]] = {
     "clocks": (
         Row(f"[from between]? time {_TO} time amid?", "time", clocks.time_range),
@@ -42,14 +51,10 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("length hence", "counted", relative.ahead),
         Row("length from now", "counted", relative.ahead_of_now),
         Row("length later", "counted", relative.inside),
-        Row("in around? the? length (?! [since beginning])", "counted", relative.inside),
+        Row("in around? the? length (?! [since beginning from after])", "counted", relative.inside),
         Row("within the? step length", "period", relative.within_next),
         Row("period of? prior length", "period", compose.first_units),
-        Row(
-            "the? [step stretch] of? length (?! [of in] the? [period yearlike step])",
-            "period",
-            relative.rolling,
-        ),
+        Row("the? [step stretch] of? length (?! [of in] the? [period yearlike step])", "period", relative.rolling),
         Row("date (of? later | of) length later?", "date", compose.date_and_length(1)),
         Row("date of? prior length | date of length prior", "date", compose.date_and_length(-1)),
         Row("prior length", "period", relative.rolling_back),
@@ -67,17 +72,11 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("date comma? (of|in)? yearlike", "date", compose.in_year),
         Row("unit number [of in comma]? yearlike", "period", compose.week_of_year),
         Row("yearlike [comma hyphen]? unit number", "period", compose.year_week),
-        Row(
-            "the? yearlike (?= [hyphen to] the? yearlike | todate | [hyphen to till] [now instant])",
-            "period",
-            days.year,
-        ),
+        Row("the? yearlike (?= [hyphen to] the? yearlike | todate)", "period", days.year),
+        Row("the? yearlike (?= [hyphen to till] [now instant])", "period", days.year),
         Row(f"((?<={_BEFORE_YEAR})|(?<=edge hyphen)) the? yearlike (?! [word unit plural])", "period", days.year),
-        Row(
-            "(?<=period [and or to hyphen slash]) yearlike (?! [word unit plural]) | yearlike (?= [onward upto])",
-            "period",
-            days.year,
-        ),
+        Row("(?<=period [and or to hyphen slash]) yearlike (?! [word unit plural])", "period", days.year),
+        Row("yearlike (?= [onward upto])", "period", days.year),
         Row("unit yearlike", "period", days.named_year),
         Row("unit number (?! [unit plural word slash])", "period", relative.week_number),
     ),
@@ -89,15 +88,13 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("(?<=for) the unit (?! [of after before since beginning])", "date", relative.this_day),
         Row("(?<=[of in for during])(?<! plural of) the unit (?! [of since beginning])", "period", relative.this_unit),
         Row("rest of [the func]? (unit|period|date)", "period", edges.rest_of),
-        Row(
-            f"the? {_WHICH} [unit quarter] [of in]* the? period | the? number unit of the? period",
-            "period",
-            compose.nth,
-        ),
-        Row(f"the? {_WHICH} weekday [of in]* the? period", "date", compose.nth_day),
+        Row(f"the? {_WHICH} [unit quarter] [of in]* the? period", "period", compose.nth),
+        Row("the? number unit of the? period", "period", compose.nth),
+        Row(f"(?<! every) the? {_WHICH} weekday [of in]* the? period", "date", compose.nth_day),
         Row("the? [ordinal ordword second step] halfword of the? period", "period", compose.nth_half),
         Row("[from between]? the? number [to hyphen till and] the? number [in of]* period", "date", days.days_in),
         Row(f"the? {_WHICH} length [of in]* the? period", "period", compose.nth_units),
+        Row("period whose [ordinal ordword second] unit", "period", compose.nth_of),
         Row("period of? (di number|lastnth) ge? [unit quarter]", "period", compose.nth_of),
         Row("period of? (di number|lastnth) ge? weekday", "date", compose.nth_day_of),
         Row("period of? lastnth length", "period", compose.nth_units_of),
@@ -119,7 +116,8 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("for length comma? [from since] on? date | within length [from of] date", "period", compose.for_length),
         Row("the? unit [since beginning] on? date", "period", compose.unit_with),
         Row("length [before] date", "counted", compose.before),
-        Row("length [after from] date", "counted", compose.after),
+        Row("length after date", "counted", compose.after),
+        Row("in? length from date", "counted", compose.from_coming),
         Row("weekday comma? counted | counted [comma on of]* weekday", "date", compose.weekday_of_counted),
         Row("period of? date", "date", compose.anniversary),
         Row("counted of? date", "date", compose.counted_from),
@@ -127,7 +125,12 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("[period date] counted", "date", compose.period_within),
         Row("than counted", "open", compose.more_than),
         Row("counted", "date", numbers.value),
+        Row("(?<!every) ([ordinal ordword] | (di number | lastnth) ge?) weekday", "gone", numbers.nothing),
+        Row("seem [func pasttense]* the? date | seem word? date alike | asif word? date", "gone", numbers.nothing),
         Row("the? unit of date", "period", compose.unit_with),
+        Row("(article | (?<! [at around to hyphen from]) number) weekday", "gone", repeated.any_of),
+        Row("number? [weekdays part parts] [before after] the? date", "gone", numbers.nothing),
+        Row("(?<! for) article unit date", "gone", lambda now, count, unit, date: True if unit == "week" else None),
         Row("weekday", "date", days.weekday),
         Row("the? [edge beginning] (of the? [period date] | hyphen? the? period)", "period", edges.edge),
         Row("edge hyphen? date", "period", edges.middle_of_day),
@@ -141,16 +144,10 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("length after time", "time", clocks.beside(1)),
         Row("after time | time later", "time", clocks.open_time("after")),
         Row("since time | time onward | from time [of on] (?! date)", "time", clocks.open_time("since")),
-        Row(
-            "[before by] around? time | (?<! moment) till around? time | time [prior upto]",
-            "time",
-            clocks.open_time("before"),
-        ),
-        Row(
-            f"from? [time number] for length | for? length [from since at] at? (time | number {_UNCOUNTED})",
-            "time",
-            clocks.time_for,
-        ),
+        Row("[before by] around? time | (?<! moment) till around? time", "time", clocks.open_time("before")),
+        Row("time [prior upto]", "time", clocks.open_time("before")),
+        Row("from? [time number] for length", "time", clocks.time_for),
+        Row(f"for? length [from since at] at? (time | number {_UNCOUNTED})", "time", clocks.time_for),
         Row("[on in]? the? part [of on] date", "moment", clocks.join),
         Row("edge date part", "moment", clocks.edge_on_day),
         Row(f"date after number {_UNCOUNTED}", "moment", clocks.open_on_day("after")),
@@ -158,43 +155,24 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("date half", "moment", clocks.half_day),
         Row("date number number (?! [word unit plural slash])", "moment", clocks.spoken_time),
         Row("length before date", "date", compose.before),
-        Row("(?<! for) length [after from] date", "date", compose.after),
+        Row("(?<! for) length after date", "date", compose.after),
+        Row("(?<! for) in? length from date", "date", compose.from_coming),
         Row("date comma date (?= comma? [at time part])|date paren date paren?", "date", compose.same_day),
-        Row(
-            f"date part [comma]* {_HOURS} {_UNCOUNTED}",
-            "moment",
-            clocks.join_part_range,
-        ),
-        Row(
-            f"{_HOURS} [comma on]* date part",
-            "moment",
-            clocks.join_part_range,
-        ),
-        Row(
-            f"{_HOURS} [comma in]* moment",
-            "moment",
-            compose.moment_range,
-        ),
+        Row(f"date part [comma]* {_HOURS} {_UNCOUNTED}", "moment", clocks.join_part_range),
+        Row(f"{_HOURS} [comma on]* date part", "moment", clocks.join_part_range),
+        Row(f"{_HOURS} [comma in]* moment", "moment", compose.moment_range),
         Row(f"date {_LINK} part {_LINK} [time number]", "moment", clocks.join_part),
         Row("from? time [in comma on]* date part", "moment", clocks.join_part),
         Row("number [in comma on]* date part", "moment", clocks.hour_of_part),
-        Row(
-            "date [comma from between]* number [to hyphen till and] number (?! [word unit plural slash])",
-            "moment",
-            clocks.join_range,
-        ),
-        Row("[from between]? number [to hyphen and] number [comma on]* date", "moment", clocks.join_range),
+        Row(f"date [comma from]* {_TWO_HOURS} (?! [word unit plural slash])", "moment", clocks.join_range),
+        Row("(from? number [to hyphen] | between number and) number [comma on]* date", "moment", clocks.join_range),
         Row(f"date {_LINK} time", "moment", clocks.join),
         Row("time [comma on of in]* the? date", "moment", clocks.join),
         Row(f"part {_TO} part (?! of)", "span", clocks.parts_of_day),
         Row(f"date of? part {_TO} time", "moment", clocks.from_part),
         Row("date of? span", "moment", clocks.join),
         Row("date of? part", "moment", clocks.join),
-        Row(
-            "moment [comma from between]* number [to hyphen till and] number (?! [word unit plural slash])",
-            "moment",
-            compose.moment_range,
-        ),
+        Row(f"moment [comma from]* {_TWO_HOURS} (?! [word unit plural slash])", "moment", compose.moment_range),
         Row(f"moment {_LINK} (time|number (?! [word unit plural]))", "moment", compose.moment_at),
         Row("[time number] [comma in]* moment", "moment", compose.at_moment),
         Row("date [at around] number (?! [word unit plural quarter slash])", "moment", clocks.join),
@@ -204,20 +182,18 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("[since from]? date onward of? length", "period", compose.for_length),
     ),
     "edges": (
-        Row(
-            f"(time [comma on]*)? every [other ordinal ordword second number]? the? {_REPEATED}"
-            "([at on in of comma]* [time part period] | [on of]? date | of? (di number|lastnth) ge? [unit date])*",
-            "gone",
-            numbers.nothing,
-        ),
-        Row("([time moment] [comma on at]*)? daily ([at on in comma]* [time part])*", "gone", numbers.nothing),
-        Row("[date ordinal time] of gone", "gone", numbers.nothing),
+        Row("every date ([comma and or]+ every? date)+ ([at from on]* [time part parts])*", "gone", repeated.repeated),
+        Row(f"date {_TO} date [comma]* every [unit plural]", "gone", numbers.nothing),
+        Row(f"[time date] [comma on]* {_EVERY} {_WHEN}*", "gone", repeated.named_before),
+        Row(f"{_EVERY} {_WHEN}*", "gone", repeated.repeated),
+        Row(f"([time moment] [comma on at]*)? daily {_WHEN}*", "gone", repeated.repeated),
+        Row(f"weekdays {_TO} weekdays", "weekdays", repeated.weekdays_between),
+        Row(f"{_WEEKDAYS} ([in of during] the? [period date])*", "gone", repeated.on_weekdays),
+        Row("the? [date ordinal time] of gone", "gone", repeated.day_of_repeated),
+        Row("gone [time moment]", "gone", numbers.first_value),
+        Row("seem date", "gone", numbers.nothing),
         Row(f"nodate {_TO} {_ANY} | {_ANY} {_TO} nodate", "gone", numbers.nothing),
-        Row(
-            f"[from between since]? the? {_ANY} onward? {_TO} the? {_END} amid? (?! prior)",
-            "period",
-            stretches.between,
-        ),
+        Row(f"{_FROM} the? {_ANY} onward? {_TO} the? {_END} amid? (?! prior)", "period", stretches.between),
         Row(f"[from between] [now instant] [to till and] {_ANY}", "period", stretches.between),
         Row(f"between the? {_ANY} and the? {_END}", "period", stretches.between),
         Row(f"{_ANY} and {_ANY} amid", "period", stretches.between),
@@ -226,20 +202,15 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("instant", "moment", relative.this_instant),
         Row("the? [unit quarter] todate", "period", stretches.unit_to_now),
         Row("[since from]* [date period] onward | since the? [date period]", "open", compose.open_to("since")),
-        Row("[since from]* [date period] [and or] after (?! [time number])", "open", compose.open_to("since")),
+        Row(f"[since from]* [date period] [and or] after (?! {_TIME})", "open", compose.open_to("since")),
         Row("from [date period] on (?! [date period time])", "open", compose.open_to("since")),
         Row("[since from]* moment onward | [since after] moment | moment later", "open", compose.open_to("since")),
         Row("[before till by] around? moment | moment prior", "open", compose.open_to("before")),
-        Row(
-            "by the? [date period] | [date period] (upto | [and or] before (?! [time number date period moment]))",
-            "open",
-            compose.open_to("until"),
-        ),
-        Row(
-            "[before till by] the? limit | limit prior | [before till] the? [date period] | [date period] prior",
-            "open",
-            compose.open_to("before"),
-        ),
+        Row("by the? [date period]", "open", compose.by),
+        Row("[date period] upto", "open", compose.open_to("until")),
+        Row(f"[date period] [and or] before (?! {_TIME})", "open", compose.open_to("until")),
+        Row("[before till by] the? limit | limit prior", "open", compose.open_to("before")),
+        Row("[before till] the? [date period] | [date period] prior", "open", compose.open_to("before")),
         Row("after the? [date period] | [date period] later", "open", compose.open_to("after")),
         Row("beginning [date period]", "open", lambda now, word, period: compose.open_to("since")(now, period)),
         Row("more equals period", "open", compose.open_to("since")),
@@ -248,6 +219,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("less period", "open", compose.open_to("before")),
     ),
 }
+# fmt: on
 
 STAGES = ("numbers", "clocks", "days", "relative", "compose", "join", "edges")
 _PARTS = (*(language.ROWS for language in LANGUAGES), SHARED)

@@ -45,6 +45,8 @@ def month_day(text: str, east: bool) -> tuple[int, int] | None:
 
 def year_month(text: str, east: bool) -> Period | None:
     year, month = digits(text)
+    if "/" in text and month == (year + 1) % 100 > 9:
+        return None  # the season 2010/11
     return fixed(month_of(year, month))
 
 
@@ -67,7 +69,7 @@ def military(text: str, east: bool) -> Clock | None:
 
 
 def compact_date(text: str, east: bool) -> Period | None:
-    return day(int(text[:4]), int(text[4:6]), int(text[6:]))
+    return day(int(text[:4]), int(text[4:6]), int(text[6:8]))
 
 
 def decade(text: str, east: bool) -> Period:

@@ -12,6 +12,7 @@ from memscope.dates.calendar import Length, Period, fixed, year_of
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
 from memscope.dates.numbers import words
+from memscope.dates.repeated import GAP
 
 NAMES = ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日")
 
@@ -27,6 +28,9 @@ _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七�
 _NAMED = r"[\d一二三四五六七八九十]{1,2}\s?月|年?[初底末中]|[春夏秋冬]|[上下]半年|第?[一二三四1-4]季度"
 _BEFORE_NAME = rf"(?:\d\d|[一二][零〇○一二三四五六七八九])(?=\s?年\s?(?:{_NAMED}))"
 YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_NAME}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
+
+# 一周三次, 两年一次: how often, and no Wednesday.
+TIMES = rf"每?(?:[{NUMERALS}]+|\d+)个?(?:天|日|周|星期|礼拜|月|季度|年)[{NUMERALS}\d]+[次回度]"
 
 _CENTURY = r"(?:[12]?\d|[一二]?十[一二三四五六七八九]?)世纪"
 DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?\d0|[一二三四五六七八九]十)年代"
@@ -70,6 +74,8 @@ def year(text: str) -> int | None:
 
 _WEEK = ("周", "週", "星期", "礼拜", "禮拜")
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
+_PAIRS = [(a, b) for a in _WEEKDAYS for b in _WEEKDAYS if a != b]
+_SEVERAL_DAYS = {f"每{week}{a}{b}": (_WEEKDAYS[a], _WEEKDAYS[b]) for week in _WEEK for a, b in _PAIRS}
 _PARTS = {
     "凌晨": hours(0, 8),
     "清晨|早上|早晨|上午|早间": hours(8, 12),
@@ -86,9 +92,10 @@ _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12)
 _UNTIMELY = (
     "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
     " 有一点 差点 差一点 前夕 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
-    " 日常 日程 今日头条 日记 星期几 月亮 月饼"
+    " 隔壁 隔离 隔开 隔阂 间隔 没有明天 明天会更好 美好明天 美好的明天 日常 日程 今日头条 日记 星期几 月亮 月饼"
 )
 
+# fmt: off
 WORDS: dict[str, tuple[str, Any]] = {
     **words("weekday", {week + name: n for week in _WEEK for name, n in _WEEKDAYS.items()}),
     **words("unit", {"天": "day", "周|週|星期|礼拜|禮拜": "week", "周末|週末": "weekend"}),
@@ -110,17 +117,8 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("di", {"第": None}),
     **words("reldate", {"今天|今日|今儿": 0, "昨天|昨日|昨儿": -1, "前天|前日": -2, "大前天": -3}),
     **words("reldate", {"明天|明日|明儿": 1, "后天|後天": 2, "大后天|大後天": 3}),
-    **words(
-        "relyear",
-        {
-            "今年|本年|本年度|今年度": 0,
-            "去年|上年|上一年|去年度": -1,
-            "前年": -2,
-            "大前年": -3,
-            "明年|来年|來年": 1,
-            "后年|後年": 2,
-        },
-    ),
+    **words("relyear", {"今年|本年|本年度|今年度": 0, "去年|上年|上一年|去年度": -1, "前年": -2, "大前年": -3}),
+    **words("relyear", {"明年|来年|來年": 1, "后年|後年": 2}),
     **{day + part: ("daypart", (shift, clock)) for day, shift in _DAYS.items() for part, clock in _DAY_PARTS.items()},
     **words("part", _PARTS),
     **words("midnight", {"午夜": hours(0, 1)}),
@@ -146,7 +144,22 @@ WORDS: dict[str, tuple[str, Any]] = {
             "月底|月末": ("end", "month"),
         },
     ),
-    **words("every", {"每|每个|每個|每逢": None}),
+    **words("every", {"每|每个|每個|每逢|逢": None}),
+    **words("every", {"每隔|隔": GAP}),
+    **words(
+        "weekdays",
+        {
+            f"每{week}{first}{last}": (_WEEKDAYS[first], _WEEKDAYS[last])
+            for week in _WEEK
+            for first in _WEEKDAYS
+            for last in _WEEKDAYS
+            if first != last
+        },
+    ),
+    **words("seem", {"像|好像|就像": None}),
+    **words("jubilee", {"生日|纪念日|紀念日": None}),
+    **words("asif", {"仿佛|彷佛|如同|犹如|宛如|恍如": None}),
+    **words("alike", {"一样|似的|那样|一般|那般|那么": None}),
     **words("from", {"从|從": None}),
     **words("till", {"截至|截止|截止到|直到|直至": None}),
     **words("since", {"自从|自從|自": None}),
@@ -175,6 +188,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(_UNTIMELY.split(), ("word", None)),
     **dict.fromkeys("次日 翌日 第二天 次年 翌年".split(), ("", None)),  # 晚上9点至次日凌晨2点
 }
+# fmt: on
 
 HOLIDAYS = {
     "元旦": (1, 1),
@@ -194,6 +208,7 @@ HOLIDAYS = {
     "光棍节|双十一|双11": (11, 11),
     "双十二|双12": (12, 12),
     "平安夜": (12, 24),
+    "圣诞夜|聖誕夜": (12, 24),
     "圣诞节|圣诞|聖誕節": (12, 25),
     "跨年夜": (12, 31),
 }
@@ -205,27 +220,21 @@ WORDS |= words("date", {names: days.feast(*day) for names, day in HOLIDAYS.items
 WORDS |= words("date", {names: days.moving_feast(*rule) for names, rule in MOVING.items()})
 
 _TO = "[to hyphen]"
+_BEFORE_HOUR = "[part around daypart reldate date to from weekday hyphen hao]"
 _UNIT = "[unit century nian]"
 
+# fmt: off
 ROWS: dict[str, tuple[Row, ...]] = {
     "clocks": (
         Row("cha (number fen | ke) number dian", "time", clocks.before_hour),
-        Row(
-            "number dian cha (number fen | ke)",
-            "time",
-            lambda now, hour, minutes: clocks.before_hour(now, minutes, hour),
-        ),
+        Row("number dian cha (number fen | ke)", "time", clocks.hour_before),
         Row("[halfpart midnight] (?= number dian)", "part", numbers.value),
         Row("midnight", "time", numbers.value),
         Row("number dian number fen number miao", "time", clocks.o_clock),
         Row("number dian number fen? | number dian pasttense number fen", "time", clocks.o_clock),
         Row("number dian pasttense? ke", "time", clocks.o_clock),
         Row("number dian ban", "time", clocks.half_hour),
-        Row(
-            "(?<= [part around daypart reldate date to from weekday hyphen hao]) number dian sharp?",
-            "time",
-            clocks.o_clock,
-        ),
+        Row(f"(?<= {_BEFORE_HOUR}) number dian sharp?", "time", clocks.o_clock),
         Row("(?<! [unit di]) number dian (sharp | (?! word))", "time", clocks.o_clock),
         Row(f"(?<! [month may]) number {_TO} time", "time", clocks.time_range),
         Row("(?<! [step the in]) part of? time", "time", clocks.in_part),
@@ -242,6 +251,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number yue of? number hao", "date", days.month_day),
         Row("number yue number hao", "nodate", numbers.nothing),  # 2月30日
         Row(f"number {_TO} number yue", "period", days.months),
+        Row("yearname number unitedge (?= prior)", "limit", edges.limit_of_year_month),
+        Row("(?<= till) yearname number unitedge", "limit", edges.limit_of_year_month),
+        Row("yearname number unitedge", "period", edges.edge_of_year_month),
         Row("number unitedge (?= prior) | (?<= till) number unitedge", "limit", edges.limit_of_month),
         Row("step ge? unitedge (?= prior) | (?<= till) step ge? unitedge", "limit", edges.stepped_limit),
         Row("number unitedge", "period", edges.month_edge),
@@ -275,3 +287,4 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number (nian|century)", "length", numbers.length),
     ),
 }
+# fmt: on

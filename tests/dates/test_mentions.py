@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import growth
-from memscope.dates import EARLIEST, LATEST, cascade, lexer, mentions, recurrences, resolve, weekday
+from memscope.dates import EARLIEST, LATEST, cascade, lexer, mentions, readings, recurrences, resolve, weekday
 from memscope.dates.rules import ROWS
 from memscope.errors import InputError
 from memscope.records import Interval
@@ -190,3 +190,23 @@ def test_a_sentence_without_an_end_is_cut_between_words() -> None:
 def test_every_row_is_a_pattern() -> None:
     for row in ROWS:
         cascade.compiled(row.pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "days"),
+    [
+        ("last Friday", "2023-11-19", ["2023-11-10", "2023-11-17"]),  # a Sunday
+        ("last Friday", "2023-11-15", ["2023-11-10"]),
+        ("next Friday at 5pm", "2023-11-13", ["2023-11-24", "2023-11-17"]),
+        ("see you on Friday", "2023-11-15", ["2023-11-17", "2023-11-10"]),
+        ("by March 31", "2023-11-15", ["0001-01-02"]),
+        ("in May", "2023-11-15", ["2023-05-01", "2024-05-01"]),
+        ("yesterday", "2023-11-15", ["2023-11-14"]),
+        ("at 3 pm", "2023-11-15", ["2023-11-15"]),
+    ],
+)
+def test_readings_are_all_that_the_words_may_name(text: str, said: str, days: list[str]) -> None:
+    (mention,) = mentions(text, datetime.fromisoformat(f"{said}T10:00+00:00"))
+    found = readings(mention)
+    assert [interval.start.date().isoformat() for interval in found] == days
+    assert found[0] == mention.interval

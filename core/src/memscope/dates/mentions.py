@@ -1,0 +1,92 @@
+"""Time expressions of a text, each with the interval that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, place
+from memscope.dates.cascade import Token
+from memscope.dates.clocks import on_day
+from memscope.dates.parsing import parsed
+from memscope.dates.relative import day_from_today
+from memscope.records import Interval
+
+_MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A time expression: ``text[start:end]`` of what was said, and the interval it names.
+
+    ``grain`` is what was named: "two weeks ago" is a day, named in weeks. ``shape`` tells a stretch between two named
+    ends ("range", its grain that of the last), an open one ("since", "after", "before", "until" for "not after"; it
+    reaches to the end or the beginning of the calendar) from the rest. ``yearless`` when neither year nor anything
+    relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time of no named day ("at 3 pm"),
+    for which the reference's day stands.
+    """
+
+    text: str
+    start: int
+    end: int
+    interval: Interval
+    grain: Grain
+    shape: Shape = "point"
+    yearless: bool = False
+    dayless: bool = False
+    _period: Period | None = field(default=None, repr=False, compare=False)
+    _now: Now | None = field(default=None, repr=False, compare=False)
+
+
+def mentions(text: str, reference: datetime) -> list[Mention]:
+    """Every time expression in ``text``, in order, none overlapping; ``reference`` is when it was said (zone-aware)."""
+    found = ((token, now) for part, now in parsed(text, reference) for token in part if token.kind in _MENTIONED)
+    return [one for token, now in found if (one := mention(text, token, now))]
+
+
+def resolve(text: str, reference: datetime) -> Interval | None:
+    """The one interval a text names: the span of its mentions. None when no day is named."""
+    found = [mention.interval for mention in mentions(text, reference) if not mention.dayless]
+    if not found:
+        return None
+    return Interval(min(one.start for one in found), max(one.end for one in found))
+
+
+def readings(mention: Mention) -> list[Interval]:
+    """Every interval that the words may name, the likelier first.
+
+    "Last Friday", said on a Sunday, is that of the last week or two days ago; "Friday" is the last one or the next.
+    """
+    period, now = mention._period, mention._now
+    if not period or not now:
+        return [mention.interval]
+    flipped = place(period, replace(now, future=not now.future)) if period.cycle else None
+    others = [flipped, place(period.other, now) if period.other else None]
+    zone = mention.interval.start.tzinfo
+    return list(dict.fromkeys([mention.interval, *(interval(span, zone) for span in others if span)]))
+
+
+def mention(text: str, token: Token, now: Now) -> Mention | None:
+    dayless = isinstance(token.value, Clock)
+    period = on_reference(token.value, now) if isinstance(token.value, Clock) else token.value
+    span = place(period, now)
+    if not span:
+        return None
+    yearless = period.cycle in ("year", "month") and span.shape in ("point", "range")
+    placed = interval(span, now.when.tzinfo)
+    words = text[token.start : token.end]
+    return Mention(words, token.start, token.end, placed, span.grain, span.shape, yearless, dayless, period, now)
+
+
+def on_reference(time: Clock, now: Now) -> Period:
+    today = day_from_today(now, 0)
+    return Period(lambda n: on_day(span, time) if (span := today.find(n)) else None, time.grain)
+
+
+def interval(span: Span, zone: tzinfo | None) -> Interval:
+    """The span in its zone. A time that the clock skips in spring is as long, and lies after the gap."""
+    start, end = span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone)
+    if start.astimezone(UTC) < end.astimezone(UTC):
+        return Interval(start, end)
+    begin = start.astimezone(UTC)
+    return Interval(begin.astimezone(zone), (begin + max(span.end - span.start, timedelta(seconds=1))).astimezone(zone))

@@ -1,0 +1,32 @@
+"""A text to the tokens of its sentences, after the cascade: what means a time has the kind of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from memscope.dates.calendar import Now
+from memscope.dates.cascade import Token, run
+from memscope.dates.lexer import fold, sentences, tokens
+from memscope.dates.rules import ROWS
+from memscope.errors import InputError
+
+# What names no time alone: a sentence of nothing else is not looked at further.
+_CONNECTORS = frozenset(
+    "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
+    " after since till between around every other during past later prior ago future pasttense step edge beginning"
+    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
+    " inside amid upto whose lunar lunarcal cha seem alike jubilee".split()
+)
+
+
+def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
+    """The tokens of each sentence that may name a time, and the direction it speaks in."""
+    if reference.tzinfo is None:
+        raise InputError("reference has no time zone", hint="give an aware datetime")
+    for offset, sentence in sentences(fold(text)):
+        found = tokens(sentence, offset)
+        kinds = {token.kind for token in found}
+        if not kinds <= _CONNECTORS:
+            now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
+            yield run(ROWS, found, now), now

@@ -1,0 +1,113 @@
+"""What comes again: a mention without a year in every year, and what a text says to be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memscope.dates.calendar import (
+    Now,
+    Period,
+    Span,
+    date_of,
+    day_at,
+    each,
+    month_of,
+    number_of,
+    place,
+    week_of,
+    year_of,
+)
+from memscope.dates.cascade import Token
+from memscope.dates.mentions import Mention, interval
+from memscope.dates.parsing import parsed
+from memscope.dates.repeated import Frequency, Rule
+from memscope.records import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """``text[start:end]`` of what was said, and the rule that it names."""
+
+    text: str
+    start: int
+    end: int
+    rule: Rule
+
+
+def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Interval]:
+    """A yearless mention in every year (a day of the month: in every month) that ``[first, last)`` touches, in order.
+
+    For any other mention, its own interval. A question about "May" without a year is about every May of the data.
+    """
+    if not mention.yearless or not mention._period:
+        return [mention.interval]
+    zone = mention.interval.start.tzinfo
+    begin, end = (when.astimezone(zone).replace(tzinfo=None) for when in (first, last))
+    return [interval(span, zone) for span in each(mention._period, begin, end)]
+
+
+def recurring(text: str, reference: datetime) -> list[Recurrence]:
+    """What a text says to be repeated, in order: "every other Friday", "her birthday is on May 5th", 每周二."""
+    return [
+        Recurrence(text[token.start : token.end], token.start, token.end, rule)
+        for found, now in parsed(text, reference)
+        for i, token in enumerate(found)
+        if (rule := _rule(found, i, now))
+    ]
+
+
+def _rule(found: Sequence[Token], i: int, now: Now) -> Rule | None:
+    """The rule of a token; of a birthday, or beside "every year", that of the day that is named."""
+    kind, _, _, value = found[i]
+    if kind == "jubilee":
+        return next((rule for token in (*found[i + 1 :], *found[:i][::-1]) if (rule := _day_of_year(token, now))), None)
+    if kind != "gone" or not isinstance(value, Rule):
+        return None
+    day = _day_of_year(found[i - 1], now) if i and value == Rule("year", value.interval) else None
+    return replace(day, interval=value.interval) if day else value
+
+
+def _day_of_year(token: Token, now: Now) -> Rule | None:
+    span = place(token.value, now) if token.kind == "date" and isinstance(token.value, Period) else None
+    return Rule("year", month=span.start.month, day=span.start.day) if span and span.grain == "day" else None
+
+
+def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | None = None) -> list[Interval]:
+    """The days of a rule that ``[first, last)`` touches, in order; where it names none, whole weeks, months or years.
+
+    Every other week (day, month, year) is counted from that of ``anchor``, by default from ``first``.
+    """
+    zone = first.tzinfo
+    begin, end, origin = (when.astimezone(zone).replace(tzinfo=None) for when in (first, last, anchor or first))
+    start = number_of(rule.freq, origin)
+    numbers = range(number_of(rule.freq, begin), number_of(rule.freq, end) + 1)
+    spans = [span for n in numbers if (n - start) % rule.interval == 0 for span in _named(rule, n)]
+    return [
+        Interval(span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone))
+        for span in spans
+        if span.start < end and begin < span.end
+    ]
+
+
+def _named(rule: Rule, n: int) -> list[Span]:
+    """The spans of a rule in the n-th of its units; none on a day that does not exist."""
+    if rule.freq in ("day", "week") and rule.weekdays:
+        return [day_at(datetime.fromordinal(n * 7 + 1 + weekday)) for weekday in rule.weekdays]
+    try:
+        return [_UNIT_AT[rule.freq](rule, n)]
+    except (ValueError, OverflowError):
+        return []
+
+
+def _monthly(rule: Rule, year: int, month: int) -> Span:
+    return date_of(year, month, rule.day) if rule.day else month_of(year, month)
+
+
+_UNIT_AT: dict[Frequency, Callable[[Rule, int], Span]] = {
+    "day": lambda rule, n: day_at(datetime.fromordinal(n)),
+    "week": lambda rule, n: week_of(datetime.fromordinal(n * 7 + 1)),
+    "month": lambda rule, n: _monthly(rule, n // 12, n % 12 + 1),
+    "year": lambda rule, n: _monthly(rule, n, rule.month) if rule.month else year_of(n),
+}

@@ -1,0 +1,13 @@
+"""Sentences that the rules were not written from: both halves keep what they have reached."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.dates_unseen import generated, labelled, measure
+
+
+@pytest.mark.parametrize(("cases", "wrong"), [(labelled, 0.1), (generated, 0.02)])
+def test_dates_of_unseen_sentences(cases, wrong):
+    for half, found in measure(list(cases()), errors=False).items():
+        assert found["en"] >= 0.95 and found["zh"] >= 0.95, half
+        assert found["wrong"] <= wrong, half
