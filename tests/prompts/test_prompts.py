@@ -18,7 +18,7 @@ from memscope.consolidation.transcript import readings, shown
 from memscope.errors import ConfigError
 from memscope.models.structured_output import schema_text
 from memscope.prompts import visible
-from memscope.prompts.loader import LANGUAGES, Prompts, enclose, fill, names
+from memscope.prompts.loader import LANGUAGES, Prompts, built_in, enclose, fill
 from memscope.records import Scope, Turn
 from memscope.testing.models import data
 
@@ -39,7 +39,7 @@ def turn(number, text, role="user"):
 
 
 def test_every_worker_has_a_prompt_in_every_language():
-    assert set(names()) == {f"{language}/{name}.md" for language in LANGUAGES for name in (*WORKERS, "chat")}
+    assert set(built_in()) == {f"{language}/{name}.md" for language in LANGUAGES for name in (*WORKERS, "chat")}
 
 
 @pytest.mark.parametrize("name", WORKERS)

@@ -33,6 +33,8 @@ from memscope.models.retry import PerLoop
 from memscope.records import Json
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 QUOTA_S = 300.0  # somebody has to pay first: no sense in asking sooner
@@ -52,6 +54,13 @@ class Http:
             raise ConfigError("a model endpoint needs httpx2", hint="install the extra: memscope[openai]")
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
+        self._certificates: ssl.SSLContext | None = None
+
+    async def _connected(self) -> httpx2.AsyncClient:
+        """Returns the client of this event loop. The library and the certificates are read in a thread."""
+        if self._certificates is None:
+            self._certificates = await asyncio.to_thread(_certificates, self.endpoint.trust_env)
+        return self._clients.get()
 
     def _client(self) -> httpx2.AsyncClient:
         library = _library()
@@ -59,6 +68,7 @@ class Http:
             headers=self._headers(),
             follow_redirects=False,
             trust_env=self.endpoint.trust_env,
+            verify=self._certificates,
             timeout=library.Timeout(None, connect=self.endpoint.connect_s),
             limits=library.Limits(max_keepalive_connections=self.endpoint.concurrency),
         )
@@ -102,7 +112,7 @@ class Http:
     @asynccontextmanager
     async def _answer(self, method: str, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
         """The response, not read yet. What the library raises carries the request: it is not even kept as a cause."""
-        client, failure = self._clients.get(), ""
+        client, failure = await self._connected(), ""
         content = None if body is None else _dumps(body)
         try:
             async with client.stream(method, self.endpoint.base_url + path, content=content) as answer:
@@ -172,6 +182,11 @@ def _library() -> Any:
     import httpx2
 
     return httpx2
+
+
+def _certificates(trust_env: bool) -> ssl.SSLContext:
+    context: ssl.SSLContext = _library().create_ssl_context(trust_env=trust_env)
+    return context
 
 
 def _dumps(body: Mapping[str, Json]) -> bytes:

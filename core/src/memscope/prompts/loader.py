@@ -28,19 +28,17 @@ HIDDEN = re.compile(
 
 
 class Prompts:
-    """The prompts in force: those of ``folder`` before our own. ``ConfigError`` for one that cannot work."""
+    """The prompts in force, read once: those of ``folder`` before our own. ``ConfigError`` for one that cannot work."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        self._folder = Path(folder).expanduser() if folder else None
-        if self._folder is not None:
-            _check(self._folder)
+        own = _own(Path(folder).expanduser()) if folder else {}
+        self._sources = {path: (path, source) for path, source in built_in().items()} | own
 
     def text(self, name: str, language: str, **variables: str) -> str:
         """The prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
         path = f"{language if language in LANGUAGES else 'en'}/{name}.md"
-        own = self._folder / path if self._folder else None
-        where, source = (str(own), own.read_text("utf-8")) if own and own.exists() else (path, _built_in(path))
-        return fill(where, source, variables)
+        _check_known(path)
+        return fill(*self._sources[path], variables)
 
     def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
         """The prompt in the language of what was ``said``; ``data`` inside a boundary that is new each time."""
@@ -75,27 +73,29 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
     return template.substitute(variables)
 
 
-@lru_cache(32)
-def _built_in(path: str) -> str:
-    file = files("memscope.prompts").joinpath(path)
-    if not file.is_file():
-        raise ConfigError(f"there is no prompt {path}", hint=nearest(path, names()))
-    return file.read_text("utf-8")
-
-
 @lru_cache(1)
-def names() -> tuple[str, ...]:
-    """Every built-in prompt, as "language/worker.md"."""
-    return tuple(
-        f"{lang}/{file.name}" for lang in LANGUAGES for file in files("memscope.prompts").joinpath(lang).iterdir()
-    )
+def built_in() -> dict[str, str]:
+    """Every prompt of ours, by "language/worker.md"."""
+    folders = ((lang, files("memscope.prompts").joinpath(lang)) for lang in LANGUAGES)
+    return {f"{lang}/{file.name}": file.read_text("utf-8") for lang, folder in folders for file in folder.iterdir()}
 
 
-def _check(folder: Path) -> None:
-    """A prompt that no worker will ever read, or with other variables than the worker gives, is found at once."""
+def _check_known(path: str) -> None:
+    if path not in built_in():
+        raise ConfigError(f"there is no prompt {path}", hint=nearest(path, built_in()))
+
+
+def _own(folder: Path) -> dict[str, tuple[str, str]]:
+    """Where each prompt of the folder is, and its text.
+
+    One that no worker will ever read, or with other variables than the worker gives, is found at once.
+    """
     if not folder.is_dir():
         raise ConfigError(f"the prompts folder {str(folder)!r} is not there")
+    found: dict[str, tuple[str, str]] = {}
     for file in sorted(folder.glob("*/*.md")):
-        path = file.relative_to(folder).as_posix()
-        known = Template(_built_in(path)).get_identifiers()
-        fill(str(file), file.read_text("utf-8"), dict.fromkeys(known, ""))
+        path, source = file.relative_to(folder).as_posix(), file.read_text("utf-8")
+        _check_known(path)
+        fill(str(file), source, dict.fromkeys(Template(built_in()[path]).get_identifiers(), ""))
+        found[path] = (str(file), source)
+    return found

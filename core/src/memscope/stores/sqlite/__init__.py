@@ -258,9 +258,10 @@ class SQLiteStore(LocalSearch):
     # ---- the whole
 
     async def stats(self, user: str | None = None) -> Stats:
-        details = _details(self.path, read_only=(await self._live()).read_only)
+        read_only = (await self._live()).read_only
 
         def task(db: sqlite3.Connection) -> Stats:
+            details = _details(self.path, read_only=read_only)
             return reading.stats(db, transaction.user_id(db, user) if user is not None else None, user is None, details)
 
         return await self._read(task)
