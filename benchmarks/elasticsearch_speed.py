@@ -30,9 +30,9 @@ import numpy as np
 from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, options
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import turn
+from memscope_elasticsearch import ElasticsearchStore, Options, options
 
 WORDS, VOCABULARY = 60, 30_000
 SMALL = 10_000

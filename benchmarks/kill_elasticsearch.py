@@ -21,8 +21,8 @@ from uuid import uuid4
 from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
 from memscope.records import AppendResult
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, append, lanes, work
-from memscope.stores.elasticsearch.append import Committer
+from memscope_elasticsearch import ElasticsearchStore, Options, append, lanes, work
+from memscope_elasticsearch.append import Committer
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))

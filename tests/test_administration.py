@@ -11,12 +11,12 @@ import pytest
 from memscope import AsyncMemoryScope
 from memscope.errors import ClosedError, InputError, StoreError
 from memscope.records import ChangeSet, Observation, Select, Turn, TurnInsert
-from memscope.stores.elasticsearch import ElasticsearchStore, options
 from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import ids, inserts, insight, observation, remember, turn
 from memscope.transfer import copy, jsonl
-from stores.elasticsearch_node import location, needs_node, remove
+from memscope_elasticsearch import ElasticsearchStore, options
+from stores.elasticsearch.node import location, needs_node, remove
 
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
 

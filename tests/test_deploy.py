@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from memscope.config.settings import load
-from memscope.stores.elasticsearch import options
+from memscope_elasticsearch import options
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")

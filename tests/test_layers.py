@@ -16,8 +16,12 @@ import pytest
 import memscope
 
 SOURCE = Path(memscope.__file__).parent
+ROOT = Path(__file__).parents[1]
 FRAMEWORKS = {"autogen_agentchat", "autogen_core", "agentscope", "langchain", "langchain_classic", "langchain_core",
               "langgraph"}  # fmt: skip
+PLUGINS = {
+    "elasticsearch": "memscope_elasticsearch"
+}  # distributions of this repository that a stranger could have written
 LAYERS = """
     errors telemetry
     records
@@ -94,14 +98,35 @@ def test_a_part_imports_only_lower_layers(part):
     assert not wrong
 
 
-def test_nothing_in_core_imports_a_framework():
+def test_nothing_in_core_imports_a_framework_or_a_plugin():
     wrong = [
         f"{path.relative_to(SOURCE)}:{line} imports {name}"
         for path in SOURCE.rglob("*.py")
         for name, line in imports(path, typing_too=True)
-        if name.split(".")[0] in FRAMEWORKS
+        if name.split(".")[0] in FRAMEWORKS | PLUGINS.keys() | set(PLUGINS.values())
     ]
     assert not wrong
+
+
+def is_private(name: str) -> bool:
+    return any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Every ``module.name`` that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("folder", sorted(PLUGINS))
+def test_a_plugin_imports_nothing_private(folder):
+    files = list((ROOT / "stores" / folder / "src").rglob("*.py"))
+    wrong = [f"{path.name}: {name}" for path in files for name in imported_names(path)
+             if name.startswith("memscope") and is_private(name)]  # fmt: skip
+    assert files and not wrong
 
 
 def test_no_module_is_named_after_nothing():
@@ -143,3 +168,5 @@ def test_the_reader_sees_what_is_forbidden(tmp_path):
     assert names == {"typing", "memscope.stores", "pickle", "memscope.memory"}
     assert "langchain_core" in {name for name, _ in imports(path, typing_too=True)}
     assert "numpy" in loaded_by("import numpy") & set(NOT_EARLY)
+    path.write_text("from memscope import _inner, __version__\nfrom memscope.memory import _Private\n")
+    assert [is_private(name) for name in imported_names(path)] == [True, False, True]

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from blockbuster import blockbuster_ctx
 
-PARTS = ("memscope", "memscope_autogen", "memscope_agentscope", "memscope_langchain")
+PARTS = ("memscope", "memscope_autogen", "memscope_agentscope", "memscope_elasticsearch", "memscope_langchain")
 MAY_BLOCK = (
     # without await there is no other way: a memory that is made reads its settings, MemoryScope waits
     ("memscope/memory.py", {"__init__"}),

@@ -32,17 +32,9 @@ def sqlite_store(location: str, settings: Settings) -> Store:
     return SQLiteStore(path, index_cache_mb=settings.index_cache_mb)
 
 
-def elasticsearch_store(location: str, settings: Settings) -> Store:
-    from memscope.stores.elasticsearch import ElasticsearchStore
-
-    return ElasticsearchStore(location, settings.elasticsearch.options())
-
-
 def memscope_register_stores(register: Register) -> None:
     register("memory", memory_store)
     register("sqlite", sqlite_store)
-    register("elasticsearch", elasticsearch_store)
-    register("elasticsearch+https", elasticsearch_store)
 
 
 def chat(section: ModelSettings, settings: Settings) -> OpenAIChat:

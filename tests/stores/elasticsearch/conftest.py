@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, options
-from stores.elasticsearch_node import location, remove
+from memscope_elasticsearch import ElasticsearchStore, Options, options
+from stores.elasticsearch.node import location, remove
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 from memscope.records import Scope, Search
 from memscope.stores import Store
-from memscope.stores.elasticsearch import ElasticsearchStore, Options
 from memscope.text.terms import terms
+from memscope_elasticsearch import ElasticsearchStore, Options
 
 URL = os.environ.get("MEMSCOPE_TEST_ES_URL", "")
 needs_node = pytest.mark.skipif(not URL, reason="MEMSCOPE_TEST_ES_URL is not set; see tests/servers/elasticsearch")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memscope.records import ChangeSet, Select, Supersession, TurnInsert
-from memscope.stores.elasticsearch import Options, forget, lanes, plans, utc_now, work
-from memscope.stores.elasticsearch.documents import documents, scope_hash
 from memscope.testing.records import at, get, ids, inserts, observation, remember, turn
-from stores.elasticsearch_node import Killed, needs_node, opened, texts
+from memscope_elasticsearch import Options, forget, lanes, plans, utc_now, work
+from memscope_elasticsearch.documents import documents, scope_hash
+from stores.elasticsearch.node import Killed, needs_node, opened, texts
 
 
 @needs_node

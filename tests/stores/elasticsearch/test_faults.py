@@ -24,8 +24,8 @@ from memscope.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options
-from memscope.stores.elasticsearch.client import Cluster, Operation
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, options
+from memscope_elasticsearch.client import Cluster, Operation
 
 pytest.importorskip("elasticsearch")
 

@@ -11,16 +11,16 @@ import pytest
 
 from memscope.records import ChangeSet, Revision, Scope, Search, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, migrate
-from memscope.stores.elasticsearch import documents as made_of
-from memscope.stores.elasticsearch.client import Cluster
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text import terms as text_terms
 from memscope.text import tokens
 from memscope.text.terms import terms
 from memscope.transfer import copy
-from stores.elasticsearch_node import Killed, needs_node, opened, texts
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, migrate
+from memscope_elasticsearch import documents as made_of
+from memscope_elasticsearch.client import Cluster
+from stores.elasticsearch.node import Killed, needs_node, opened, texts
 
 
 @needs_node

@@ -17,11 +17,11 @@ from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
 from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, VectorSpace
 from memscope.stores import Store
-from memscope.stores.elasticsearch import ElasticsearchStore, Options, mapping, options, shop
-from memscope.stores.elasticsearch.shop import Recent
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
-from stores.elasticsearch_node import URL, location, needs_node, opened, remove, texts
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, options, shop
+from memscope_elasticsearch.shop import Recent
+from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
 
 
 @needs_node

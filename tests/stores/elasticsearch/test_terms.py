@@ -14,9 +14,9 @@ import memscope.stores
 from memscope.errors import InputError
 from memscope.records.filters import check, matches
 from memscope.search.bm25 import K1
-from memscope.stores.elasticsearch import facts
-from memscope.stores.elasticsearch.candidates import Scores
-from memscope.stores.elasticsearch.documents import document_id, scope_hash
+from memscope_elasticsearch import facts
+from memscope_elasticsearch.candidates import Scores
+from memscope_elasticsearch.documents import document_id, scope_hash
 
 SOURCE = Path(memscope.stores.__file__).parent / "elasticsearch"
 

@@ -37,13 +37,13 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.stores.elasticsearch import forget, mapping, migrate, reading, search, work
-from memscope.stores.elasticsearch.append import Committer
-from memscope.stores.elasticsearch.client import Cluster
-from memscope.stores.elasticsearch.mapping import Names
-from memscope.stores.elasticsearch.options import Options, options
-from memscope.stores.elasticsearch.shop import Shop
-from memscope.stores.elasticsearch.spaces import Spaces
+from memscope_elasticsearch import forget, mapping, migrate, reading, search, work
+from memscope_elasticsearch.append import Committer
+from memscope_elasticsearch.client import Cluster
+from memscope_elasticsearch.mapping import Names
+from memscope_elasticsearch.options import Options, options
+from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.spaces import Spaces
 
 
 def utc_now() -> datetime:

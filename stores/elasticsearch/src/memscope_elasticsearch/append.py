@@ -16,12 +16,12 @@ from typing import Literal, TypeAlias
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import AppendResult, TurnInsert
 from memscope.records.serialization import turn_key
-from memscope.stores.elasticsearch import heads
-from memscope.stores.elasticsearch.client import Body, Operation
-from memscope.stores.elasticsearch.documents import GONE, documents, scope_hash, unit_id
-from memscope.stores.elasticsearch.heads import Head
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import waits_for
+from memscope_elasticsearch import heads
+from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
+from memscope_elasticsearch.heads import Head
+from memscope_elasticsearch.shop import Shop
 
 MOST = 1000  # turns written together
 ROUNDS = 100

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memscope.records import ROLES, Search
-from memscope.stores.elasticsearch import facts
-from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import KINDS, scope_hash, spelled
 from memscope.text.units import microseconds, scope_key
+from memscope_elasticsearch import facts
+from memscope_elasticsearch.client import Body
+from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
 
 if TYPE_CHECKING:
-    from memscope.stores.elasticsearch.candidates import Found, Pile
+    from memscope_elasticsearch.candidates import Found, Pile
 
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two

@@ -23,8 +23,8 @@ from memscope.search import matching
 from memscope.search.bm25 import K1, rarity
 from memscope.search.changes import Changes
 from memscope.search.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
-from memscope.stores.elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
 from memscope.text.units import COLUMNS, TURN, Flag
+from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
 
 NO_SITTING = -1
 MOST_TIMES, MOST_LEAST = 1000.0, 40

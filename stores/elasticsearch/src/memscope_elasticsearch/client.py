@@ -26,7 +26,7 @@ from memscope.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memscope.stores.elasticsearch.options import Options
+from memscope_elasticsearch.options import Options
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch

@@ -12,10 +12,10 @@ from typing import Any
 from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Insight, Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
-from memscope.stores.elasticsearch import facts
-from memscope.stores.elasticsearch.client import Body
 from memscope.text.terms import terms_version
 from memscope.text.units import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, make_units, microseconds, scope_key
+from memscope_elasticsearch import facts
+from memscope_elasticsearch.client import Body
 
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"

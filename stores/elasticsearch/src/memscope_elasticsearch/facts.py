@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memscope.records import Json
-from memscope.stores.elasticsearch.client import Body
+from memscope_elasticsearch.client import Body
 
 TEXT = 64  # characters of a text that ranges see
 _NUMBER, _STRING = "n", "s"

@@ -15,9 +15,10 @@ from datetime import datetime
 from typing import Any
 
 from memscope.records import ForgetReport, Insight, Observation, Select, Stage, Turn
-from memscope.stores.elasticsearch import lanes, reading
-from memscope.stores.elasticsearch.client import Operation
-from memscope.stores.elasticsearch.documents import (
+from memscope.stores.rules import waits_for
+from memscope_elasticsearch import lanes, reading
+from memscope_elasticsearch.client import Operation
+from memscope_elasticsearch.documents import (
     BLANK,
     KINDS,
     Stored,
@@ -27,10 +28,9 @@ from memscope.stores.elasticsearch.documents import (
     tombstone,
     unit_id,
 )
-from memscope.stores.elasticsearch.lanes import Intent, Lane
-from memscope.stores.elasticsearch.plans import Board, set_waiting
-from memscope.stores.elasticsearch.shop import Shop
-from memscope.stores.rules import waits_for
+from memscope_elasticsearch.lanes import Intent, Lane
+from memscope_elasticsearch.plans import Board, set_waiting
+from memscope_elasticsearch.shop import Shop
 
 PENDING = "deleted documents lie in their segments until these are merged; run 'memscope compact'"
 MERGE_S = 3600.0  # one merge may take

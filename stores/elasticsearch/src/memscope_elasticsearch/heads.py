@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memscope.records import Turn
-from memscope.stores.elasticsearch.client import Body, Cluster, Operation
-from memscope.stores.elasticsearch.documents import Place, document_id, scope_hash
-from memscope.stores.elasticsearch.mapping import Names
 from memscope.text.units import chunks, microseconds, scope_key
+from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.documents import Place, document_id, scope_hash
+from memscope_elasticsearch.mapping import Names
 
 PAUSE = 12 * 3600 * 1_000_000  # microseconds; as stores/snapshot.py
 OPEN = 32  # sessions whose last sitting is remembered

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 from memscope.errors import StoreBusy
 from memscope.records import Json, Stage
-from memscope.stores.elasticsearch.client import Body, Operation
-from memscope.stores.elasticsearch.documents import document_id, scope_hash
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import holds
+from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.documents import document_id, scope_hash
+from memscope_elasticsearch.shop import Shop
 
 T = TypeVar("T")
 LANES: dict[Stage, tuple[Stage, ...]] = {

@@ -11,8 +11,8 @@ from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.search.bm25 import K1
-from memscope.stores.elasticsearch.client import Body, Cluster, refusal
 from memscope.text.terms import terms_version
+from memscope_elasticsearch.client import Body, Cluster, refusal
 
 VERSION = 1
 META = "memscope"

@@ -12,12 +12,12 @@ from typing import Any
 
 from memscope.errors import StoreGone
 from memscope.records import Turn
-from memscope.stores.elasticsearch import mapping
-from memscope.stores.elasticsearch.client import Body, Cluster, Operation
-from memscope.stores.elasticsearch.documents import KINDS, Place, Stored, documents, stored
-from memscope.stores.elasticsearch.mapping import META, Names
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.text.terms import terms_version
+from memscope_elasticsearch import mapping
+from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.documents import KINDS, Place, Stored, documents, stored
+from memscope_elasticsearch.mapping import META, Names
+from memscope_elasticsearch.shop import Shop
 
 PAGE = 500
 

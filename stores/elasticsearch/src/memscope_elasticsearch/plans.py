@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 from memscope.errors import StoreBusy
 from memscope.records import ChangeSet, Insight, Observation, Revision, Stage, Supersession, Turn
-from memscope.stores.elasticsearch.client import Body, Operation, Outcome
-from memscope.stores.elasticsearch.documents import (
+from memscope.stores.rules import check_revision, same_text, waits_for
+from memscope_elasticsearch.client import Body, Operation, Outcome
+from memscope_elasticsearch.documents import (
     Stored,
     blank,
     document_id,
@@ -23,8 +24,7 @@ from memscope.stores.elasticsearch.documents import (
     unit_id,
     without_vectors,
 )
-from memscope.stores.elasticsearch.shop import Shop, without_nothing
-from memscope.stores.rules import check_revision, same_text, waits_for
+from memscope_elasticsearch.shop import Shop, without_nothing
 
 Memory: TypeAlias = Observation | Insight
 ATTEMPTS = 20

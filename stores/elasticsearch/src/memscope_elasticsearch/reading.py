@@ -8,12 +8,12 @@ from typing import Any
 
 from memscope.records import FetchResult, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
 from memscope.records.filters import matches
-from memscope.stores.elasticsearch import facts, heads, lanes
-from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, record_id, scope_hash, stored
-from memscope.stores.elasticsearch.mapping import health
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.text.units import microseconds, scope_key
+from memscope_elasticsearch import facts, heads, lanes
+from memscope_elasticsearch.client import Body
+from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, record_id, scope_hash, stored
+from memscope_elasticsearch.mapping import health
+from memscope_elasticsearch.shop import Shop
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 MOST_DERIVED = 10_000

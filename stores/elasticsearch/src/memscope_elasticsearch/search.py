@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from memscope.records import Candidates, FetchResult, Handle, Record, Search, Turn
 from memscope.records.filters import matches
-from memscope.stores.elasticsearch import asking, reading
-from memscope.stores.elasticsearch.client import Body
-from memscope.stores.elasticsearch.documents import decode, holds_record, scope_hash, stored
-from memscope.stores.elasticsearch.shop import Shop
+from memscope_elasticsearch import asking, reading
+from memscope_elasticsearch.client import Body
+from memscope_elasticsearch.documents import decode, holds_record, scope_hash, stored
+from memscope_elasticsearch.shop import Shop
 
 if TYPE_CHECKING:
-    from memscope.stores.elasticsearch.candidates import Counts, Found, Pile
+    from memscope_elasticsearch.candidates import Counts, Found, Pile
 
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
@@ -31,7 +31,7 @@ Sources = Mapping[str, Mapping[str, Any]]
 
 
 async def search(shop: Shop, asked: Search) -> Candidates:
-    from memscope.stores.elasticsearch.candidates import Pile, best, candidates, measure
+    from memscope_elasticsearch.candidates import Pile, best, candidates, measure
 
     pile, vector = Pile(asked), await _vector(shop, asked)
     ids, bodies = await shop.fresh(asked.scope.user), [*asking.legs(asked, vector), asking.counting(asked)]
@@ -105,7 +105,7 @@ def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _counts(found: Mapping[str, Any], terms: int) -> Counts:
-    from memscope.stores.elasticsearch.candidates import Counts
+    from memscope_elasticsearch.candidates import Counts
 
     if not found:
         return Counts()

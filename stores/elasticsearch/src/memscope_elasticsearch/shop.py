@@ -18,10 +18,10 @@ from itertools import count
 from typing import Any
 
 from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
-from memscope.stores.elasticsearch.client import Body, Cluster, Operation
-from memscope.stores.elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
-from memscope.stores.elasticsearch.mapping import Names
 from memscope.text.units import microseconds
+from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
+from memscope_elasticsearch.mapping import Names
 
 PAGE = 500
 MOST_FRESH = 500  # ids that are read directly for one user

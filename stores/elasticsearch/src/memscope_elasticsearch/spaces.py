@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memscope.errors import StoreBusy
 from memscope.records import Stage, Turn, VectorSpace
-from memscope.stores.elasticsearch.client import Body, Operation
-from memscope.stores.elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
-from memscope.stores.elasticsearch.lanes import Batch
-from memscope.stores.elasticsearch.mapping import META_ID, META_ROUTING
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import check_declared, check_replaceable, check_space, checked_vectors
 from memscope.text.terms import term
 from memscope.text.units import make_units
+from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
+from memscope_elasticsearch.lanes import Batch
+from memscope_elasticsearch.mapping import META_ID, META_ROUTING
+from memscope_elasticsearch.shop import Shop
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,13 +18,13 @@ from memscope.errors import Conflict, LeaseLost
 from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
 from memscope.records.serialization import plan_from_json, plan_to_json
 from memscope.stores import PARK_AFTER
-from memscope.stores.elasticsearch import forget, heads, lanes
-from memscope.stores.elasticsearch.append import Committer
-from memscope.stores.elasticsearch.lanes import LANES, Batch, Intent, Lane
-from memscope.stores.elasticsearch.plans import Board, Written, settle
-from memscope.stores.elasticsearch.shop import Shop
 from memscope.stores.rules import check_user, furthest, holds
 from memscope.text.units import microseconds
+from memscope_elasticsearch import forget, heads, lanes
+from memscope_elasticsearch.append import Committer
+from memscope_elasticsearch.lanes import LANES, Batch, Intent, Lane
+from memscope_elasticsearch.plans import Board, Written, settle
+from memscope_elasticsearch.shop import Shop
 
 USERS_AT_ONCE = 8
 LOOKED_AT = 64
