@@ -1,38 +1,51 @@
 """Rules that every store applies alike: pure functions over loaded records, without I/O.
 
-Times are microseconds since 1970.
+A store loads what a call names, lets these functions decide, and writes what they say. Times of leases are microseconds
+since 1970.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from memscope.errors import Conflict, EmbeddingError, EmbeddingMismatch, InputError
+from memscope.errors import Conflict, EmbeddingError, EmbeddingMismatch, InputError, LeaseLost
 from memscope.records import (
     LONGEST_WAIT_S,
     ChangeSet,
+    Claim,
+    Insight,
     Observation,
     Record,
     Revision,
+    Select,
     Stage,
+    Supersession,
     Turn,
     TurnInsert,
     VectorSpace,
 )
+from memscope.records.filters import matches
+from memscope.records.serialization import turn_key
+from memscope.stores import PARK_AFTER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Memory: TypeAlias = Observation | Insight
 CLOCKS_APART_S = 60.0  # between the clocks of two hosts
+STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 # ---- whose records
 
 
 def check_user(user: str, inserts: Iterable[TurnInsert], plan: ChangeSet | None) -> None:
     """Refuse the whole call if one of its records belongs to another user."""
-    records = [(draft.turn.key, draft.turn.scope) for draft in inserts]
+    records = [(insert.turn.key, insert.turn.scope) for insert in inserts]
     if plan is not None:
         records += [(memory.id, memory.scope) for memory in plan.new]
     for id, scope in records:
@@ -40,15 +53,22 @@ def check_user(user: str, inserts: Iterable[TurnInsert], plan: ChangeSet | None)
             raise InputError(f"record {id!r} of user {scope.user!r} among those of {user!r}")
 
 
-def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
-    """Refuse to revise a memory that is not as expected; ``sourced``: all sources of its new version are stored."""
-    memory = revision.memory
-    as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
-    if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
-        raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
+def record_id(record: Record) -> str:
+    return record.key if isinstance(record, Turn) else record.id
 
 
-# ---- what is looked at again, and by what
+def free_key(base: bytes, taken: Callable[[str], bool]) -> str:
+    """Returns the turn key with the first n that neither a turn nor a tombstone has: doubling, then halving."""
+    low, high = 0, 1
+    while taken(turn_key(base, high - 1)):
+        low, high = high, 2 * high
+    while low < high - 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if taken(turn_key(base, middle - 1)) else (low, middle)
+    return turn_key(base, high - 1)
+
+
+# ---- stages
 
 
 def waits_for(record: Record | None) -> Stage | None:
@@ -66,7 +86,287 @@ def same_text(old: Record, new: Record) -> bool:
     return (old.text, old.sources, old.said) == (new.text, new.sources, new.said) and same_subject
 
 
-# ---- leases
+# ---- change sets
+
+
+@dataclass(slots=True)
+class MemoryState:
+    """A memory as it becomes. ``stored``: as it is now, None for a new one. ``older``: versions for the history.
+
+    ``valid_to`` is what the memory had when it was closed: forgetting its superseder gives it back.
+    """
+
+    record: Memory
+    stored: Memory | None = None
+    valid_to: datetime | None = None
+    older: list[Memory] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        return self.record is not self.stored
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Counts of a change set; ``unsourced``: sources of new memories dropped because one of them is not stored."""
+
+    new: int
+    other: int
+    unsourced: frozenset[str]
+
+
+class PendingChanges:
+    """The memories that a change set touches; ``apply`` decides, the store then writes the states that changed.
+
+    The store loads what ``ids_of`` and ``names_of`` name: ``turns`` are the keys of stored turns, ``buried`` the new
+    ids that were forgotten.
+    """
+
+    def __init__(
+        self, states: Iterable[MemoryState] = (), turns: Collection[str] = (), buried: Collection[str] = ()
+    ) -> None:
+        self.states = {state.record.id: state for state in states}
+        self.turns, self.buried = turns, buried
+
+    def changed(self) -> list[MemoryState]:
+        """Returns the states to write: new memories first, in the order of their creation."""
+        return sorted(
+            (state for state in self.states.values() if state.changed), key=lambda one: one.stored is not None
+        )
+
+    def stored(self, id: str) -> bool:
+        return id in self.states or id in self.turns
+
+    def apply(self, plan: ChangeSet) -> Applied:
+        """Decide the whole plan; ``Conflict`` before any state changed."""
+        for revision in plan.revised:
+            self.check(revision)
+        outcomes = [(memory, self._create(memory)) for memory in plan.new]
+        closed = sum([self.close(closing) for closing in plan.closed])
+        for revision in plan.revised:
+            self.revise(revision.memory)
+        dropped = [source for memory, outcome in outcomes if outcome is None for source in memory.sources]
+        return Applied(sum(bool(new) for _, new in outcomes), closed + len(plan.revised), frozenset(dropped))
+
+    def check(self, revision: Revision) -> None:
+        """Refuse to revise a memory that is not as expected, or whose new version has a source that is not stored."""
+        state, memory = self.states.get(revision.memory.id), revision.memory
+        sourced = all(map(self.stored, memory.sources))
+        as_read = state is not None and state.record.version == revision.expected
+        if state is None or not as_read or not sourced or state.record.scope.user != memory.scope.user:
+            raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
+
+    def _create(self, memory: Memory) -> bool | None:
+        """Whether the memory is new; None when it lacks a source."""
+        if self.stored(memory.id) or memory.id in self.buried:
+            return False
+        if not memory.sources or not all(map(self.stored, memory.sources)):
+            return None
+        self.states[memory.id] = MemoryState(memory)
+        self.take_name(memory)
+        return True
+
+    def take_name(self, memory: Memory) -> None:
+        """A current memory with a name supersedes the others that have it."""
+        if memory.name is None or not memory.current:
+            return
+        for other in [state.record for state in self.states.values()]:
+            if other.current and (other.name, other.namespace) == (memory.name, memory.namespace):
+                self.close(Supersession(other.id, memory.id, memory.recorded, memory.said, memory.valid_from))
+
+    def close(self, closing: Supersession) -> bool:
+        """Close a memory that is open, unless its superseder is not stored."""
+        state = self.states.get(closing.id)
+        if state is None or state.record.closed is not None or closing.by == closing.id:
+            return False
+        if closing.by is not None and not self.stored(closing.by):
+            return False
+        old = state.record
+        closed = replace(old, closed=closing.at, closed_said=closing.said, superseded_by=closing.by)
+        state.record, state.valid_to = replace(closed, valid_to=closing.valid_to or old.valid_to), old.valid_to
+        return True
+
+    def revise(self, memory: Memory) -> None:
+        """Put the old version into the history. A revision may close a memory; it never opens a closed one."""
+        state = self.states[memory.id]
+        old = state.record
+        new = replace(memory, version=old.version + 1)
+        if old.closed is not None:
+            kept = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
+            new = replace(new, **kept)
+        state.older.append(old)
+        state.record = new
+        self.take_name(new)
+
+    def reopen(self, removed: Mapping[str, str | None]) -> set[str]:
+        """Let go of removed superseders; returns the memories that are current again.
+
+        ``removed``: each removed memory with its own superseder. Of a line of supersession the next that stays
+        supersedes in place of the removed one.
+        """
+        opened = set()
+        for id, state in self.states.items():
+            if id in removed or state.record.superseded_by not in removed:
+                continue
+            next_one = heir(state.record.superseded_by, removed)
+            if next_one is not None and next_one != id and self.stored(next_one):
+                state.record = replace(state.record, superseded_by=next_one)
+            else:
+                state.record, state.valid_to = reopened(state.record, state.valid_to), None
+                opened.add(id)
+        return opened
+
+
+def memories_of(plan: ChangeSet) -> list[Memory]:
+    return [*plan.new, *(revision.memory for revision in plan.revised)]
+
+
+def ids_of(plan: ChangeSet) -> set[str]:
+    """Returns the ids of all records a plan names."""
+    memories = memories_of(plan)
+    ids = {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
+    return ids | {id for closing in plan.closed for id in (closing.id, closing.by) if id is not None}
+
+
+def names_of(plan: ChangeSet) -> set[tuple[str, str | None]]:
+    """Returns the names, with their namespaces, that a plan's memories take."""
+    return {(memory.name, memory.namespace) for memory in memories_of(plan) if memory.name is not None}
+
+
+def reopened(memory: Memory, valid_to: datetime | None) -> Memory:
+    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=valid_to)
+
+
+def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
+    """Refuse to revise a memory that is not as expected; ``sourced``: all sources of its new version are stored."""
+    memory = revision.memory
+    as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
+    if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
+        raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
+
+
+# ---- forgetting
+
+
+def falls_with(derived: Iterable[Record], sources: Iterable[Record]) -> list[Record]:
+    """Returns the records that go with removed ones: what is derived from them, and the statements made for them."""
+    return [*derived, *(source for source in sources if isinstance(source, Turn) and source.statement)]
+
+
+def left_behind(removed: Mapping[str, Record]) -> set[str]:
+    """Returns the remaining sources of memories that fall with another source: their stage looks at them again.
+
+    A memory that is removed for itself, with all its sources left, is not made again: it was what to forget.
+    """
+    memories = [record for record in removed.values() if not isinstance(record, Turn)]
+    fallen = [memory for memory in memories if any(source in removed for source in memory.sources)]
+    return {source for memory in fallen for source in memory.sources} - removed.keys()
+
+
+def heir(id: str | None, removed: Mapping[str, str | None]) -> str | None:
+    """Returns the first memory after a removed one in its line of supersession that is not removed."""
+    seen: set[str] = set()
+    while id is not None and id in removed and id not in seen:
+        seen.add(id)
+        id = removed[id]
+    return None if id in removed else id
+
+
+# ---- selection
+
+
+def selected(
+    select: Select,
+    record: Record,
+    *,
+    sessions: Callable[[], Collection[str | None]],
+    waiting: Callable[[Stage], bool],
+    made: Callable[[], Iterable[Memory]],
+) -> bool:
+    """Whether a record meets all conditions.
+
+    Called where a condition needs them: ``sessions`` of the turns it rests on, whether it is ``waiting`` for a stage,
+    the memories ``made`` from it.
+    """
+    return (
+        _own(select, record)
+        and (select.session is None or select.session in sessions())
+        and (select.pending is None or waiting(select.pending))
+        and not (select.live_at is not None and isinstance(record, Turn) and record.statement
+                 and any(expired(memory, select.live_at) for memory in made()))
+        and in_words(select, record)
+    )  # fmt: skip
+
+
+def in_words(select: Select, record: Record) -> bool:
+    """The conditions on text and on metadata or data."""
+    data = record.metadata if isinstance(record, Turn) else record.data
+    return (select.text is None or select.text.casefold() in record.text.casefold()) and (
+        select.filter is None or matches(select.filter, data)
+    )
+
+
+def expired(memory: Memory, by: datetime) -> bool:
+    return memory.expires is not None and memory.expires <= by
+
+
+def _own(select: Select, record: Record) -> bool:
+    shared = select.agent in (None, record.scope.agent) and (select.ids is None or record_id(record) in select.ids)
+    return shared and (_turn(select, record) if isinstance(record, Turn) else _memory(select, record))
+
+
+def _turn(select: Select, turn: Turn) -> bool:
+    of_memories = select.name is not None or select.namespace is not None or select.expired_by is not None
+    return "turn" in select.kinds and not of_memories and (select.period is None or turn.time in select.period)
+
+
+def _memory(select: Select, memory: Memory) -> bool:
+    kind = "observation" if isinstance(memory, Observation) else "insight"
+    return (
+        kind in select.kinds
+        and (select.period is None or _within(memory, select))
+        and select.name in (None, memory.name)
+        and select.namespace in (None, memory.namespace)
+        and (memory.current or not select.current)
+        and (select.expired_by is None or expired(memory, select.expired_by))
+        and (select.live_at is None or not expired(memory, select.live_at))
+    )
+
+
+def _within(memory: Memory, select: Select) -> bool:
+    period, happened = select.period, memory.happened
+    return period is not None and (memory.said in period or (happened is not None and happened.overlaps(period)))
+
+
+# ---- batches under a lease
+
+
+@dataclass(slots=True)
+class Batch:
+    """pending (no token), leased (token, until), failed (code, not_before), parked."""
+
+    id: str
+    stage: Stage
+    token: str = ""
+    until: int = 0
+    attempt: int = 0
+    code: str = ""
+    not_before: int = 0
+    parked: bool = False
+
+    def leased(self, now: int) -> bool:
+        return bool(self.token) and holds(self.until, now)
+
+    def paused(self, now: int) -> bool:
+        return holds(self.not_before, now)
+
+
+B = TypeVar("B", bound=Batch)
+
+
+def lane(stage: Stage) -> tuple[Stage, ...]:
+    """Returns the stages of which a user has one lease at a time."""
+    return ("embed",) if stage == "embed" else ("consolidate", "reflect")
 
 
 def furthest(now: int, granted_s: float = LONGEST_WAIT_S) -> int:
@@ -79,7 +379,84 @@ def holds(until: int, now: int, granted_s: float = LONGEST_WAIT_S) -> bool:
     return now < until <= furthest(now, granted_s)
 
 
+def unfinished(batches: Iterable[B], stage: Stage) -> B | None:
+    """Returns the stage's oldest batch that is not parked."""
+    return next((batch for batch in batches if batch.stage == stage and not batch.parked), None)
+
+
+def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
+    """Whether nobody works in the stage's lane and its oldest batch may be tried."""
+    first = unfinished(batches, stage)
+    return not any(batch.leased(now) for batch in batches if batch.stage in lane(stage)) and (
+        first is None or not first.paused(now)
+    )
+
+
+def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) -> int | None:
+    """Returns when the stage can next be claimed, None when it has nothing; ``waiting``: items in no batch."""
+    first = unfinished(batches, stage)
+    if first is None and not waiting:
+        return None
+    leases = [batch.until for batch in batches if batch.stage in lane(stage) and batch.leased(now)]
+    return max(now, *leases, first.not_before if first is not None and first.paused(now) else 0)
+
+
+def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
+    """Give a batch a new token; earlier leases of its lane are lost. Returns the batches that changed."""
+    lost = [other for other in batches if other is not batch and other.token and other.stage in lane(batch.stage)]
+    for other in lost:
+        other.token = ""
+    batch.token, batch.until, batch.attempt = secrets.token_hex(8), until, batch.attempt + 1
+    return [*lost, batch]
+
+
+def owned(batches: Iterable[B], claim: Claim) -> B:
+    """Returns the claim's batch if its token is the last one given, whether or not its time is over."""
+    for batch in batches:
+        if (batch.id, batch.token, batch.stage) == (claim.id, claim.token, claim.stage):
+            return batch
+    raise LeaseLost(f"batch {claim.id!r} is another worker's now", hint="discard the result")
+
+
+def fail(batch: Batch, code: str, not_before: int, *, counted: bool) -> bool:
+    """End a lease with an error; returns whether the saved reply goes: one that conflicts would do so for ever."""
+    batch.token, batch.until, batch.code, batch.not_before = "", 0, code, not_before
+    batch.parked = counted and batch.attempt >= PARK_AFTER
+    batch.attempt -= not counted
+    return code == Conflict.code
+
+
+def give_back(batch: Batch) -> None:
+    batch.token, batch.until, batch.attempt = "", 0, batch.attempt - 1
+
+
+def unpark(batch: Batch) -> None:
+    batch.parked, batch.attempt, batch.not_before = False, 0, 0
+
+
 # ---- vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """The vector space that serves searches, and the one that is being filled to take its place."""
+
+    serving: VectorSpace | None = None
+    filling: VectorSpace | None = None
+
+    @property
+    def target(self) -> VectorSpace | None:
+        """Where new vectors belong."""
+        return self.filling or self.serving
+
+    def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
+        """Returns the spaces after an embedder was declared; the same object where nothing changes."""
+        if space == self.target or (space == self.serving and not replace):
+            return self
+        kept = self.serving if has_vectors else None
+        if not replace:
+            check_replaceable(kept, space)
+        return Spaces(space) if kept in (None, space) else Spaces(kept, space)
 
 
 def check_space(space: VectorSpace) -> None:
