@@ -9,12 +9,14 @@ A reply is text, a JSON value, an error to raise, or a function from the message
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memscope.models import Message, Reply, Usage, count
 from memscope.models.structured_output import parse, schema_text
+from memscope.prompts import visible
 from memscope.records import Json
 
 if TYPE_CHECKING:
@@ -71,4 +73,73 @@ def data(messages: Sequence[Message]) -> Json:
     return json.loads(written)
 
 
-__all__ = ["ScriptedChat", "data"]
+class IdealChat(ScriptedChat):
+    """Answers every prompt of consolidate and reflect as a good model would, from what there is to be known.
+
+    ``turns``: the messages, each with its ``text``. ``facts``: per fact ``turns`` (indexes; the first one is quoted),
+    ``text``, ``about``, ``when``, ``keywords``, ``level`` and ``quote``. ``relations``: ``[old, new, relation]`` with
+    indexes of facts; "contradicts" means that the new one ends the old one, pairs that are not listed are unrelated.
+    No fact is given a subject: each stands alone.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Mapping[str, Any]],
+        facts: Sequence[Mapping[str, Any]],
+        relations: Sequence[tuple[int, int, str]] = (),
+    ) -> None:
+        super().__init__(self._answer)
+        self._facts = [(fact, [visible(turns[turn]["text"]).strip() for turn in fact["turns"]]) for fact in facts]
+        self._relations = {(facts[old]["text"], facts[new]["text"]): relation for old, new, relation in relations}
+
+    def _answer(self, messages: Sequence[Message]) -> Json:
+        shown = data(messages)
+        if isinstance(shown, list):
+            return self._verdicts(shown) if "pair" in shown[0] else self._extraction(shown)
+        if "subjects" in shown:
+            return {"places": [{"fact": fact["n"], "subject": 0, "name": ""} for fact in shown["facts"]]}
+        return self._value(shown)
+
+    def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
+        numbers = {line["text"]: line["n"] for line in lines}
+        heard = {line["n"]: 0 for line in lines if not line.get("context")}
+        noted = []
+        for fact, texts in self._facts:
+            cited = [text for text in texts if text in numbers]
+            own = [numbers[text] for text in cited if numbers[text] in heard]
+            if own:
+                quotes = [(numbers[text], fact["quote"] if text == texts[0] else text) for text in cited]
+                noted.append(_noted(fact, quotes))
+                heard |= {number: max(heard[number], fact["level"]) for number in own}
+        return {"turns": [{"turn": number, "level": level} for number, level in heard.items()], "facts": noted}
+
+    def _verdicts(self, pairs: Sequence[Mapping[str, Any]]) -> Json:
+        return {
+            "pairs": [{"pair": pair["pair"], "relation": self._relation(pair["old"], pair["new"])} for pair in pairs]
+        }
+
+    def _relation(self, old: str, new: str) -> str:
+        if old == new:
+            return "repeats"
+        return self._relations.get((old, new), self._relations.get((new, old), "unrelated"))
+
+    def _value(self, shown: Mapping[str, Any]) -> Json:
+        facts = shown["facts"]
+        related = [
+            {"older": old["n"], "newer": new["n"], "relation": relation}
+            for old, new in permutations(facts, 2)
+            if (relation := self._relations.get((old["text"], new["text"])))
+        ]
+        return {
+            "value": shown["value"] or facts[-1]["text"],
+            "facts": [one["n"] for one in facts],
+            "relations": related,
+        }
+
+
+def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> Json:
+    told = {name: fact[name] for name in ("text", "about", "when", "keywords")}
+    return {**told, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
+
+
+__all__ = ["IdealChat", "ScriptedChat", "data"]

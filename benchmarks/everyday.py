@@ -1,0 +1,244 @@
+"""What people say to an assistant with memory, and whether memory shows it when it is asked for.
+
+    python benchmarks/everyday.py SCENARIOS --noise FILE [--mode turns|facts] [--embedder URL] [--store URL]
+
+SCENARIOS: a short history and one question per line (JSON: ``turns``, ``facts``, ``relations``, ``question``, ``want``,
+``unwanted``), mixed with ``--others`` turns of the noise. In mode facts a model that notes the scenario's facts, and a
+passing fact of every third other remark, consolidates after each session and reflects before the question. A scenario
+is right when ``context(question)`` holds one text of each list in ``want``, and none of ``unwanted`` in a line that is
+not marked as changed.
+
+Prints one JSON object: percent right over all, by mode, by mode and category; ``tokens``, the mean of those shown;
+under "dump ..." the same of the newest statements alone; ``nonsense``: lines shown for questions about nothing that
+stands in a full store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import click
+from nonsense import QUESTIONS
+
+from memscope import AsyncMemoryScope
+from memscope.testing.models import IdealChat
+from retrieval import settings
+
+MARKED = re.compile(r"[(（](changed later|superseded|后来有变)[^()（）]*[)）]\s*$")
+QUESTION = re.compile(r"[?？]\s*$")
+TOKENS = 1000  # what context() shows by default
+PASSING: Mapping[str, Any] = {"about": "user", "when": "", "level": 2, "keywords": []}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Noise, how much of it is mixed in, and the memory under test; ``where`` is a store's URL, or None."""
+
+    noise: Sequence[Mapping[str, Any]]
+    others: int
+    settings: Mapping[str, Any]
+    where: str | None
+
+
+@dataclass
+class Clock:
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now.astimezone(UTC)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was shown for one scenario, and whether it is right."""
+
+    mode: str
+    category: str
+    right: bool
+    tokens: float
+
+
+Said = tuple[datetime, Mapping[str, Any]]
+
+
+# ------------------------------------------------------------------------------------------------------------- history
+
+
+def history(scenario: Mapping[str, Any], setup: Setup) -> tuple[list[Said], datetime]:
+    """The scenario's turns and those of the noise in order of time, and the time of the question."""
+    zone = ZoneInfo(scenario["zone"])
+    asked = _local(scenario["question"]["time"], zone)
+    turns: list[Said] = [(_local(turn["time"], zone), turn) for turn in scenario["turns"]]
+    chance = random.Random(scenario["id"])
+    first = min([time for time, _ in turns] + [asked - timedelta(days=1)])
+    span = max((asked - first).total_seconds() - 120, 60)
+    for turn in chance.sample(list(setup.noise), min(setup.others, len(setup.noise))):
+        time = first + timedelta(seconds=60 + chance.random() * span)
+        turns.append((time, {**turn, "session": f"noise-{time:%Y-%m-%d}"}))
+    return sorted(turns, key=lambda pair: pair[0]), asked
+
+
+def _local(text: str, zone: ZoneInfo) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=zone)
+
+
+def noting(scenario: Mapping[str, Any], turns: Sequence[Said]) -> IdealChat:
+    """A model that notes the scenario's facts, and a passing one of every third other remark of the user."""
+    said = [turn for _, turn in turns]
+    place = {id(turn): number for number, turn in enumerate(said)}
+    own = [id(turn) for turn in scenario["turns"]]
+    facts = [{**fact, "turns": [place[own[turn]] for turn in fact["turns"]]} for fact in scenario.get("facts", [])]
+    others = [turn for turn in said if id(turn) not in own and turn["role"] == "user"][::3]
+    facts += [
+        {**PASSING, "turns": [place[id(turn)]], "text": turn["text"], "quote": turn["text"][:60]} for turn in others
+    ]
+    return IdealChat(said, facts, scenario.get("relations", []))
+
+
+# ------------------------------------------------------------------------------------------------------- what is shown
+
+
+@asynccontextmanager
+async def opened(setup: Setup, zone: str, clock: Clock, chat: IdealChat | None):
+    configured = {"timezone": zone, **setup.settings}
+    async with AsyncMemoryScope(setup.where or ":memory:", settings=configured, chat=chat, clock=clock) as memory:
+        yield memory
+
+
+async def say(memory: AsyncMemoryScope, turns: Sequence[Said], user: str, clock: Clock, *, consolidate: bool) -> None:
+    session = None
+    for time, turn in turns:
+        if consolidate and session not in (None, turn.get("session")):
+            await memory.consolidate(user=user)
+        clock.now, session = time, turn.get("session")
+        said = {"role": turn["role"], "content": turn["text"], "speaker": turn.get("speaker")}
+        await memory.add_turns([said], user=user, session=session)
+    if consolidate:
+        await memory.reflect(user=user)
+    while not await memory.flush():
+        pass
+
+
+async def remembered(scenario: Mapping[str, Any], mode: str, setup: Setup) -> list[str]:
+    """The lines of ``context`` for the scenario's question."""
+    turns, asked = history(scenario, setup)
+    user, clock = f"{scenario['id']}-{mode}", Clock(turns[0][0])
+    chat = noting(scenario, turns) if mode == "facts" else None
+    async with opened(setup, scenario["zone"], clock, chat) as memory:
+        await say(memory, turns, user, clock, consolidate=mode == "facts")
+        clock.now = asked
+        if mode == "facts" and "update" in scenario:
+            await correct(memory, scenario, user)
+        return (await memory.context(scenario["question"]["text"], user=user)).split("\n")
+
+
+async def correct(memory: AsyncMemoryScope, scenario: Mapping[str, Any], user: str) -> None:
+    """The user corrects one memory by hand."""
+    old = scenario["facts"][scenario["update"]["fact"]]["text"]
+    for one in await memory.list(user=user, kinds=["observation"]):
+        if one.text == old:
+            await memory.update(one.id, user=user, text=scenario["update"]["text"])
+
+
+def dumped(scenario: Mapping[str, Any], setup: Setup) -> list[str]:
+    """The newest statements of the user that fit, by nothing but their age."""
+    lines: list[str] = []
+    room = float(TOKENS)
+    for time, turn in reversed(history(scenario, setup)[0]):
+        size = tokens(turn["text"])
+        if turn["role"] == "user" and not QUESTION.search(turn["text"]) and size <= room:
+            room -= size
+            lines.insert(0, f"[{time:%Y-%m-%d %H:%M}] user: {turn['text']}")
+    return lines
+
+
+async def nonsense(language: str, setup: Setup) -> int:
+    """Hits for questions about nothing that was said, over all of the noise."""
+    clock = Clock(datetime(2026, 3, 2, 9, tzinfo=UTC))
+    turns = [(clock.now + timedelta(minutes=10 * n), {**turn, "session": "s"}) for n, turn in enumerate(setup.noise)]
+    async with opened(setup, "UTC", clock, None) as memory:
+        await say(memory, turns, "nonsense", clock, consolidate=False)
+        found = [await memory.retrieve(question, user="nonsense") for question in QUESTIONS[language]]
+        return sum(len(one.hits) for one in found)
+
+
+# ------------------------------------------------------------------------------------------------------------- judging
+
+
+def right(scenario: Mapping[str, Any], lines: Sequence[str]) -> bool:
+    low = [line.casefold() for line in lines]
+    plain = [line for line in low if not MARKED.search(line)]
+    holding = plain if scenario.get("unmarked") else low
+    wanted = all(any(_stands(one, holding) for one in want) for want in scenario["want"])
+    return wanted and not any(_stands(one, plain) for one in scenario.get("unwanted", []))
+
+
+def _stands(text: str, lines: Sequence[str]) -> bool:
+    return any(text.casefold() in line for line in lines)
+
+
+def tokens(text: str) -> float:
+    """Four characters a token, one where they are wide."""
+    return sum(1.0 if ord(char) > 0x2E7F else 0.25 for char in text)
+
+
+def answer(scenario: Mapping[str, Any], mode: str, lines: Sequence[str]) -> Answer:
+    return Answer(mode, scenario["category"], right(scenario, lines), sum(map(tokens, lines)))
+
+
+def figures(answers: Sequence[Answer], prefix: str = "") -> dict[str, float]:
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for one in answers:
+        for key in ("all", one.mode, f"{one.mode} {one.category}"):
+            groups[prefix + key].append(one.right)
+    shares = {key: round(100 * statistics.mean(values), 1) for key, values in sorted(groups.items())}
+    return {**shares, f"{prefix}tokens": round(statistics.mean(one.tokens for one in answers))}
+
+
+# ------------------------------------------------------------------------------------------------------------- running
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def cases(scenarios: Sequence[Mapping[str, Any]], mode: str | None) -> Iterator[tuple[Mapping[str, Any], str]]:
+    yield from ((one, each) for one in scenarios for each in one["mode"] if mode in (None, each))
+
+
+async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setup: Setup) -> dict[str, float]:
+    ours = [answer(one, each, await remembered(one, each, setup)) for one, each in cases(scenarios, mode)]
+    dump = [answer(one, each, dumped(one, setup)) for one, each in cases(scenarios, mode)]
+    lines = [await nonsense(language, setup) for language in sorted({one["lang"] for one in scenarios})]
+    return {**figures(ours), **figures(dump, "dump "), "nonsense": sum(lines)}
+
+
+@click.command()
+@click.argument("scenarios")
+@click.option("--noise", required=True, help="turns to mix in, one JSON object a line")
+@click.option("--mode", type=click.Choice(["turns", "facts"]), help="one of the two; by default both")
+@click.option("--others", default=150, show_default=True, help="turns of noise in each history")
+@click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.option("--languages", default="en", show_default=True, help="what the embedder understands")
+@click.option("--store", help="a store's URL; by default each history has one in memory")
+def main(
+    scenarios: str, noise: str, mode: str | None, others: int, embedder: str | None, languages: str, store: str | None
+) -> None:
+    setup = Setup(read(noise), others, settings(embedder, languages), store)
+    print(json.dumps(asyncio.run(measure(read(scenarios), mode, setup))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""A model that answers from what there is to be known drives both stages to their end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from memscope import AsyncMemoryScope
+from memscope.testing.models import IdealChat
+
+TURNS = [{"text": "I live in Berlin."}, {"text": "Are you sure?"}, {"text": "I moved, my home is in Munich now."}]
+ABOUT = {"about": "user", "when": "", "keywords": ["home"], "level": 3}
+FACTS = [
+    {**ABOUT, "turns": [0], "text": "The user lives in Berlin.", "quote": "I live in Berlin"},
+    {**ABOUT, "turns": [2], "text": "The user's home is in Munich.", "quote": "my home is in Munich"},
+]
+
+
+async def noted(relations):
+    chat = IdealChat(TURNS, FACTS, relations)
+    clock = iter(datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 29))
+    now = next(clock)
+    async with AsyncMemoryScope(":memory:", settings={}, chat=chat, clock=lambda: now) as memory:
+        for turn in TURNS:
+            now = next(clock)
+            await memory.add_turns([{"role": "user", "content": turn["text"]}], user="alice")
+            await memory.consolidate(user="alice")
+        report = await memory.reflect(user="alice")
+        assert (report.pending, dict(report.rejected), dict(report.errors)) == (0, {}, {})
+        return [one.text for one in await memory.list(user="alice", kinds=["observation"])]
+
+
+async def test_an_ideal_chat_notes_each_fact_once_and_nothing_else():
+    assert await noted([]) == [fact["text"] for fact in FACTS]
+
+
+async def test_an_ideal_chat_says_which_fact_the_other_ends():
+    assert await noted([(0, 1, "contradicts")]) == [FACTS[1]["text"]]
+
+
+async def test_an_ideal_chat_says_which_fact_repeats_the_other():
+    assert await noted([(0, 1, "repeats")]) == [FACTS[0]["text"]]
