@@ -69,6 +69,11 @@ class AsyncMemoryScope(Upkeep):
 
     # ---- writing
 
+    @property
+    def limits(self) -> validation.Limits:
+        """Sizes above which input is refused, from the settings."""
+        return self._parts.limits
+
     async def add_turns(
         self,
         turns: Sequence[Mapping[str, Any] | Turn],

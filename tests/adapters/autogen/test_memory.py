@@ -212,6 +212,13 @@ async def test_what_is_too_large_is_refused(memory):
         await memory.add(MemoryContent(content=b"x" * 300_000, mime_type=MemoryMimeType.BINARY))
 
 
+async def test_metadata_that_was_added_comes_back_as_it_was(memory):
+    given = {"id": "doc-7", "time": "noon", "score": "A+", "speaker": "Ada"}
+    await memory.add(MemoryContent(content="My boat is red.", mime_type=MemoryMimeType.TEXT, metadata=given))
+    (found,) = (await memory.query("What colour is my boat?")).results
+    assert found.metadata == given
+
+
 async def test_metadata_says_what_was_found(memory):
     await memory.add(text("Alice has a red car"))
     (found,) = (await memory.query("car", k=1)).results

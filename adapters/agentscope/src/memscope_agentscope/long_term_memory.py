@@ -19,9 +19,9 @@ from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.session import MemorySession, Recall, Record, Said, listing
+from memscope.adapters.session import MemorySession, Recall, Record, listing
 from memscope.errors import MemscopeError
-from memscope.prompts.memory_block import choose_query, is_injected
+from memscope.prompts.memory_block import Said, choose_query, is_injected
 from memscope.records import Hit
 from memscope_agentscope.messages import to_turn
 

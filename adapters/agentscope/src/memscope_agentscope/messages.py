@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from memscope.adapters.session import Said, said
+from memscope.adapters.session import said
+from memscope.prompts.memory_block import Said
 from memscope.records import Role
 
 

@@ -31,12 +31,11 @@ from memscope.adapters.session import (
     MemorySession,
     Recall,
     Record,
-    Said,
     SessionPool,
     said,
 )
 from memscope.errors import ConfigError
-from memscope.prompts.memory_block import choose_query
+from memscope.prompts.memory_block import Said, choose_query
 from memscope_agentscope.messages import key, to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]

@@ -54,7 +54,7 @@ def line(hit: Hit) -> MemoryContent:
 
 
 def original(hit: Hit) -> MemoryContent:
-    """A hit as it was added, where somebody added it."""
+    """A hit as it was added, where somebody added it: of equal names in its metadata the added one counts."""
     statement = next((memory for memory in hit.observations if DATA in memory.data), None)
     return line(hit) if statement is None else _restored(statement, hit)
 
@@ -69,7 +69,7 @@ def _restored(statement: Observation, hit: Hit) -> MemoryContent:
     elif "base64" in kept:
         value = base64.b64decode(kept["base64"])
     return MemoryContent(
-        content=value, mime_type=_named(kept["mime_type"]), metadata={**kept["metadata"], **_about(hit)}
+        content=value, mime_type=_named(kept["mime_type"]), metadata={**_about(hit), **kept["metadata"]}
     )
 
 

@@ -22,8 +22,8 @@ from weakref import WeakSet
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
 
-from memscope.adapters.session import MemorySession, Said, said
-from memscope.prompts.memory_block import is_injected, spoken
+from memscope.adapters.session import MemorySession, said
+from memscope.prompts.memory_block import Said, is_injected, spoken
 
 MOST_ENTRIES = 4096
 USER_SOURCES = frozenset({"user", "user_proxy"})

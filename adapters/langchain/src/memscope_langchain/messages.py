@@ -7,7 +7,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memscope.adapters.session import Said, said
+from memscope.adapters.session import said
+from memscope.prompts.memory_block import Said
 from memscope.records import Turn
 
 SUMMARY = "Here is a summary of the conversation to date:"

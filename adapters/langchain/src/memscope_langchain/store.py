@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
@@ -27,13 +28,23 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
+from memscope import AsyncMemoryScope, validation
 from memscope.adapters.instances import Memory, wait_for
 from memscope.adapters.session import MemorySession, SessionPool
 from memscope.records import ForgetReport, Hit, Json, Observation
 
+try:
+    from langgraph.store.base import validate_op_namespace
+except ImportError:  # before langgraph-checkpoint 4.3
+
+    def validate_op_namespace(op: Op) -> None:
+        """Nothing: there only the methods of a store check labels, not its batch."""
+
+
 Namespace: TypeAlias = tuple[str, ...]
 MINE = "langgraph:"  # begins the keys of a document's data that are no part of its value
 ITEM = "langgraph:item"
+THEIRS = "langgraph::"  # stands for MINE at the beginning of a value's own key
 MOST_HITS = 100
 FRESH = 0.1  # a time to live is renewed by a read when this share of it is over
 
@@ -96,7 +107,12 @@ class MemoryScopeStore(BaseStore):
         return self._bridges.to(self._user() if callable(self._user) else self._user)
 
     async def _batch(self, bridge: MemorySession, ops: Sequence[Op]) -> list[Result]:
-        """Reads see what was there before; of several writes to one key the last counts."""
+        """Reads see what was there before; of several writes to one key the last counts. Nothing is written if any
+        operation is wrong.
+        """
+        for op in ops:
+            validate_op_namespace(op)
+        await bridge.do(partial(check, ops))
         results = [None if isinstance(op, PutOp) else await self._read(bridge, op) for op in ops]
         writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         for op in writes.values():
@@ -124,12 +140,21 @@ class MemoryScopeStore(BaseStore):
             words_of(value, paths),
             name=written(op.key),
             namespace=path(op.namespace),
-            data={**value, ITEM: about, **prefixes(op.namespace)},
+            data=data_of(op, about),
             expires=None if op.ttl is None else now + timedelta(minutes=op.ttl),
         )
 
 
 # ------------------------------------------------------------------------------------------------------- operations
+
+
+async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
+    """Raise what a write would raise."""
+    for op in ops:
+        if isinstance(op, PutOp):
+            validation.identifier("key", written(op.key))
+            validation.identifier("namespace", path(op.namespace))
+            validation.json_object("value", data_of(op, {}), memory.limits)
 
 
 async def named(bridge: MemorySession, namespace: Namespace, key: str) -> Observation | None:
@@ -151,7 +176,7 @@ async def delete(bridge: MemorySession, op: PutOp) -> None:
 
 async def search(bridge: MemorySession, op: SearchOp) -> list[SearchItem]:
     """With a query the best first, and then what does not match it, as a store of vectors would have it."""
-    asked = {**(op.filter or {}), **prefix(op.namespace_prefix)}
+    asked = {**escaped(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await bridge.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
     scored = {document.id: (document, hit.score) for hit in hits for document in _matching(hit, op)}
     found: list[tuple[Observation, float | None]] = list(scored.values())
@@ -217,6 +242,22 @@ def _plain(char: str) -> bool:
     return char.isprintable() and char not in "%/ "
 
 
+def escaped(value: Mapping[str, Any]) -> dict[str, Any]:
+    """With keys that cannot be mistaken for ours; ``unescaped`` takes them back."""
+    return {THEIRS + name[len(MINE) :] if name.startswith(MINE) else name: one for name, one in value.items()}
+
+
+def unescaped(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A value as it was put, without what we keep beside it."""
+    theirs = {name: one for name, one in data.items() if name.startswith(THEIRS) or not name.startswith(MINE)}
+    return {MINE + name[len(THEIRS) :] if name.startswith(THEIRS) else name: one for name, one in theirs.items()}
+
+
+def data_of(op: PutOp, about: Mapping[str, Json]) -> dict[str, Any]:
+    """A value and what is kept beside it."""
+    return {**escaped(op.value or {}), ITEM: about, **prefixes(op.namespace)}
+
+
 def session_of(op: PutOp) -> str:
     """A session of its own: a document stands in no conversation, so no other lends it words."""
     return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
@@ -266,7 +307,7 @@ def _item(document: Observation) -> dict[str, Any]:
     return {
         "namespace": labels(document.namespace or ""),
         "key": unquote(document.name or "", errors="surrogatepass"),
-        "value": {name: value for name, value in document.data.items() if not name.startswith(MINE)},
+        "value": unescaped(document.data),
         "created_at": datetime.fromisoformat(created) if created else document.said,
         "updated_at": document.said,
     }

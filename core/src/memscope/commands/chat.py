@@ -201,7 +201,7 @@ class Talk:
             self.note(f"({self.say('used', number=len(ids))})")
 
     def too_long(self, text: str) -> bool:
-        size, limit = len(text.encode(errors="replace")), self.memory.memory._parts.limits.text
+        size, limit = len(text.encode(errors="replace")), self.memory.memory.limits.text
         if size > limit:
             self.note(self.say("too_long", size=size, limit=limit))
             self.code = 2
