@@ -21,13 +21,15 @@ _EDGE_UNITS: dict[Grain, str] = {"decade": "year", "year": "month", "month": "da
 
 def edge(now: Now, name: str, period: Period) -> Period | None:
     """The start, middle or end of a year (in months), a month, a week (in days) or a day (in hours)."""
-    bounds = _EDGES.get(period.grain, {}).get(name)
     if period.grain == "day" and name == "end":
         return day_end(now, period)
-    if not bounds:
+    if name not in _EDGES.get(period.grain, {}):
         return None
 
-    def change(span: Span) -> Span:
+    def change(span: Span) -> Span | None:
+        bounds = _EDGES.get(span.grain, {}).get(name)
+        if not bounds:
+            return None
         unit, (first, last) = _EDGE_UNITS[span.grain], bounds
         return Span(later(span.start, first, unit), min(span.end, later(span.start, last, unit)), span.grain)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from memscope.dates import en, written, zh
@@ -24,11 +25,15 @@ _SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 # Two numbers of a date, which are not the end of a longer code.
 _DAY_MONTH = "(?:" + "|".join(rf"(?<!\d{sign})\d{{1,2}}{sign}\d{{1,2}}{sign}" for sign in ("-", "/", r"\.")) + ")"
 
-# kind of the pattern: (pattern, kind of the token, reader). The first that matches is taken.
-_WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
+Written = tuple[str, str, Callable[[str, bool], Any]]  # pattern, kind of the token, reader
+
+# By the name of the pattern; the first that matches is taken.
+_WRITTEN: dict[str, Written] = {
     "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
     "fiscal": (r"[fs]y\s?'?\d\d(?:\d\d)?(?![a-z0-9])", "fiscal", lambda text, east: True),
     "zhtimes": (zh.TIMES, "gone", lambda text, east: True),
+    "zhera": (zh.OLD_ERA, "era", lambda text, east: zh.year_of_era(text)),
+    "zhnewera": (zh.NEW_ERA, "yearname", lambda text, east: zh.year_of_era(text)),
     "zhmonthday": (r"\d{1,2}月\d{1,2}(?=[\s,.;!?。；！？]|$)", "monthday", written.month_day),
     "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
     "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
@@ -43,6 +48,11 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
     "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
     "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
     "zhyear": (zh.YEAR, "yearname", lambda text, east: zh.year(text.rstrip("年 "))),
+    "zhminute": (
+        "零[一二三四五六七八九](?![零一二三四五六七八九十])",
+        "minute",
+        lambda text, east: zh.number(text[1:]),
+    ),
     "decade": (r"(?:1[5-9]|20)?\d0'?s(?![a-z])", "period", written.decade),
     "shortyear": (r"'\d\d(?![\d'a-z])", "yearlike", lambda text, east: written.short_year(int(text[1:]))),
     "ordinal": (r"\d{1,3}(?:st| ?nd| ?rd| ?th)(?![a-z])", "ordinal", lambda text, east: int(text[:-2])),
@@ -57,16 +67,28 @@ _WRITTEN: dict[str, tuple[str, str, Callable[[str, bool], Any]]] = {
 }
 
 
+# Those that begin with a digit are not tried elsewhere.
+_FROM_DIGIT = frozenset(
+    "ymd compact dmy isoday isoweek clock ym my military md decimal ordinal yearlike number junk".split()
+)
+
+
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
-    """Compiled on first use: numbers; phrases and Chinese words, the longest first; words."""
-    numbers = "|".join(f"(?P<{name}>{pattern})" for name, (pattern, _, _) in _WRITTEN.items())
+    """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
+    runs = groupby(_WRITTEN.items(), lambda item: item[0] in _FROM_DIGIT)
+    numbers = "|".join(("(?=[0-9])" if digit else "") + f"(?:{'|'.join(map(_named, run))})" for digit, run in runs)
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
-    known = "|".join(map(_phrase, phrases))
+    first = {phrase[0]: [one for one in phrases if one[0] == phrase[0]] for phrase in phrases}
+    known = "|".join(f"(?:{'|'.join(map(_phrase, alike))})" for start, alike in first.items())
     numerals = f"(?P<numerals>[{zh.NUMERALS}]+)"
     return re.compile(
         rf"{numbers}|(?P<phrase>{known})|{numerals}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
     )
+
+
+def _named(item: tuple[str, Written]) -> str:
+    return f"(?P<{item[0]}>{item[1][0]})"
 
 
 def _phrase(words: str) -> str:

@@ -24,8 +24,8 @@ def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
     """The tokens of each sentence that may name a time, and the direction it speaks in."""
     if reference.tzinfo is None:
         raise InputError("reference has no time zone", hint="give an aware datetime")
-    for offset, sentence in sentences(fold(text)):
-        found = tokens(sentence, offset)
+    for offset, sentence in sentences(text):
+        found = tokens(fold(sentence), offset)
         kinds = {token.kind for token in found}
         if not kinds <= _CONNECTORS:
             now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)

@@ -186,7 +186,7 @@ def far(when: datetime, span: Length, sign: int) -> datetime:
 def rolling(now: Now, step: int, span: Length) -> Period | None:
     """The last 3 months end yesterday, the next 3 days begin tomorrow; quarters and decades are the calendar's."""
     amount, unit = span.parts[0]
-    if not step or unit == "weekend":
+    if not step or unit == "weekend" or (amount < 1 and unit in ("day", "week")):
         return None
     if unit in ("quarter", "decade", "century") and amount == int(amount):
         return aligned(now, step * int(amount), unit)
@@ -240,7 +240,12 @@ def week_number(now: Now, unit: str, number: int) -> Period | None:
     )
 
 
+def named_month(now: Now, step: int, number: int) -> Period | None:
+    """Since this May."""
+    found = month(now, number)
+    return stepped_period(now, step, found) if found else None
+
+
 def stepped_month(now: Now, step: int, number: int) -> Period | None:
     """Last May; "this may" is more often a verb."""
-    found = month(now, number)
-    return stepped_period(now, step, found) if step and found else None
+    return named_month(now, step, number) if step else None

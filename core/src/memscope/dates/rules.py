@@ -24,6 +24,7 @@ _WHEN = (
     "([at on in of comma from]* [time part parts period] | [on of]* the? date"
     " | of? (di number|lastnth) ge? [unit date])"
 )
+_BESIDE = "[of after before since beginning]"
 _EVERY = f"every [other ordinal ordword second number]? the? {_REPEATED}"
 _WEEKDAYS = "weekdays ([comma and or]* weekdays)* ([at from in on]* [time part parts])*"
 _TIME = "[time number the date period moment]"
@@ -51,7 +52,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("length hence", "counted", relative.ahead),
         Row("length from now", "counted", relative.ahead_of_now),
         Row("length later", "counted", relative.inside),
-        Row("in around? the? length (?! [since beginning from after])", "counted", relative.inside),
+        Row("in around? the? length (?! [since beginning from after of])", "counted", relative.inside),
         Row("within the? step length", "period", relative.within_next),
         Row("period of? prior length", "period", compose.first_units),
         Row("the? [step stretch] of? length (?! [of in] the? [period yearlike step])", "period", relative.rolling),
@@ -86,7 +87,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("the? weekday after date", "date", compose.weekday_beside(1)),
         Row("the? weekday before date", "date", compose.weekday_beside(-1)),
         Row("(?<=for) the unit (?! [of after before since beginning])", "date", relative.this_day),
-        Row("(?<=[of in for during])(?<! plural of) the unit (?! [of since beginning])", "period", relative.this_unit),
+        Row(f"(?<=[of in for during])(?<! plural of) the unit (?! {_BESIDE})", "period", relative.this_unit),
         Row("rest of [the func]? (unit|period|date)", "period", edges.rest_of),
         Row(f"the? {_WHICH} [unit quarter] [of in]* the? period", "period", compose.nth),
         Row("the? number unit of the? period", "period", compose.nth),
@@ -131,6 +132,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("(article | (?<! [at around to hyphen from]) number) weekday", "gone", repeated.any_of),
         Row("number? [weekdays part parts] [before after] the? date", "gone", numbers.nothing),
         Row("(?<! for) article unit date", "gone", lambda now, count, unit, date: True if unit == "week" else None),
+        Row("weekday of the? period", "period", numbers.last_value),
         Row("weekday", "date", days.weekday),
         Row("the? [edge beginning] (of the? [period date] | hyphen? the? period)", "period", edges.edge),
         Row("edge hyphen? date", "period", edges.middle_of_day),

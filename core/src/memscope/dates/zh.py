@@ -12,7 +12,7 @@ from memscope.dates.calendar import Length, Period, fixed, year_of
 from memscope.dates.cascade import Row
 from memscope.dates.clocks import hours
 from memscope.dates.numbers import words
-from memscope.dates.repeated import GAP
+from memscope.dates.repeated import GAP, Rule
 
 NAMES = ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日")
 
@@ -28,6 +28,14 @@ _SHORT = "(?:0\\d|[5-9]\\d|[零〇○九八七][零〇○一二三四五六七�
 _NAMED = r"[\d一二三四五六七八九十]{1,2}\s?月|年?[初底末中]|[春夏秋冬]|[上下]半年|第?[一二三四1-4]季度"
 _BEFORE_NAME = rf"(?:\d\d|[一二][零〇○一二三四五六七八九])(?=\s?年\s?(?:{_NAMED}))"
 YEAR = rf"(?:(?:1[5-9]|20)\d\d|{_BEFORE_NAME}|[一二][零〇○一二三四五六七八九]{{3}}|{_SHORT})\s?年(?![间間代级級])"
+
+# The first year of an era. Before 1912 its months are those of the lunar calendar, which is not known here.
+ERAS = {"洪武": 1368, "永乐": 1403, "嘉靖": 1522, "万历": 1573, "崇祯": 1628, "顺治": 1644, "康熙": 1662, "雍正": 1723}
+ERAS |= {"乾隆": 1736, "嘉庆": 1796, "道光": 1821, "咸丰": 1851, "同治": 1862, "光绪": 1875, "宣统": 1909}
+ERAS |= {"民国": 1912, "昭和": 1926, "平成": 1989, "令和": 2019}
+_OLD = "|".join(name for name, first in ERAS.items() if first < 1912)
+_NEW = "|".join(name for name, first in ERAS.items() if first >= 1912)
+OLD_ERA, NEW_ERA = (rf"(?:{names})(?:元|[{NUMERALS}]{{1,4}}|\d{{1,2}})年" for names in (_OLD, _NEW))
 
 # 一周三次, 两年一次: how often, and no Wednesday.
 TIMES = rf"每?(?:[{NUMERALS}]+|\d+)个?(?:天|日|周|星期|礼拜|月|季度|年)[{NUMERALS}\d]+[次回度]"
@@ -72,10 +80,16 @@ def year(text: str) -> int | None:
     return value if value > 99 else value + (2000 if value < 40 else 1900)
 
 
+def year_of_era(text: str) -> int:
+    """康熙三年, 民国元年."""
+    count = text[2:-1]
+    return ERAS[text[:2]] - 1 + (1 if count == "元" else _int(count))
+
+
 _WEEK = ("周", "週", "星期", "礼拜", "禮拜")
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
-_PAIRS = [(a, b) for a in _WEEKDAYS for b in _WEEKDAYS if a != b]
-_SEVERAL_DAYS = {f"每{week}{a}{b}": (_WEEKDAYS[a], _WEEKDAYS[b]) for week in _WEEK for a, b in _PAIRS}
+_PAIRS = {a + b: (x, y) for a, x in _WEEKDAYS.items() for b, y in _WEEKDAYS.items() if x < y}
+_SEVERAL_DAYS = {f"每{week}{pair}": Rule("week", 1, days) for week in _WEEK for pair, days in _PAIRS.items()}
 _PARTS = {
     "凌晨": hours(0, 8),
     "清晨|早上|早晨|上午|早间": hours(8, 12),
@@ -90,6 +104,7 @@ _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12)
 
 # Words that only look like words of time.
 _UNTIMELY = (
+    "一日三餐 一日之计 如一日 "
     "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
     " 有一点 差点 差一点 前夕 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
     " 隔壁 隔离 隔开 隔阂 间隔 没有明天 明天会更好 美好明天 美好的明天 日常 日程 今日头条 日记 星期几 月亮 月饼"
@@ -146,16 +161,7 @@ WORDS: dict[str, tuple[str, Any]] = {
     ),
     **words("every", {"每|每个|每個|每逢|逢": None}),
     **words("every", {"每隔|隔": GAP}),
-    **words(
-        "weekdays",
-        {
-            f"每{week}{first}{last}": (_WEEKDAYS[first], _WEEKDAYS[last])
-            for week in _WEEK
-            for first in _WEEKDAYS
-            for last in _WEEKDAYS
-            if first != last
-        },
-    ),
+    **words("gone", _SEVERAL_DAYS),
     **words("seem", {"像|好像|就像": None}),
     **words("jubilee", {"生日|纪念日|紀念日": None}),
     **words("asif", {"仿佛|彷佛|如同|犹如|宛如|恍如": None}),
@@ -231,11 +237,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("[halfpart midnight] (?= number dian)", "part", numbers.value),
         Row("midnight", "time", numbers.value),
         Row("number dian number fen number miao", "time", clocks.o_clock),
-        Row("number dian number fen? | number dian pasttense number fen", "time", clocks.o_clock),
+        Row("number dian pasttense? [number minute] fen | number dian minute", "time", clocks.o_clock),
+        Row("number dian number", "time", clocks.spoken_clock),
         Row("number dian pasttense? ke", "time", clocks.o_clock),
         Row("number dian ban", "time", clocks.half_hour),
         Row(f"(?<= {_BEFORE_HOUR}) number dian sharp?", "time", clocks.o_clock),
-        Row("(?<! [unit di]) number dian (sharp | (?! word))", "time", clocks.o_clock),
+        Row("(?<! [unit di]) number dian (sharp | (?! [word number]))", "time", clocks.o_clock),
         Row(f"(?<! [month may]) number {_TO} time", "time", clocks.time_range),
         Row("(?<! [step the in]) part of? time", "time", clocks.in_part),
     ),
@@ -244,6 +251,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
         # the lunar calendar is not known here
         Row("lunarcal yearname? (number yue)? [lunar number]* hao?", "gone", numbers.nothing),
         Row("yearname? (number yue?)? lunar number?", "gone", numbers.nothing),
+        Row("era number yue ([lunar number]* hao?)?", "gone", numbers.nothing),
+        Row("era lunar number?", "gone", numbers.nothing),
+        Row("era", "period", days.year),
         Row("yearname number yue number hao", "date", days.year_month_day),
         Row("yearname number yue number hao", "nodate", numbers.nothing),
         Row(f"number {_TO} number hao", "date", days.bare_days),
