@@ -123,7 +123,7 @@ def seeded(insights: int, observations: int) -> tuple[list[TurnInsert], ChangeSe
 async def reflecting(server: FaultServer) -> dict[str, Any]:
     async with memory(server) as opened:
         inserts, seen, new = seeded(50, 20)
-        store = opened._parts.store
+        store = opened.runtime.store
         await store.append(USER, inserts, seen)
         await store.apply(USER, ChangeSet(done=tuple(f"o{n}" for n in range(50))))
         idle = [await timed(opened) for _ in range(20)]

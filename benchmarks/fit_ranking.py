@@ -52,9 +52,9 @@ async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
     name = Path(path).stem
     found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
-        kits = {name: replace(memory._parts.ctx, embedder=None)}
+        kits = {name: replace(memory.runtime.ctx, embedder=None)}
         if embedder is not None:
-            kits[f"{name} with vectors"] = memory._parts.ctx
+            kits[f"{name} with vectors"] = memory.runtime.ctx
         for conversation in conversations(path):
             await ingest(memory, conversation)
             for variant, ctx in kits.items():

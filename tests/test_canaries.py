@@ -60,11 +60,11 @@ def told_of(error):
 
 def shown(memory):
     """Whatever somebody may print of a memory while looking for a mistake."""
-    ctx = memory._parts.ctx
-    parts = [memory, memory._parts.settings, ctx.settings, ctx.chat, ctx.embedder, ctx.reranker, ctx.usage, ctx.notes]
+    ctx = memory.runtime.ctx
+    parts = [memory, memory.runtime.settings, ctx.settings, ctx.chat, ctx.embedder, ctx.reranker, ctx.usage, ctx.notes]
     parts += [model.endpoint for model in (ctx.chat, ctx.embedder, ctx.reranker)]
     parts += [vars(model) for model in (ctx.chat, ctx.embedder, ctx.reranker)]
-    return "\n".join(map(repr, parts)) + memory._parts.settings.model_dump_json()
+    return "\n".join(map(repr, parts)) + memory.runtime.settings.model_dump_json()
 
 
 @pytest.mark.parametrize("fault", [None, *sorted(FAULTS)])

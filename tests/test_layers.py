@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ import memscope
 
 SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
+DISTRIBUTIONS = [*ROOT.glob("adapters/*/src"), *ROOT.glob("stores/*/src")]
+SHIPPED = [path for folder in (SOURCE, *DISTRIBUTIONS) for path in folder.rglob("*.py")]
 FRAMEWORKS = {"autogen_agentchat", "autogen_core", "agentscope", "langchain", "langchain_classic", "langchain_core",
               "langgraph"}  # fmt: skip
 PLUGINS = {
@@ -96,6 +99,48 @@ def test_a_part_imports_only_lower_layers(part):
         and (part, to) != ("__main__", "cli")
     ]
     assert not wrong
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Names with a leading underscore that a file takes from another: imported, or of an object that is not its own."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    defined = {node.name for node in ast.walk(tree)
+               if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}  # fmt: skip
+    defined |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    defined |= {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "self"}
+    imported_names = [(alias.name, node.lineno) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+                      for alias in node.names]  # fmt: skip
+    taken = [(node.attr, node.lineno) for node in attributes if node.attr not in defined | {"_replace"}]  # namedtuple's
+    for name, line in imported_names + taken:
+        if name.startswith("_") and not name.endswith("__"):
+            yield f"{path.name}:{line} uses {name}"
+
+
+def test_names_with_an_underscore_stay_in_their_file():
+    assert not [name for path in SHIPPED for name in private_names(path)]
+
+
+def test_no_circle_of_imports():
+    """Imports for type checkers and inside functions included."""
+    paths = {module_of(path): path for path in SOURCE.rglob("*.py")}
+    graph = {module: imported_modules(path, paths.keys()) - {module} for module, path in paths.items()}
+    TopologicalSorter(graph).prepare()
+
+
+def imported_modules(path: Path, known: Collection[str]) -> set[str]:
+    """Of ``from package import name`` the module of that name, where there is one, else the package."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inside & set(known)) or {node.module or ""}
+    return found & set(known)
+
+
+def module_of(path: Path) -> str:
+    parts = path.parts[len(path.parts) - path.parts[::-1].index("src") :]
+    return ".".join(parts).removesuffix(".py").removesuffix(".__init__")
 
 
 def test_nothing_in_core_imports_a_framework_or_a_plugin():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import threading
@@ -11,7 +10,7 @@ import pytest
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.errors import ClosedError
-from memscope.sync import _thread
+from memscope.sync import loop_thread
 
 TURN = {"role": "user", "content": "I moved to Berlin last May."}
 
@@ -58,7 +57,7 @@ def test_a_call_from_its_own_loop_names_the_async_class(memory):
         return memory.status()
 
     with pytest.raises(ClosedError, match="AsyncMemoryScope"):
-        _thread.run(inner())
+        loop_thread.run(inner())
 
 
 def test_errors_come_through(memory):
@@ -83,5 +82,5 @@ def test_two_memories_share_one_thread(tmp_path):
     names = [thread.name for thread in threading.enumerate()]
     with MemoryScope(tmp_path / "a.db", settings={}) as one, MemoryScope(tmp_path / "b.db", settings={}) as two:
         one.status(), two.status()
-        assert asyncio.run(two.memory._ready()) is not None
+        assert one.runtime.is_open and two.runtime.is_open
     assert names.count("memscope") <= 1

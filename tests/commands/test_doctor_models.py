@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from memscope import MemoryScope
 from memscope.cli import cli
 from memscope.records import ChangeSet, Insight, Observation, Scope, Supersession
-from memscope.sync import _thread
+from memscope.sync import loop_thread
 
 from servers.faults import FaultServer
 from servers.faults import Plan as Faults
@@ -128,7 +128,7 @@ def applied(store, *plans):
     with MemoryScope(store, settings={}) as memory:
         (key,) = memory.add_turns([{"role": "user", "content": "I moved to Berlin."}], user="alice").keys
         for plan in plans:
-            _thread.run(memory.memory._parts.store.apply("alice", plan(key)))
+            loop_thread.run(memory.runtime.store.apply("alice", plan(key)))
 
 
 def fact(id, text, key, **more):
@@ -167,14 +167,14 @@ def test_insights_that_rest_on_what_is_over(examined, store):
 def test_what_mends_parked_work_is_named_by_its_error(examined, store):
     with MemoryScope(store, settings={}) as memory:
         memory.add_turns([{"role": "user", "content": "hello"}], user="alice")
-        place = memory.memory._parts.store
+        place = memory.runtime.store
 
         async def park():
             for _ in range(5):
                 for claim in await place.claim("consolidate", 10, 60):
                     await place.fail(claim, "model_reply", datetime(2000, 1, 1, tzinfo=UTC))
 
-        _thread.run(park())
+        loop_thread.run(park())
     _, (found,) = examined("work", "warn")
     assert found["mend"] == "try chat.structured: json_object, or another model, then: memscope unpark"
     done = CliRunner().invoke(cli, ["--store", str(store), "unpark"])

@@ -1,184 +1,218 @@
-"""What keeps a memory going beside its verbs: opening and closing, moving, wiping, vectors, status."""
+"""Administration of a memory as functions of its Runtime: opening and closing, moving, wiping, vectors, status.
+
+``AsyncMemoryScope`` has each as a method with the same arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Self
 
 from memscope import validation
-from memscope.errors import ClosedError, StoreError
+from memscope.errors import ConfigError, StoreError
 from memscope.records import ForgetReport, Insight, Json, Observation, Select
 from memscope.runtime import Runtime
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
 
+# --------------------------------------------------------------------------------------------------------- the back end
 
-class Upkeep:
-    """The part of ``AsyncMemoryScope`` that is not about what was said."""
 
-    def __init__(self, parts: Runtime) -> None:
-        self._parts = parts
-        self._open = False
-        self._closed = False
+async def start(runtime: Runtime) -> None:
+    """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
+    async with runtime.operation("background"):
+        runtime.start()
 
-    async def __aenter__(self) -> Self:
-        await self._ready()
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+async def stop(runtime: Runtime, *, drain_s: float = 5.0) -> None:
+    """Stop the background; work under way gets ``drain_s`` seconds, then it is given back and stays pending."""
+    await runtime.open()
+    await runtime.stop(drain_s)
 
-    # ---- the back end
 
-    async def start(self) -> None:
-        """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
-        async with self._operation("background") as parts:
-            parts.start()
+async def unpark(runtime: Runtime, *, user: str | None = None) -> int:
+    """Retry batches that failed too often; returns their number."""
+    validation.owner(user)
+    async with runtime.operation("unpark"):
+        return await runtime.store.unpark(None, user)
 
-    async def stop(self, *, drain_s: float = 5.0) -> None:
-        """End the background; what is under way gets ``drain_s`` seconds, then it is given back and stays pending."""
-        await (await self._ready()).stop(drain_s)
 
-    async def unpark(self, *, user: str | None = None) -> int:
-        """Give batches that failed too often another chance; their number."""
-        validation.owner(user)
-        async with self._operation("unpark") as parts:
-            return await parts.store.unpark(None, user)
+# ------------------------------------------------------------------------------------------------------------- approval
 
-    async def proposals(self, *, user: str) -> list[Observation | Insight]:
-        """Memories that wait for a person's word (setting ``approve``), oldest first."""
-        validation.scope(user)
-        async with self._operation("proposals") as parts:
-            from memscope.reconciliation import approval
 
-            return await approval.proposals(parts.store, user)
+async def proposals(runtime: Runtime, *, user: str) -> list[Observation | Insight]:
+    """Memories that await a person's approval (setting ``approve``), oldest first."""
+    from memscope.reconciliation import approval
 
-    async def accept(self, ids: Sequence[str], *, user: str) -> int:
-        """Make proposals memories. ``NotFound`` for an id that waits for nothing; then none is accepted."""
-        validation.scope(user)
-        async with self._operation("accept") as parts:
-            from memscope.reconciliation import approval
+    validation.scope(user)
+    async with runtime.operation("proposals"):
+        return await approval.proposals(runtime.store, user)
 
-            return await approval.accept(parts.store, user, validation.ids("ids", ids), clock=parts.clock)
 
-    async def reject(self, ids: Sequence[str], *, user: str) -> int:
-        """Close proposals; they stay in the history, so that their turns are not read again."""
-        validation.scope(user)
-        async with self._operation("reject") as parts:
-            from memscope.reconciliation import approval
+async def accept(runtime: Runtime, ids: Sequence[str], *, user: str) -> int:
+    """Make proposals memories. ``NotFound`` for an id that is no proposal; then none is accepted."""
+    from memscope.reconciliation import approval
 
-            return await approval.reject(parts.store, user, validation.ids("ids", ids), clock=parts.clock)
+    validation.scope(user)
+    async with runtime.operation("accept"):
+        return await approval.accept(runtime.store, user, validation.ids("ids", ids), clock=runtime.clock)
 
-    # ---- wiping
 
-    async def sweep(self, *, user: str) -> ForgetReport:
-        """Forget what has expired."""
-        validation.scope(user)
-        async with self._operation("sweep") as parts:
-            return await parts.store.forget(Select(user, expired_by=parts.clock()))
+async def reject(runtime: Runtime, ids: Sequence[str], *, user: str) -> int:
+    """Close proposals; they stay in the history, so that their turns are not read again."""
+    from memscope.reconciliation import approval
 
-    async def compact(self) -> ForgetReport:
-        """Finish what a ``forget`` whose receipt says "pending" could not wipe."""
-        async with self._operation("compact") as parts:
-            return await parts.store.compact()
+    validation.scope(user)
+    async with runtime.operation("reject"):
+        return await approval.reject(runtime.store, user, validation.ids("ids", ids), clock=runtime.clock)
 
-    # ---- moving
 
-    async def export(
-        self, path: str | Path, *, user: str | None = None, progress: Progress | None = None
-    ) -> Mapping[str, int]:
-        """Write all records (of one user, or of all) as JSON lines; the number of each kind."""
-        from memscope.transfer import jsonl
+# --------------------------------------------------------------------------------------------------------------- wiping
 
-        validation.owner(user)
-        async with self._operation("export") as parts:
-            return await jsonl.export(parts.store, validation.path(path), user=user, progress=progress)
 
-    async def import_(
-        self, path: str | Path, *, user: str | None = None, strict: bool = True, progress: Progress | None = None
-    ) -> Mapping[str, int]:
-        """Read what ``export`` wrote; what is here already is left alone, what was forgotten here stays forgotten.
+async def sweep(runtime: Runtime, *, user: str) -> ForgetReport:
+    """Forget expired memories."""
+    validation.scope(user)
+    async with runtime.operation("sweep"):
+        return await runtime.store.forget(Select(user, expired_by=runtime.clock()))
 
-        ``strict=False`` skips lines that cannot be read and counts them.
-        """
-        from memscope.transfer import jsonl
 
-        validation.owner(user)
-        async with self._operation("import") as parts:
-            counts = await jsonl.import_(
-                parts.store, validation.path(path), user=user, strict=strict, progress=progress, limits=parts.limits
-            )
-            parts.wake()
-            return counts
+async def compact(runtime: Runtime) -> ForgetReport:
+    """Wipe the bytes that a ``forget`` left whose receipt says "pending"."""
+    async with runtime.operation("compact"):
+        return await runtime.store.compact()
 
-    async def backup(self, path: str | Path) -> None:
-        """A consistent copy of the store, taken while it is in use."""
-        async with self._operation("backup") as parts:
-            await parts.store.backup(Path(path))
 
-    async def restore(self, backup: str | Path) -> Mapping[str, Json]:
-        """Put a backup in the place of this memory's file, which no other process may have open, and go on with it."""
-        from memscope.transfer import sqlite_recovery
+# --------------------------------------------------------------------------------------------------------------- moving
 
-        path = self._file()
-        if self._open:
-            await self._parts.store.close()
-            self._open = False
-        try:
-            return await sqlite_recovery.restore(Path(backup), path)
-        finally:
-            self._parts.reopen(str(path))
 
-    async def recover(self, target: str | Path) -> Mapping[str, Json]:
-        """Save what is readable of this memory's damaged file into a new one; the damaged one is only read."""
-        from memscope.transfer import sqlite_recovery
+async def export(
+    runtime: Runtime, path: str | Path, *, user: str | None = None, progress: Progress | None = None
+) -> Mapping[str, int]:
+    """Write all records (of one user, or of all) as JSON lines; returns the number of each kind."""
+    from memscope.transfer import jsonl
 
-        return await sqlite_recovery.recover(self._file(), Path(target))
+    validation.owner(user)
+    async with runtime.operation("export"):
+        return await jsonl.export(runtime.store, validation.path(path), user=user, progress=progress)
 
-    async def reembed(self, *, progress: Progress | None = None) -> int:
-        """Make all vectors anew with the embedder configured now; the old ones serve until then. Resumable."""
-        async with self._operation("reembed") as parts:
-            return await parts.reembed(progress)
 
-    async def flush(self, *, timeout_s: float | None = None) -> bool:
-        """Wait for the vectors of what was added; False when the time was over before."""
-        async with self._operation("flush") as parts:
-            return await parts.flush(timeout_s)
+async def import_(
+    runtime: Runtime,
+    path: str | Path,
+    *,
+    user: str | None = None,
+    strict: bool = True,
+    progress: Progress | None = None,
+) -> Mapping[str, int]:
+    """Read a file that ``export`` wrote. Records already here stay as they are, forgotten ones stay forgotten.
 
-    async def status(self, *, user: str | None = None) -> Mapping[str, Json]:
-        """Versions, store, models, plugins, counts, what is pending, failed and parked, and with which error."""
-        validation.owner(user)
-        async with self._operation("status") as parts:
-            return await parts.status(user)
+    ``strict=False`` skips lines that cannot be read and counts them.
+    """
+    from memscope.transfer import jsonl
 
-    async def close(self, *, drain_s: float = 5.0) -> None:
-        """Finish what is under way within ``drain_s`` seconds; what is left stays in the store for the next process."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._open:
-            await self._parts.close(drain_s)
+    validation.owner(user)
+    async with runtime.operation("import"):
+        counts = await jsonl.import_(
+            runtime.store, validation.path(path), user=user, strict=strict, progress=progress, limits=runtime.limits
+        )
+        runtime.wake()
+        return counts
 
-    # ---- inside
 
-    def _file(self) -> Path:
-        path = getattr(self._parts.store, "path", None)
-        if not isinstance(path, Path):
-            raise StoreError("this store is no file", hint="use export and import_")
-        return path
+async def backup(runtime: Runtime, path: str | Path) -> None:
+    """Write a consistent copy of the store while it is in use."""
+    async with runtime.operation("backup"):
+        await runtime.store.backup(Path(path))
 
-    async def _ready(self) -> Runtime:
-        if self._closed:
-            raise ClosedError("this memory is closed", hint="make a new one")
-        if not self._open:
-            await self._parts.store.open()
-            self._open = True
-        return self._parts
 
-    @asynccontextmanager
-    async def _operation(self, name: str) -> AsyncIterator[Runtime]:
-        parts = await self._ready()
-        with parts.span(name):
-            yield parts
+async def restore(runtime: Runtime, backup: str | Path) -> Mapping[str, Json]:
+    """Replace this memory's file, which no other process may have open, by a backup, and go on with it."""
+    from memscope.transfer import sqlite_recovery
+
+    path = _file_of(runtime)
+    await runtime.release_store()
+    try:
+        return await sqlite_recovery.restore(Path(backup), path)
+    finally:
+        runtime.reopen(str(path))
+
+
+async def recover(runtime: Runtime, target: str | Path) -> Mapping[str, Json]:
+    """Save the readable records of this memory's damaged file into a new one; the damaged one is only read."""
+    from memscope.transfer import sqlite_recovery
+
+    return await sqlite_recovery.recover(_file_of(runtime), Path(target))
+
+
+def _file_of(runtime: Runtime) -> Path:
+    path = getattr(runtime.store, "path", None)
+    if not isinstance(path, Path):
+        raise StoreError("this store is no file", hint="use export and import_")
+    return path
+
+
+# -------------------------------------------------------------------------------------------------------------- vectors
+
+
+async def reembed(runtime: Runtime, *, progress: Progress | None = None) -> int:
+    """Make all vectors anew with the current embedder; the old ones serve until then. Resumable."""
+    from memscope.jobs.embedding import declare, embed_batch
+
+    async with runtime.operation("reembed"):
+        if runtime.ctx.embedder is None:
+            raise ConfigError("there is no embedder", hint="set embedding in the settings")
+        await declare(runtime.ctx, replace=True)
+        total, done = (await runtime.store.stats()).pending["embed"], 0
+        while batch := await embed_batch(runtime.ctx):
+            done += batch
+            if progress:
+                progress(done, total)
+        return done
+
+
+async def flush(runtime: Runtime, *, timeout_s: float | None = None) -> bool:
+    """Wait for the vectors of added turns; returns False on timeout."""
+    async with runtime.operation("flush"):
+        runtime.wake()
+        drained = await runtime.filler.drain(timeout_s)
+        if runtime.filler.error is not None:
+            raise runtime.filler.error
+        return drained
+
+
+# ------------------------------------------------------------------------------------------------------------ the whole
+
+
+async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, Json]:
+    """Versions, store, models, plugins, counts; pending, failed and parked work with its errors."""
+    from memscope import __version__
+
+    validation.owner(user)
+    async with runtime.operation("status"):
+        ctx, error = runtime.ctx, runtime.filler.error
+        usage = {name: asdict(usage) for name, usage in runtime.usage_by_operation.items() if usage.calls}
+        return {
+            "version": __version__,
+            "store": runtime.location,
+            "capabilities": sorted(runtime.store.capabilities),
+            "models": _models_of(runtime),
+            "plugins": [plugin.name for plugin in runtime.plugins.listed() if plugin.state == "loaded"],
+            "usage": asdict(ctx.usage),
+            "usage_by_operation": usage,
+            "embedding_error": error.code if error else None,
+            **asdict(await runtime.store.stats(user)),
+        }
+
+
+def _models_of(runtime: Runtime) -> Mapping[str, str]:
+    ctx = runtime.ctx
+    models = {"chat": ctx.chat and ctx.chat.name, "embedding": ctx.embedder and ctx.embedder.space.model,
+              "rerank": ctx.reranker and ctx.reranker.name}  # fmt: skip
+    return {kind: name or "none" for kind, name in models.items()}
+
+
+async def close(runtime: Runtime, *, drain_s: float = 5.0) -> None:
+    """Finish work under way within ``drain_s`` seconds; the rest stays in the store for the next process."""
+    await runtime.close(drain_s)

@@ -4,20 +4,20 @@ add_turns ──▶ consolidate ──▶ reflect        writing: the first is d
 retrieve  ──▶ context                        reading: no chat model
 add_memory, get, list, update, history, forget
 
-Moving, wiping and status are in ``administration.py``.
+The other methods (moving, wiping, vectors, status) are the functions of ``administration.py``.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 
-from memscope import validation
-from memscope.administration import Upkeep
+from memscope import administration, validation
 from memscope.errors import Conflict, InputError, NotFound
 from memscope.records import (
     AddReport,
@@ -37,7 +37,7 @@ from memscope.records import (
     WorkReport,
 )
 from memscope.records.identity import statement
-from memscope.runtime import assemble
+from memscope.runtime import Runtime, assemble
 
 if TYPE_CHECKING:
     from memscope.chat import Answer
@@ -46,7 +46,23 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 
-class AsyncMemoryScope(Upkeep):
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _method(
+    function: Callable[Concatenate[Runtime, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]]:
+    """A function of a Runtime as a method, with its arguments and docstring."""
+
+    @functools.wraps(function)
+    async def call(self: AsyncMemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await function(self.runtime, *args, **kwargs)
+
+    return cast("Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]]", call)
+
+
+class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
     ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data
@@ -65,14 +81,21 @@ class AsyncMemoryScope(Upkeep):
         plugins: Sequence[object] = (),
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        super().__init__(assemble(store, settings, chat, embedder, reranker, plugins, clock))
-
-    # ---- writing
+        self._runtime = assemble(store, settings, chat, embedder, reranker, plugins, clock)
 
     @property
-    def limits(self) -> validation.Limits:
-        """Sizes above which input is refused, from the settings."""
-        return self._parts.limits
+    def runtime(self) -> Runtime:
+        """The settings, store, models, plugins and clock that this memory works with."""
+        return self._runtime
+
+    async def __aenter__(self) -> Self:
+        await self.runtime.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # ---- writing
 
     async def add_turns(
         self,
@@ -92,11 +115,11 @@ class AsyncMemoryScope(Upkeep):
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")
-        async with self._operation("add_turns") as parts:
-            report = await parts.keep(turns, where, replay=replay)
-            parts.wake(user, report.stored)
+        async with self.runtime.operation("add_turns") as runtime:
+            report = await runtime.store_turns(turns, where, replay=replay)
+            runtime.wake(user, report.stored)
             if wait == "searchable":
-                await parts.store.searchable(user)
+                await runtime.store.searchable(user)
             return report
 
     async def add_memory(
@@ -118,22 +141,22 @@ class AsyncMemoryScope(Upkeep):
         With a ``time``, a repeated statement is the one that is here; ``Conflict`` if that was forgotten.
         """
         where = validation.scope(user, agent, session)
-        async with self._operation("add_memory") as parts:
+        async with self.runtime.operation("add_memory") as runtime:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
-            turn, timed = await parts.stated(given, where)
+            turn, timed = await runtime.check_statement(given, where)
             draft, memory = statement(
-                await parts.secret(),
+                await runtime.secret(),
                 turn,
                 timed=timed,
                 name=None if name is None else validation.identifier("name", name),
                 namespace=None if namespace is None else validation.identifier("namespace", namespace),
-                data=validation.json_object("data", data, parts.limits),
-                expires=None if expires is None else validation.when("expires", expires, parts.zone),
+                data=validation.json_object("data", data, runtime.limits),
+                expires=None if expires is None else validation.when("expires", expires, runtime.zone),
             )
-            (outcome,) = (await parts.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
+            (outcome,) = (await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
-            parts.wake()
+            runtime.wake()
             stored = memory if outcome == "stored" else await self._memory(memory.id, where)
             return cast("Observation", stored)
 
@@ -150,33 +173,35 @@ class AsyncMemoryScope(Upkeep):
     ) -> Observation | Insight:
         """Correct a memory under its id; ``history`` keeps the old version. ``Conflict`` if ``version`` is outdated."""
         where = validation.scope(user, agent)
-        async with self._operation("update") as parts:
+        async with self.runtime.operation("update") as runtime:
             old = await self._memory(id, where)
-            turn, _ = await parts.stated({"role": "user", "content": old.text if text is None else text}, where)
+            turn, _ = await runtime.check_statement(
+                {"role": "user", "content": old.text if text is None else text}, where
+            )
             changed = replace(
                 old,
                 text=turn.text,
-                data=old.data if data is None else validation.json_object("data", data, parts.limits),
-                expires=old.expires if expires is None else validation.when("expires", expires, parts.zone),
+                data=old.data if data is None else validation.json_object("data", data, runtime.limits),
+                expires=old.expires if expires is None else validation.when("expires", expires, runtime.zone),
                 origin="user",
-                recorded=parts.clock(),
+                recorded=runtime.clock(),
             )
             expected = old.version if version is None else version
-            await parts.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
-            parts.wake()
+            await runtime.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
+            runtime.wake()
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
         """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
         validation.owner(user)
-        async with self._operation("consolidate") as parts:
-            return await parts.consolidate(user, preview=preview)
+        async with self.runtime.operation("consolidate") as runtime:
+            return await runtime.consolidate(user, preview=preview)
 
     async def reflect(self, *, user: str, preview: bool = False) -> WorkReport:
         """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
         validation.scope(user)
-        async with self._operation("reflect") as parts:
-            return await parts.reflect(user, preview=preview)
+        async with self.runtime.operation("reflect") as runtime:
+            return await runtime.reflect(user, preview=preview)
 
     # ---- reading
 
@@ -200,21 +225,12 @@ class AsyncMemoryScope(Upkeep):
         ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``.
         """
         where = validation.scope(user, agent, session)
-        async with self._operation("retrieve") as parts:
-            question = parts.question(
-                validation.text("query", query, parts.limits.query),
-                where,
-                k=validation.count("k", k, parts.limits.k),
-                as_of=None if as_of is None else validation.when("as_of", as_of, parts.zone),
-                exclude=frozenset(validation.ids("exclude", exclude)),
-                filter=validation.filter(filter),
-                kinds=validation.kinds(kinds),
-                explain=explain,
+        async with self.runtime.operation("retrieve") as runtime:
+            return await runtime.retrieve(
+                runtime.query(
+                    query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds, explain=explain
+                )
             )
-            question = await parts.plugins.before("retrieve", question, scope=where)
-            found = await parts.retrieve(question)
-            await parts.plugins.after("retrieve", found, scope=where)
-            return found
 
     async def context(
         self,
@@ -231,17 +247,19 @@ class AsyncMemoryScope(Upkeep):
         filter: Mapping[str, Json] | None = None,
     ) -> str:
         """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
+        from memscope import retrieval
+
         validation.choice("lines", lines, "memories", "turns")
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
         )
-        return self._parts.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
+        return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
         """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""
         where = validation.scope(user, agent)
-        async with self._operation("get") as parts:
-            record = (await parts.store.fetch(user, [str(id)])).records.get(str(id))
+        async with self.runtime.operation("get") as runtime:
+            record = (await runtime.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
                 raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
             return record
@@ -263,19 +281,19 @@ class AsyncMemoryScope(Upkeep):
     ) -> builtins.list[Record]:
         """Records in the order they were stored, the newest ``limit`` of them; superseded ones only if asked for."""
         where = validation.scope(user, agent, session)
-        async with self._operation("list") as parts:
+        async with self.runtime.operation("list") as runtime:
             select = validation.select(
-                where, parts.zone, kinds=kinds, filter=filter, period=period, text=text, name=name, namespace=namespace,
-                current=not superseded, live_at=parts.clock(),
+                where, runtime.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
+                namespace=namespace, current=not superseded, live_at=runtime.clock(),
             )  # fmt: skip
-            found = [record async for page in parts.store.scan(select) for record in page]
+            found = [record async for page in runtime.store.scan(select) for record in page]
             return found if limit is None else found[-validation.count("limit", limit, 1_000_000) :]
 
     async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
         """All versions of a memory, with those it superseded and those that superseded it, oldest first."""
         await self.get(id, user=user, agent=agent)
-        async with self._operation("history") as parts:
-            versions = await parts.store.history(user, id)
+        async with self.runtime.operation("history") as runtime:
+            versions = await runtime.store.history(user, id)
             return [memory for memory in versions if agent in (None, memory.scope.agent)]
 
     # ---- an assistant
@@ -301,7 +319,7 @@ class AsyncMemoryScope(Upkeep):
         """
         from memscope.chat import Asked, start
 
-        return start(self, Asked(text, Scope(user, agent, session), persona, k, tokens, window))
+        return start(self.runtime, Asked(text, Scope(user, agent, session), persona, k, tokens, window))
 
     # ---- forgetting
 
@@ -327,9 +345,9 @@ class AsyncMemoryScope(Upkeep):
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)
-        async with self._operation("forget") as parts:
+        async with self.runtime.operation("forget") as runtime:
             select = validation.select(
-                where, parts.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
+                where, runtime.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
             )
             if not everything and select == Select(user, agent):
                 raise InputError(
@@ -338,10 +356,30 @@ class AsyncMemoryScope(Upkeep):
                 )
             for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
-            select = await parts.plugins.before("forget", select, scope=where)
-            report = await parts.store.forget(select, dry_run=dry_run)
-            await parts.plugins.after("forget", report, scope=where)
+            select = await runtime.plugins.before("forget", select, scope=where)
+            report = await runtime.store.forget(select, dry_run=dry_run)
+            await runtime.plugins.after("forget", report, scope=where)
             return report
+
+    # ---- administration
+
+    sweep = _method(administration.sweep)
+    start = _method(administration.start)
+    stop = _method(administration.stop)
+    unpark = _method(administration.unpark)
+    proposals = _method(administration.proposals)
+    accept = _method(administration.accept)
+    reject = _method(administration.reject)
+    compact = _method(administration.compact)
+    export = _method(administration.export)
+    import_ = _method(administration.import_)
+    backup = _method(administration.backup)
+    restore = _method(administration.restore)
+    recover = _method(administration.recover)
+    reembed = _method(administration.reembed)
+    flush = _method(administration.flush)
+    status = _method(administration.status)
+    close = _method(administration.close)
 
     # ---- inside
 

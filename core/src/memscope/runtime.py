@@ -1,21 +1,25 @@
-"""The parts of one memory put together: settings, store, models, plugins, and what runs them."""
+"""Runtime: the settings, store, models, plugins and clock of one memory, and its operations on them.
+
+``memory.runtime`` is public to read. The classes of ``memory.py`` and ``sync.py``, the functions of
+``administration.py``, the chat and the commands all work with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from memscope import telemetry, validation
-from memscope.errors import ConfigError, PluginError
-from memscope.jobs.embedding import Filler, declare, embed_batch
+from memscope.errors import ClosedError, PluginError
+from memscope.jobs.embedding import Filler
 from memscope.models import Usage
 from memscope.pipeline import Worker, WorkerContext
 from memscope.pipeline import assemble as steps
-from memscope.records import AddReport, Json, Retrieval, Scope, Turn, WorkReport
+from memscope.records import AddReport, Json, Kind, Retrieval, Scope, Turn, WorkReport
 from memscope.records.identity import inserts
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ def utc_now() -> datetime:
 
 @dataclass
 class Runtime:
-    """Made by ``assemble``; the operations of ``memory.py`` are written against it."""
+    """Made by ``assemble``, which opens nothing; the first operation opens the store."""
 
     settings: Settings
     store: Store
@@ -46,80 +50,160 @@ class Runtime:
     location: str
     filler: Filler = field(default_factory=Filler)
     background: Background | None = None
-    spent: dict[str, Usage] = field(default_factory=dict)  # of models, by operation
+    usage_by_operation: dict[str, Usage] = field(default_factory=dict)
+    is_open: bool = False
+    is_closed: bool = False
     _secret: bytes | None = None
-    _retrieving: list[Worker[Any]] | None = None
-    _duties: tuple[StageJob, StageJob] | None = None
+    _retrieve_workers: list[Worker[Any]] | None = None
+    _stage_jobs: tuple[StageJob, StageJob] | None = None
 
     def now(self) -> datetime:
-        """In the time zone of the settings."""
+        """The time in the zone of the settings."""
         return self.clock().astimezone(self.zone) if self.zone else self.clock()
 
-    @contextmanager
-    def span(self, operation: str) -> Iterator[None]:
-        """Around one operation: a span for those who trace, and what it costs."""
-        with telemetry.span(operation), self.counting(operation):
-            yield
+    # ---- open and closed
+
+    async def open(self) -> None:
+        """Open the store unless it is open. ``ClosedError`` after ``close``."""
+        if self.is_closed:
+            raise ClosedError("this memory is closed", hint="make a new one")
+        if not self.is_open:
+            await self.store.open()
+            self.is_open = True
+
+    async def close(self, drain_s: float) -> None:
+        """Finish work under way within ``drain_s`` seconds; the rest stays pending in the store."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self.is_open:
+            await self.stop(drain_s)
+            await self.filler.stop(drain_s)
+            await self.store.close()
+            for model in (self.ctx.chat, self.ctx.embedder, self.ctx.reranker):
+                if close := getattr(model, "close", None):
+                    await close()
+
+    async def release_store(self) -> None:
+        """Close the store, so that its file may be replaced; ``reopen`` follows."""
+        if self.is_open:
+            await self.store.close()
+            self.is_open = False
+
+    def reopen(self, location: str) -> None:
+        """Use the store at ``location`` from the next operation on."""
+        self.store = self.plugins.make_store(location, self.settings)
+        self.ctx = replace(self.ctx, store=self.store)
+        self._secret = self._stage_jobs = None
+
+    @asynccontextmanager
+    async def operation(self, name: str) -> AsyncIterator[Runtime]:
+        """The open runtime within a span of telemetry; usage of models is counted for ``name``."""
+        await self.open()
+        with telemetry.span(name), self.counting(name):
+            yield self
 
     @contextmanager
     def counting(self, operation: str) -> Iterator[None]:
-        """Count what is asked of models, in all and for the operation; what it sets off in the background as well."""
-        with self.ctx.usage.counting(), self.spent.setdefault(operation, Usage()).counting():
+        """Count usage of models in total and per operation, that of background tasks started inside included."""
+        with self.ctx.usage.counting(), self.usage_by_operation.setdefault(operation, Usage()).counting():
             yield
 
+    # ---- writing
+
     async def secret(self) -> bytes:
+        """The store's secret for turn keys, read once."""
         if self._secret is None:
             self._secret = await self.store.secret()
         return self._secret
 
     def wake(self, user: str = "", turns: int = 0) -> None:
-        """There is something to embed, and (``turns`` of a user) to consolidate."""
+        """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
         self.filler.wake(self.ctx)
         if self.background is not None and turns:
             self.background.told(user, turns)
 
-    async def keep(self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False) -> AddReport:
-        """Turns checked, shown to the plugins, and durable."""
-        taken = validation.turns(turns, where, self.clock(), self.zone, self.limits)
-        kept = tuple(await self.plugins.before("add_turns", taken.turns, scope=where))
-        same = len(kept) == len(taken.turns)  # else a plugin left some out, and places say nothing
-        timed = taken.timed if same else [turn.time != turn.recorded for turn in kept]
-        drafted = inserts(await self.secret(), kept, timed, replay=replay)
-        report = taken.report(await self.store.append(where.user, drafted))
+    async def store_turns(
+        self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
+    ) -> AddReport:
+        """Validate turns, pass them through the plugins' hooks and append them durably."""
+        valid = validation.turns(turns, where, self.clock(), self.zone, self.limits)
+        hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
+        same = len(hooked) == len(valid.turns)  # else a plugin left some out, and positions say nothing
+        timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
+        drafted = inserts(await self.secret(), hooked, timed, replay=replay)
+        report = valid.report(await self.store.append(where.user, drafted))
         await self.plugins.after("add_turns", report, scope=where)
         return report
 
-    async def stated(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]:
-        """One statement, checked and shown to the plugins; and whether its time was given."""
-        taken = validation.turns([given], where, self.clock(), self.zone, self.limits)
-        kept = await self.plugins.before("add_turns", taken.turns, scope=where)
-        if len(kept) != 1:
+    async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]:
+        """Validate one statement and pass it through the hooks; also returns whether its time was given."""
+        valid = validation.turns([given], where, self.clock(), self.zone, self.limits)
+        hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
+        if len(hooked) != 1:
             raise PluginError("a plugin left the statement out", hint="nothing was stored")
-        return kept[0], taken.timed[0]
+        return hooked[0], valid.timed[0]
 
     # ---- reading
 
-    def question(self, query: str, where: Scope, **asked: Any) -> Query:
+    def query(
+        self,
+        text: str,
+        where: Scope,
+        *,
+        k: int = 10,
+        as_of: datetime | str | None = None,
+        exclude: Sequence[str] = (),
+        filter: Mapping[str, Json] | None = None,
+        kinds: Sequence[Kind] | None = None,
+        explain: bool = False,
+    ) -> Query:
+        """Validate the arguments of ``retrieve``."""
         from memscope.retrieval import Query
 
-        return Query(query=query, scope=where, now=self.now(), **asked)
+        return Query(
+            query=validation.text("query", text, self.limits.query),
+            scope=where,
+            now=self.now(),
+            k=validation.count("k", k, self.limits.k),
+            as_of=None if as_of is None else validation.when("as_of", as_of, self.zone),
+            exclude=frozenset(validation.ids("exclude", exclude)),
+            filter=validation.filter(filter),
+            kinds=validation.kinds(kinds),
+            explain=explain,
+        )
 
-    async def retrieve(self, question: Query) -> Retrieval:
+    async def retrieve(self, query: Query) -> Retrieval:
+        """Run the workers of ``retrieve`` between the plugins' hooks."""
         from memscope import retrieval
 
-        if self._retrieving is None:
+        if self._retrieve_workers is None:
             names = self.settings.pipelines.retrieve
-            self._retrieving = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
-        return await retrieval.retrieve(question, replace(self.ctx, notes=[]), self._retrieving)
-
-    def context(self, found: Retrieval, *, tokens: int, lines: Literal["memories", "turns"]) -> str:
-        from memscope import retrieval
-
-        return retrieval.context(found, tokens=tokens, lines=lines)
+            self._retrieve_workers = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
+        where = query.scope
+        query = await self.plugins.before("retrieve", query, scope=where)
+        found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
+        await self.plugins.after("retrieve", found, scope=where)
+        return found
 
     # ---- the back end
 
+    def stage_jobs(self) -> tuple[StageJob, StageJob]:
+        """Consolidate and reflect with the workers of the settings: for a call, the background, or a process."""
+        if self._stage_jobs is None:
+            from memscope import consolidation, reflection
+
+            names, known = self.settings.pipelines, self.plugins.workers
+            consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.Batch)
+            reflect = steps("reflect", names.reflect, known("reflect"), reflection.Batch)
+            self._stage_jobs = (
+                consolidation.job(self.ctx, consolidate, self.plugins),
+                reflection.job(self.ctx, reflect, self.plugins),
+            )
+        return self._stage_jobs
+
     async def consolidate(self, user: str | None, *, preview: bool) -> WorkReport:
+        """Consolidate all pending turns of ``user``, or of every user."""
         from memscope.jobs.runner import run_until_idle
 
         report = await run_until_idle(self.ctx, self.stage_jobs()[0], user, preview=preview)
@@ -127,27 +211,15 @@ class Runtime:
         return report
 
     async def reflect(self, user: str, *, preview: bool) -> WorkReport:
+        """Consolidate, then reflect; returns one merged report."""
         from memscope.jobs.runner import merge_reports, run_until_idle
 
         reports = [await run_until_idle(self.ctx, job, user, preview=preview) for job in self.stage_jobs()]
         self.wake()
         return merge_reports("reflect", reports)
 
-    def stage_jobs(self) -> tuple[StageJob, StageJob]:
-        """Consolidate and reflect, with the workers of the settings: for a call, the background, or a process."""
-        if self._duties is None:
-            from memscope import consolidation, reflection
-
-            names, known = self.settings.pipelines, self.plugins.workers
-            consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.Batch)
-            reflect = steps("reflect", names.reflect, known("reflect"), reflection.Batch)
-            self._duties = (
-                consolidation.job(self.ctx, consolidate, self.plugins),
-                reflection.job(self.ctx, reflect, self.plugins),
-            )
-        return self._duties
-
     def start(self) -> None:
+        """Start the background, unless it runs."""
         from memscope.jobs.background import Background
 
         if self.background is None:
@@ -155,62 +227,10 @@ class Runtime:
         self.background.start()
 
     async def stop(self, drain_s: float) -> None:
+        """Stop the background; work under way gets ``drain_s`` seconds."""
         if self.background is not None:
             await self.background.stop(drain_s)
             self.background = None
-
-    async def reembed(self, progress: Callable[[int, int | None], None] | None) -> int:
-        if self.ctx.embedder is None:
-            raise ConfigError("there is no embedder", hint="set embedding in the settings")
-        await declare(self.ctx, replace=True)
-        total, done = (await self.store.stats()).pending["embed"], 0
-        while batch := await embed_batch(self.ctx):
-            done += batch
-            if progress:
-                progress(done, total)
-        return done
-
-    async def flush(self, timeout_s: float | None) -> bool:
-        self.wake()
-        drained = await self.filler.drain(timeout_s)
-        if self.filler.error is not None:
-            raise self.filler.error
-        return drained
-
-    # ---- the whole
-
-    async def status(self, user: str | None) -> Mapping[str, Json]:
-        from memscope import __version__
-
-        stats = asdict(await self.store.stats(user))
-        ctx = self.ctx
-        models = {"chat": ctx.chat and ctx.chat.name, "embedding": ctx.embedder and ctx.embedder.space.model,
-                  "rerank": ctx.reranker and ctx.reranker.name}  # fmt: skip
-        return {
-            "version": __version__,
-            "store": self.location,
-            "capabilities": sorted(self.store.capabilities),
-            "models": {kind: name or "none" for kind, name in models.items()},
-            "plugins": [plugin.name for plugin in self.plugins.listed() if plugin.state == "loaded"],
-            "usage": asdict(ctx.usage),
-            "usage_by_operation": {name: asdict(usage) for name, usage in self.spent.items() if usage.calls},
-            "embedding_error": self.filler.error.code if self.filler.error else None,
-            **stats,
-        }
-
-    def reopen(self, place: str) -> None:
-        """Another store in the place of one that was closed."""
-        self.store = self.plugins.make_store(place, self.settings)
-        self.ctx = replace(self.ctx, store=self.store)
-        self._secret = self._duties = None
-
-    async def close(self, drain_s: float) -> None:
-        await self.stop(drain_s)
-        await self.filler.stop(drain_s)
-        await self.store.close()
-        for model in (self.ctx.chat, self.ctx.embedder, self.ctx.reranker):
-            if close := getattr(model, "close", None):
-                await close()
 
 
 def assemble(

@@ -19,6 +19,7 @@ from memscope.memory import AsyncMemoryScope
 if TYPE_CHECKING:
     from memscope.chat import Answer
     from memscope.records import Hit
+    from memscope.runtime import Runtime
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,7 +65,7 @@ def _running() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-_thread = LoopThread()
+loop_thread = LoopThread()
 
 
 def _sync(
@@ -74,7 +75,7 @@ def _sync(
 
     @functools.wraps(method)
     def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _thread.run(method(self.memory, *args, **kwargs))
+        return loop_thread.run(method(self.memory, *args, **kwargs))
 
     return cast("Callable[Concatenate[MemoryScope, P], R]", call)
 
@@ -92,7 +93,7 @@ class SyncAnswer:
         async def step() -> str | None:  # StopAsyncIteration cannot leave a future
             return await anext(self._answer, None)
 
-        piece = _thread.run(step())
+        piece = loop_thread.run(step())
         if piece is None:
             raise StopIteration
         return piece
@@ -111,7 +112,7 @@ class SyncAnswer:
 
     def close(self) -> None:
         """Stop here: nothing more is asked of the model."""
-        _thread.run(self._answer.aclose())
+        loop_thread.run(self._answer.aclose())
 
 
 def _streamed(
@@ -131,6 +132,11 @@ class MemoryScope:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.memory = AsyncMemoryScope(*args, **kwargs)
+
+    @property
+    def runtime(self) -> Runtime:
+        """The settings, store, models, plugins and clock that this memory works with."""
+        return self.memory.runtime
 
     def __enter__(self) -> MemoryScope:
         return self

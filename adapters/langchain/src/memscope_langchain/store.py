@@ -154,7 +154,7 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
             validation.identifier("namespace", path(op.namespace))
-            validation.json_object("value", data_of(op, {}), memory.limits)
+            validation.json_object("value", data_of(op, {}), memory.runtime.limits)
 
 
 async def named(bridge: MemorySession, namespace: Namespace, key: str) -> Observation | None:

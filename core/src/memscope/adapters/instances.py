@@ -18,8 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from memscope.errors import ConfigError
 from memscope.memory import AsyncMemoryScope
-from memscope.sync import MemoryScope
-from memscope.sync import _thread as loop_thread
+from memscope.sync import MemoryScope, loop_thread
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings

@@ -24,7 +24,7 @@ from memscope.records import AddReport, Retrieval, Scope, Turn
 from memscope.text.terms import terms
 
 if TYPE_CHECKING:
-    from memscope.memory import AsyncMemoryScope
+    from memscope.runtime import Runtime
 
 __all__ = ["Answer", "Asked", "start"]
 NO_MODEL = "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and MEMSCOPE_CHAT__MODEL"
@@ -54,48 +54,48 @@ class Asked:
         return replace(self, text=text)
 
 
-def start(memory: AsyncMemoryScope, asked: Asked) -> Answer:
+def start(runtime: Runtime, asked: Asked) -> Answer:
     """The answer, which begins when it is read. ``ConfigError`` without a chat model, ``InputError`` for bad input."""
-    parts = memory._parts
-    asked = asked.checked(parts.limits)
-    if parts.ctx.chat is None:
+    asked = asked.checked(runtime.limits)
+    if runtime.ctx.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL)
-    return Answer(lambda answer: _answer(memory, asked, answer), lambda: parts.counting("chat"))
+    return Answer(lambda answer: _answer(runtime, asked, answer), lambda: runtime.counting("chat"))
 
 
-async def _answer(memory: AsyncMemoryScope, asked: Asked, answer: Answer) -> AsyncGenerator[str]:
-    parts = memory._parts
-    window = await answer.spared("recent turns", _window(memory, asked), [])
-    report = await answer.spared("recording", _record(memory, asked.scope, "user", asked.text), AddReport())
+async def _answer(runtime: Runtime, asked: Asked, answer: Answer) -> AsyncGenerator[str]:
+    window = await answer.spared("recent turns", _window(runtime, asked), [])
+    report = await answer.spared("recording", _record(runtime, asked.scope, "user", asked.text), AddReport())
     stored = report.stored
     try:
         exclude = (*report.keys, *(turn.key for turn in window))
-        found = await answer.spared("memories", _recall(memory, asked, exclude), Retrieval())
+        found = await answer.spared("memories", _recall(runtime, asked, exclude), Retrieval())
         if found.reason:
             answer.notes.append(found.reason)
         answer.memories, lines = fitting(found, asked.tokens)
-        messages = prompt(asked.text, parts.ctx.prompts, asked.persona, lines, window, parts.now())
-        async with aclosing(parts.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
+        messages = prompt(asked.text, runtime.ctx.prompts, asked.persona, lines, window, runtime.now())
+        async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
                 yield piece
-        work = _record(memory, asked.scope, "assistant", answer.text)
+        work = _record(runtime, asked.scope, "assistant", answer.text)
         stored += (await answer.spared("recording", work, AddReport())).stored
     finally:  # both sides are embedded together, and not while somebody waits for the first word
-        parts.wake(asked.scope.user, stored)
+        runtime.wake(asked.scope.user, stored)
 
 
-async def _window(memory: AsyncMemoryScope, asked: Asked) -> list[Turn]:
-    async with memory._operation("list") as parts:
-        return await recent(parts.store, asked.scope, parts.clock(), asked.window)
+async def _window(runtime: Runtime, asked: Asked) -> list[Turn]:
+    async with runtime.operation("list"):
+        return await recent(runtime.store, asked.scope, runtime.clock(), asked.window)
 
 
-async def _record(memory: AsyncMemoryScope, scope: Scope, role: str, text: str) -> AddReport:
-    async with memory._operation("add_turns") as parts:
-        return await parts.keep([{"role": role, "content": text}], scope)
+async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddReport:
+    async with runtime.operation("add_turns"):
+        return await runtime.store_turns([{"role": role, "content": text}], scope)
 
 
-async def _recall(memory: AsyncMemoryScope, asked: Asked, exclude: tuple[str, ...]) -> Retrieval:
+async def _recall(runtime: Runtime, asked: Asked, exclude: tuple[str, ...]) -> Retrieval:
     query = choose_query([{"role": "user", "content": asked.text}])
     if not terms(query):
         return Retrieval()
-    return await memory.retrieve(query, user=asked.scope.user, agent=asked.scope.agent, k=asked.k, exclude=exclude)
+    where = Scope(asked.scope.user, asked.scope.agent)
+    async with runtime.operation("retrieve"):
+        return await runtime.retrieve(runtime.query(query, where, k=asked.k, exclude=exclude))

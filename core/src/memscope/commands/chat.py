@@ -5,25 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memscope.commands import slash
-from memscope.commands.actions import action_parts, summary
 from memscope.commands.call import Call, command, exit_code, pass_call
-from memscope.commands.display import Display, complain, visible, visible_text
-from memscope.commands.keyboard import Keyboard, Pipe, Terminal, message
+from memscope.commands.display import complain, visible, visible_text
+from memscope.commands.keyboard import Pipe, Terminal, message
 from memscope.commands.phrases import LANGUAGES, of_locale
+from memscope.commands.talk import Talk
 from memscope.errors import MemscopeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from memscope.records import Scope, WorkReport
-    from memscope.sync import MemoryScope, SyncAnswer
+    from memscope.sync import SyncAnswer
 
 DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
 
@@ -45,13 +43,13 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     with call.memory(plugins=[news]) as memory:
         talk = Talk(memory, call.show, phrases, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
-        if memory.memory._parts.ctx.chat is None:
+        if memory.runtime.ctx.chat is None:
             no_model(talk, language or of_locale())
             return
         news.talk = talk
         with listening(news):
             memory.start()
-            code = talk.run()
+            code = run(talk)
             memory.stop(drain_s=DRAIN_S)
     click.get_current_context().exit(code)
 
@@ -100,136 +98,77 @@ def listening(news: News) -> Iterator[None]:
         log.removeHandler(news)
 
 
-@dataclass
-class Talk:
-    """One conversation at a terminal or in a pipe."""
+# ------------------------------------------------------------------------------------------------------------- the loop
 
-    memory: MemoryScope
-    show: Display
-    phrases: Mapping[str, str]
-    user: str
-    session: str
-    agent: str | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    keyboard: Keyboard = field(default_factory=Pipe)
-    last: SyncAnswer | None = None
-    ids: list[str] = field(default_factory=list)  # that were shown, for completion
-    busy: bool = False
-    heard: list[WorkReport | str] = field(default_factory=list)
-    code: int = 0
 
-    @staticmethod
-    def fresh_session() -> str:
-        return f"chat {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
-
-    @property
-    def whose(self) -> dict[str, Any]:
-        return {"user": self.user, "agent": self.agent}
-
-    def say(self, phrase: str, **values: object) -> str:
-        return self.phrases[phrase].format(**values)
-
-    def note(self, said: str) -> None:
-        """Something beside the answers: on stderr where stdout is read by a program."""
-        if self.show.machine or not self.keyboard.asks:
-            complain(said)
-        else:
-            self.show.line((visible(said), "dim"))
-
-    def confirm(self, question: str) -> bool:
+def run(talk: Talk) -> int:
+    """Read messages until the end of the input; returns the exit code of the last failure that nobody saw."""
+    if talk.keyboard.asks:
+        model = talk.memory.runtime.ctx.chat
+        told = {"model": model and model.name, "user": visible(talk.user), "session": visible(talk.session)}
+        talk.show.line(talk.say("welcome", **told))
+    while True:
         try:
-            return self.keyboard.line(question).strip().lower() in ("y", "yes", "是", "好")
+            step(talk, message(talk.keyboard, f"{visible(talk.user)}> "))
         except EOFError:
-            return False
-
-    # ---- the loop
-
-    def run(self) -> int:
-        """Until the end of the input; the exit code of the last thing that failed, where nobody saw it fail."""
-        if self.keyboard.asks:
-            model = self.memory.memory._parts.ctx.chat
-            told = {"model": model and model.name, "user": visible(self.user), "session": visible(self.session)}
-            self.show.line(self.say("welcome", **told))
-        while True:
-            try:
-                self.step(message(self.keyboard, f"{visible(self.user)}> "))
-            except EOFError:
-                break
-            except KeyboardInterrupt:
-                click.echo("")
-        return 0 if self.keyboard.asks else self.code
-
-    def step(self, text: str) -> None:
-        if not text.strip():
-            return
-        self.busy = True
-        try:
-            if text.lstrip().startswith("/"):
-                slash.run(self, text)
-            else:
-                self.answer(text)
-        except MemscopeError as error:
-            self.code = exit_code(error)
-            complain(f"memscope: {error}")
-        finally:
-            self.busy = False
-        self.tell_news()
-
-    def answer(self, text: str) -> None:
-        if self.too_long(text):
-            return
-        self.last = answer = self.memory.chat(text, **self.whose, session=self.session, **self.asked)
-        name = visible(self.agent or self.say("assistant"))
-        if self.keyboard.asks:
-            self.stream(f"{name}> ")
-        try:
-            for piece in answer:
-                self.stream(piece)
+            break
         except KeyboardInterrupt:
-            self.stream(f" {self.say('stopped')}")
-        finally:
-            self.stream("\n")
-        self.about(answer)
+            click.echo("")
+    return 0 if talk.keyboard.asks else talk.code
 
-    def about(self, answer: SyncAnswer) -> None:
-        ids = [hit.id for hit in answer.memories]
-        self.ids += ids
-        self.show.data({"text": answer.text, "memories": ids, "notes": answer.notes})
-        for note in dict.fromkeys(answer.notes):
-            self.note(f"({self.say('without', note=note.removeprefix('without '))})")
-        if ids and self.keyboard.asks:
-            self.note(f"({self.say('used', number=len(ids))})")
 
-    def too_long(self, text: str) -> bool:
-        size, limit = len(text.encode(errors="replace")), self.memory.memory.limits.text
-        if size > limit:
-            self.note(self.say("too_long", size=size, limit=limit))
-            self.code = 2
-        return size > limit
+def step(talk: Talk, text: str) -> None:
+    if not text.strip():
+        return
+    talk.busy = True
+    try:
+        if text.lstrip().startswith("/"):
+            slash.run(talk, text)
+        else:
+            answer(talk, text)
+    except MemscopeError as error:
+        talk.code = exit_code(error)
+        complain(f"memscope: {error}")
+    finally:
+        talk.busy = False
+    talk.tell_news()
 
-    def stream(self, piece: str) -> None:
-        if not self.show.machine:
-            click.echo(visible_text(piece), nl=False)
 
-    # ---- what the back end did
+def answer(talk: Talk, text: str) -> None:
+    if too_long(talk, text):
+        return
+    talk.last = reply = talk.memory.chat(text, **talk.whose, session=talk.session, **talk.asked)
+    name = visible(talk.agent or talk.say("assistant"))
+    if talk.keyboard.asks:
+        stream(talk, f"{name}> ")
+    try:
+        for piece in reply:
+            stream(talk, piece)
+    except KeyboardInterrupt:
+        stream(talk, f" {talk.say('stopped')}")
+    finally:
+        stream(talk, "\n")
+    show_answer(talk, reply)
 
-    def hear(self, news: WorkReport | str) -> None:
-        """Called from the loop's thread: said at once, unless an answer is being said."""
-        self.heard.append(news)
-        if not self.busy and self.keyboard.asks:
-            self.keyboard.above(self.tell_news)
 
-    def tell_news(self) -> None:
-        while self.heard:
-            news = self.heard.pop(0)
-            if isinstance(news, str):
-                self.note(f"[{self.say('news')}] {news}")
-            elif self.show.machine or not self.keyboard.asks:
-                self.note(f"[{self.say('news')}] {news.operation}: {summary(news)}")
-            else:
-                self.tell_actions(news)
+def show_answer(talk: Talk, answer: SyncAnswer) -> None:
+    ids = [hit.id for hit in answer.memories]
+    talk.ids += ids
+    talk.show.data({"text": answer.text, "memories": ids, "notes": answer.notes})
+    for note in dict.fromkeys(answer.notes):
+        talk.note(f"({talk.say('without', note=note.removeprefix('without '))})")
+    if ids and talk.keyboard.asks:
+        talk.note(f"({talk.say('used', number=len(ids))})")
 
-    def tell_actions(self, report: WorkReport) -> None:
-        self.ids += [str(action["id"]) for action in report.actions]
-        for action in report.actions:
-            self.show.line((f"[{self.say('news')}] ", "dim"), *action_parts(action), hang=12)
+
+def too_long(talk: Talk, text: str) -> bool:
+    size, limit = len(text.encode(errors="replace")), talk.memory.runtime.limits.text
+    if size > limit:
+        talk.note(talk.say("too_long", size=size, limit=limit))
+        talk.code = 2
+    return size > limit
+
+
+def stream(talk: Talk, piece: str) -> None:
+    if not talk.show.machine:
+        click.echo(visible_text(piece), nl=False)

@@ -15,7 +15,7 @@ SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 async def cluster(patient: Patient) -> AsyncIterator[Finding]:
     if patient.memory is None:
         return
-    examine = getattr(patient.memory._parts.store, "health", None)
+    examine = getattr(patient.memory.runtime.store, "health", None)
     if examine is None:
         return
     health = await examine()

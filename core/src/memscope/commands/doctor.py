@@ -188,7 +188,7 @@ async def users(patient: Patient) -> AsyncIterator[Finding]:
     if patient.memory is None:
         return
     alike: dict[str, list[str]] = defaultdict(list)
-    for name in await patient.memory._parts.store.users():
+    for name in await patient.memory.runtime.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = ", ".join(ascii(name) for name in sorted(names))

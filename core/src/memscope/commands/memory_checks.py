@@ -50,13 +50,13 @@ async def clock(patient: Patient) -> AsyncIterator[Finding]:
     """Times in the future: of the store's file, and of turns."""
     if patient.memory is None:
         return
-    now = patient.memory._parts.clock()
+    now = patient.memory.runtime.clock()
     zone = patient.settings.timezone if patient.settings else None
     file = patient.file
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         mended = "set the clock of this machine: times would be in the wrong order"
         yield Finding("clock", "warn", f"it is {now:%Y-%m-%d %H:%M %Z}, and the store was written later", mended)
-    ahead = [user async for user in _users_ahead(patient.memory._parts.store, now)]
+    ahead = [user async for user in _users_ahead(patient.memory.runtime.store, now)]
     if ahead:
         said = f"turns from the future, of {', '.join(map(ascii, ahead[:NAMED]))}"
         yield Finding("clock", "warn", said, "give times with their zone, and set the clock; forget --since finds them")
@@ -75,7 +75,7 @@ async def memories(patient: Patient) -> AsyncIterator[Finding]:
     """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
     if patient.memory is None:
         return
-    store, now = patient.memory._parts.store, patient.memory._parts.clock()
+    store, now = patient.memory.runtime.store, patient.memory.runtime.clock()
     looked, wrong = 0, False
     for user in await store.users():
         if looked >= MOST:

@@ -37,7 +37,7 @@ def mend(code: str, section: str) -> str:
 async def models(patient: Patient) -> AsyncIterator[Finding]:
     if patient.memory is None:
         return
-    ctx = patient.memory._parts.ctx
+    ctx = patient.memory.runtime.ctx
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             note = f" ({WITHOUT[section]})" if WITHOUT[section] else ""

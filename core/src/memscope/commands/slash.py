@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memscope.commands.actions import tell as tell_work
 from memscope.commands.changing import tell as tell_forgotten
@@ -12,15 +12,13 @@ from memscope.commands.display import counted, visible
 from memscope.commands.keyboard import QUOTES
 from memscope.commands.lines import hit_json, hit_parts, id_of, record_line, retrieval_json, why
 from memscope.commands.store import tell as tell_status
+from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
 from memscope.records.serialization import to_json
 
-if TYPE_CHECKING:
-    from memscope.commands.chat import Talk
-
 SHOWN = 20  # records of /list
-Command = Callable[["Talk", str], None]
+Command = Callable[[Talk, str], None]
 
 
 def run(talk: Talk, line: str) -> None:

@@ -33,13 +33,13 @@ def worker(call: Call, drain_s: float) -> None:
 
 async def work(call: Call, drain_s: float) -> None:
     memory = AsyncMemoryScope(call.store, settings=call.config, plugins=[Teller(call.show)])
-    ctx = memory._parts.ctx
+    ctx = memory.runtime.ctx
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError("there is no model to work with", hint="set chat or embedding in the settings")
     async with memory:
-        with told_to_stop() as stop, memory._parts.counting("worker"):
-            call.show.line(f"working on {memory._parts.location}, {'all of it' if ctx.chat else 'vectors only'}")
-            await serve(ctx, memory._parts.stage_jobs(), stop, drain_s=drain_s)
+        with told_to_stop() as stop, memory.runtime.counting("worker"):
+            call.show.line(f"working on {memory.runtime.location}, {'all of it' if ctx.chat else 'vectors only'}")
+            await serve(ctx, memory.runtime.stage_jobs(), stop, drain_s=drain_s)
     call.show.line("stopped")
 
 
