@@ -135,7 +135,7 @@ def imported_modules(path: Path, known: Collection[str]) -> set[str]:
         if isinstance(node, ast.ImportFrom) and not node.level:
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (inside & set(known)) or {node.module or ""}
-    return found & set(known)
+    return found & set(known) - {"memscope"}  # its __version__ is known below as well
 
 
 def module_of(path: Path) -> str:
