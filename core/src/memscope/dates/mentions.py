@@ -34,7 +34,7 @@ class Mention:
     shape: Shape = "point"
     yearless: bool = False
     dayless: bool = False
-    _period: Period | None = field(default=None, repr=False, compare=False)
+    calendar_period: Period | None = field(default=None, repr=False, compare=False)
     _now: Now | None = field(default=None, repr=False, compare=False)
 
 
@@ -57,7 +57,7 @@ def readings(mention: Mention) -> list[Interval]:
 
     "Last Friday", said on a Sunday, is that of the last week or two days ago; "Friday" is the last one or the next.
     """
-    period, now = mention._period, mention._now
+    period, now = mention.calendar_period, mention._now
     if not period or not now:
         return [mention.interval]
     flipped = place(period, replace(now, future=not now.future)) if period.cycle else None

@@ -41,11 +41,11 @@ def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Inter
 
     For any other mention, its own interval. A question about "May" without a year is about every May of the data.
     """
-    if not mention.yearless or not mention._period:
+    if not mention.yearless or not mention.calendar_period:
         return [mention.interval]
     zone = mention.interval.start.tzinfo
     begin, end = (when.astimezone(zone).replace(tzinfo=None) for when in (first, last))
-    return [interval(span, zone) for span in each(mention._period, begin, end)]
+    return [interval(span, zone) for span in each(mention.calendar_period, begin, end)]
 
 
 def recurring(text: str, reference: datetime) -> list[Recurrence]:
