@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from memscope import MemoryScope, errors
 from memscope.cli import cli
-from memscope.commands.call import exit_code
+from memscope.commands.options import exit_code
 from memscope.errors import MemscopeError
 
 COMMANDS = {
@@ -196,7 +196,7 @@ def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store):
 
 
 def test_a_plugin_adds_a_command_that_takes_the_shared_options(run, monkeypatch):
-    from memscope.commands.call import Call, pass_call
+    from memscope.commands.options import Call, pass_call
     from memscope.plugins import loader
 
     def add_commands(self, group):

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memscope import MemoryScope
 from memscope.cli import cli
-from memscope.commands.display import visible_text
-from memscope.commands.keyboard import QUOTES, Pipe, message
-from memscope.commands.phrases import EN, ZH, of_locale
+from memscope.commands.input import QUOTES, Pipe, message
+from memscope.commands.messages import EN, ZH, of_locale
+from memscope.commands.output import visible_text
 from memscope.commands.slash import COMMANDS
 
 from servers.faults import FaultServer, Plan, Script

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import click
 
 from memscope import __version__, builtin
-from memscope.commands.call import BUG, INTERRUPTED, Call, Command, exit_code, shared_options
-from memscope.commands.display import complain, json_line
+from memscope.commands.options import BUG, INTERRUPTED, Call, Command, exit_code, shared_options
+from memscope.commands.output import complain, json_line
 from memscope.errors import MemscopeError
 
 

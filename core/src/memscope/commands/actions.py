@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memscope.commands.display import Display, Part, counted, visible
+from memscope.commands.output import Display, Part, counted, visible
 from memscope.records import WorkReport
 
 STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}

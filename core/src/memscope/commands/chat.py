@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope.commands import slash
-from memscope.commands.call import Call, command, exit_code, pass_call
-from memscope.commands.display import complain, visible, visible_text
-from memscope.commands.keyboard import Pipe, Terminal, message
-from memscope.commands.phrases import LANGUAGES, of_locale
+from memscope.commands.input import Pipe, Terminal, message
+from memscope.commands.messages import LANGUAGES, of_locale
+from memscope.commands.options import Call, command, exit_code, pass_call
+from memscope.commands.output import complain, visible, visible_text
 from memscope.commands.talk import Talk
 from memscope.errors import MemscopeError
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memscope.commands.call import Call, command, pass_call
-from memscope.commands.display import counted
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import counted
 
 if TYPE_CHECKING:
-    from memscope.commands.display import Progress
+    from memscope.commands.output import Progress
     from memscope.transfer.copy import Copied
 
 

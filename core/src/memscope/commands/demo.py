@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.call import Call, command, pass_call
-from memscope.commands.display import Display, Part, counted, speaks_unicode, visible
-from memscope.commands.lines import hit_json, hit_parts, why
+from memscope.commands.formatting import hit_json, hit_parts, why
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import Display, Part, counted, speaks_unicode, visible
 
 if TYPE_CHECKING:
     from memscope.demo.play import Answer, Conversation, Forgotten

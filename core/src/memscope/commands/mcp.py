@@ -7,7 +7,7 @@ import asyncio
 from memscope import AsyncMemoryScope
 from memscope.adapters.mcp import server
 from memscope.adapters.session import MemorySession
-from memscope.commands.call import Call, command, pass_call
+from memscope.commands.options import Call, command, pass_call
 
 
 @command("mcp", short_help="Serve memory as MCP tools over stdio.")

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from memscope.commands.call import Call, command, pass_call
-from memscope.commands.display import visible
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import visible
 
 STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from memscope.commands.call import Call, command, pass_call
-from memscope.commands.display import complain, counted
-from memscope.commands.lines import id_of, record_line
+from memscope.commands.formatting import id_of, record_line
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import complain, counted
 from memscope.records.serialization import to_json
 
 ALL = "all"

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from memscope.commands.actions import tell as tell_work
-from memscope.commands.changing import tell as tell_forgotten
-from memscope.commands.display import counted, visible
-from memscope.commands.keyboard import QUOTES
-from memscope.commands.lines import hit_json, hit_parts, id_of, record_line, retrieval_json, why
+from memscope.commands.edit import tell as tell_forgotten
+from memscope.commands.formatting import hit_json, hit_parts, id_of, record_line, retrieval_json, why
+from memscope.commands.input import QUOTES
+from memscope.commands.output import counted, visible
 from memscope.commands.store import tell as tell_status
 from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from memscope.commands.call import PARTLY, Call, command, confirmed, pass_call
-from memscope.commands.display import Display, complain, counted, visible
+from memscope.commands.options import PARTLY, Call, command, confirmed, pass_call
+from memscope.commands.output import Display, complain, counted, visible
 from memscope.errors import InputError
 
 

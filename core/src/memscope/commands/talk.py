@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memscope.commands.actions import action_parts, summary
-from memscope.commands.display import Display, complain, visible
-from memscope.commands.keyboard import Keyboard, Pipe
+from memscope.commands.input import Keyboard, Pipe
+from memscope.commands.output import Display, complain, visible
 from memscope.records import WorkReport
 
 if TYPE_CHECKING:

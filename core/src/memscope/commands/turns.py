@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from memscope.commands.call import PARTLY, Call, command, pass_call
-from memscope.commands.display import complain, counted
+from memscope.commands.options import PARTLY, Call, command, pass_call
+from memscope.commands.output import complain, counted
 from memscope.errors import InputError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import click
 
 from memscope.commands.actions import tell
-from memscope.commands.call import PARTLY, Call, command, pass_call
-from memscope.commands.display import complain, counted
+from memscope.commands.options import PARTLY, Call, command, pass_call
+from memscope.commands.output import complain, counted
 from memscope.records import WorkReport
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from memscope.commands.patient import Finding, Patient
+from memscope.commands.doctor.examination import Finding, Patient
 from memscope.errors import MemscopeError, ModelError, nearest
 from memscope.models import Message
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from memscope.commands.call import (
+from memscope.commands.formatting import id_of, record_line
+from memscope.commands.options import (
     PARTLY,
     Call,
     command,
@@ -18,8 +19,7 @@ from memscope.commands.call import (
     period,
     period_options,
 )
-from memscope.commands.display import Display, complain, counted
-from memscope.commands.lines import id_of, record_line
+from memscope.commands.output import Display, complain, counted
 from memscope.records import ForgetReport
 from memscope.records.serialization import to_json
 

@@ -25,12 +25,12 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.call import BUG, PARTLY, Call, command, exit_code, pass_call
-from memscope.commands.cluster_checks import cluster
-from memscope.commands.display import Display, counted, visible
-from memscope.commands.memory_checks import clock, memories, work
-from memscope.commands.model_checks import models
-from memscope.commands.patient import Check, Finding, Patient, State
+from memscope.commands.doctor.cluster_checks import cluster
+from memscope.commands.doctor.examination import Check, Finding, Patient, State
+from memscope.commands.doctor.memory_checks import clock, memories, work
+from memscope.commands.doctor.model_checks import models
+from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call
+from memscope.commands.output import Display, counted, visible
 from memscope.errors import MemscopeError
 from memscope.stores import unfinished
 

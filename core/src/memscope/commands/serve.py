@@ -12,8 +12,8 @@ import click
 
 from memscope import AsyncMemoryScope
 from memscope.commands.actions import summary
-from memscope.commands.call import Call, command, pass_call
-from memscope.commands.display import Display, visible
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import Display, visible
 from memscope.errors import ConfigError
 from memscope.jobs.background import serve
 from memscope.records import Scope, WorkReport

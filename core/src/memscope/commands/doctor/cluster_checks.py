@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from memscope.commands.patient import Finding, Patient
+from memscope.commands.doctor.examination import Finding, Patient
 
 OLDEST = (8, 19)
 FLOOD_PERCENT, HIGH_PERCENT = 95, 85  # the server's default watermarks

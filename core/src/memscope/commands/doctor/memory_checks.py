@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memscope.commands.display import counted
-from memscope.commands.model_checks import mend
-from memscope.commands.patient import Finding, Patient
+from memscope.commands.doctor.examination import Finding, Patient
+from memscope.commands.doctor.model_checks import mend
+from memscope.commands.output import counted
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
 from memscope.stores import Store

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.commands.display import HIDDEN, counted, json_line, visible, wrapped
+from memscope.commands.output import HIDDEN, counted, json_line, visible, wrapped
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from memscope.commands.call import Call, command, filter_option, pass_call, period, period_options
-from memscope.commands.display import complain, visible, visible_columns
-from memscope.commands.lines import hit_parts, id_of, record_card, record_line, retrieval_json, why
+from memscope.commands.formatting import hit_parts, id_of, record_card, record_line, retrieval_json, why
+from memscope.commands.options import Call, command, filter_option, pass_call, period, period_options
+from memscope.commands.output import complain, visible, visible_columns
 from memscope.records import Kind
 from memscope.records.serialization import to_json
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.display import Display, complain
+from memscope.commands.output import Display, complain
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memscope.commands.call import Call
+from memscope.commands.options import Call
 from memscope.commands.store import sqlite_path
 from memscope.errors import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memscope.commands.display import Display, Part, visible
+from memscope.commands.output import Display, Part, visible
 from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn
 from memscope.records.serialization import to_json
 
