@@ -64,6 +64,12 @@ def season(now: Now, first_month: int) -> Period:
     return yearly(lambda year: month_of(year, first_month, 3, "season"), "season")
 
 
+def season_over(now: Now, first_month: int, year: int, last: int) -> Period | None:
+    """The winter of 2019-20."""
+    found = season(now, first_month).find(year)
+    return fixed(found) if found and first_month == 12 and last in (year + 1, (year + 1) % 100) else None
+
+
 def quarter(now: Now, which: int | str, *_: str) -> Period | None:
     number = ordinal(which)
     return yearly(lambda year: month_of(year, number * 3 - 2, 3, "quarter"), "quarter") if 1 <= number <= 4 else None

@@ -338,6 +338,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("(?<= period [and or to hyphen]) may", "period", days.month),
         Row("step may", "period", relative.stepped_month),
         Row("(?<= [since till by from before after in during]) step may", "period", relative.named_month),
+        Row("the? season of? yearlike [hyphen slash] [yearlike number]", "period", days.season_over),
         Row("[in during] the? season (?! word)", "period", days.season),
         Row("(?<= [step past]) season", "period", days.season),
         Row("season (?=yearlike | of yearlike | of the? step unit)", "period", days.season),

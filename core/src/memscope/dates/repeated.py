@@ -103,6 +103,11 @@ def day_of_repeated(now: Now, *values: Any) -> Rule | bool:
     return next((item for item in found if isinstance(item, Rule)), True)
 
 
+def week_after(now: Now, date: Period, unit: str) -> bool | None:
+    """Friday week, tomorrow fortnight: a day that is not counted here."""
+    return True if date.cycle in ("", "week") and unit in ("week", "fortnight") else None
+
+
 def on_units(now: Now, unit: str) -> Rule | None:
     """On weekends, on weekdays."""
     return _UNITS[unit] if unit in ("weekend", "workday") else None
