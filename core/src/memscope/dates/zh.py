@@ -104,7 +104,7 @@ _DAY_PARTS = {"晚": hours(16, 20), "晚上": hours(16, 20), "早": hours(8, 12)
 
 # Words that only look like words of time.
 _UNTIMELY = (
-    "一日三餐 一日之计 如一日 "
+    "一时的 一时间 一时之间 一时半会 一时兴起 一时冲动 一日三餐 一日之计 如一日 "
     "以上 以下 上面 下面 上班 下班 上学 放学 早上好 晚上好 中间 时候 時候 有点"
     " 有一点 差点 差一点 前夕 五月天 公元前 点击 号线 号楼 号店 号院 号门 号房 号桌 号码 号称 日本 日子"
     " 隔壁 隔离 隔开 隔阂 间隔 没有明天 明天会更好 美好明天 美好的明天 日常 日程 今日头条 日记 星期几 月亮 月饼"
@@ -240,6 +240,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number dian pasttense? [number minute] fen | number dian minute", "time", clocks.o_clock),
         Row("number dian number", "time", clocks.spoken_clock),
         Row("number dian pasttense? ke", "time", clocks.o_clock),
+        Row("(?<! [to and hyphen]) number dian amid", "gone", numbers.nothing),
         Row("number dian ban", "time", clocks.half_hour),
         Row(f"(?<= {_BEFORE_HOUR}) number dian sharp?", "time", clocks.o_clock),
         Row("(?<! [unit di]) number dian (sharp | (?! [word number]))", "time", clocks.o_clock),
