@@ -32,7 +32,7 @@ from memscope.records import ChangeSet, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import turn
-from memscope_elasticsearch import ElasticsearchStore, Options, options
+from memscope_elasticsearch import ElasticsearchStore, Options, parse_location
 
 WORDS, VOCABULARY = 60, 30_000
 SMALL = 10_000
@@ -260,7 +260,7 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
 
 
 async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -> dict[str, Any]:
-    chosen = replace(options(url.replace("http://", "elasticsearch://")), vectors=vectors, deadline_s=120.0)
+    chosen = replace(parse_location(url.replace("http://", "elasticsearch://")), vectors=vectors, deadline_s=120.0)
     async with store_of(chosen) as store:
         together = await adds(store)
     async with store_of(replace(chosen, group_commit=False)) as store:

@@ -15,7 +15,7 @@ from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import ids, inserts, insight, observation, remember, turn
 from memscope.transfer import copy, jsonl
-from memscope_elasticsearch import ElasticsearchStore, options
+from memscope_elasticsearch import ElasticsearchStore, parse_location
 from stores.elasticsearch.node import location, needs_node, remove
 
 BERLIN = {"role": "user", "content": "I moved to Berlin last May."}
@@ -235,7 +235,7 @@ async def test_what_json_cannot_hold_is_named_by_the_export(tmp_path):
 @pytest.fixture(params=["memory", "sqlite", pytest.param("elasticsearch", marks=needs_node)])
 async def store(request, tmp_path):
     if request.param == "elasticsearch":
-        made = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
+        made = ElasticsearchStore(parse_location(location(f"test-{secrets.token_hex(4)}")))
     else:
         made = InMemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
     await made.open()

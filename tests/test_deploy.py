@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from memscope.config.settings import load
-from memscope_elasticsearch import options
+from memscope_elasticsearch import parse_location
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
@@ -33,6 +33,6 @@ def test_the_settings_it_names_reach_the_client(monkeypatch: pytest.MonkeyPatch)
     for name, value in re.findall(r"(MEMSCOPE_\w+)=(\S+)", TEXT):
         monkeypatch.setenv(name, value)
     settings = load()
-    chosen = options(settings.store, settings.elasticsearch.options())
+    chosen = parse_location(settings.store, settings.elasticsearch.options())
     assert chosen.client["hosts"] == ["http://localhost:9200"]
     assert chosen.client["basic_auth"] == ("elastic", "...")

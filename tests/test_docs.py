@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from memscope.config.sections import section_names
 from memscope.config.settings import Settings, load
 from memscope.config.sources import fields
 from memscope.models.endpoint import Endpoint
@@ -58,7 +59,7 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
 def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for _, text in blocks(page, "yaml"):
-        if set(yaml.safe_load(text)) & set(Settings.model_fields):
+        if set(yaml.safe_load(text)) & {*Settings.model_fields, *section_names()}:
             file = tmp_path / "memscope.yaml"
             file.write_text(text)
             load(environ={})

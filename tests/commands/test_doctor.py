@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.cli import cli
 from memscope.commands import doctor as ward
+from memscope.config import sections
 from memscope.errors import ModelTimeout
+from memscope.stores.sqlite import SQLiteStore
 from memscope.stores.unfinished import SUFFIX
 
 
@@ -118,6 +120,23 @@ def test_keys_are_never_shown(examined, monkeypatch):
     _, found = examined()
     assert "some-model" in found["settings"][0]["said"]
     assert "sk-secret" not in json.dumps(found)
+
+
+def test_a_section_that_no_plugin_reads_is_named(examined, monkeypatch):
+    monkeypatch.setattr(sections, "entry_points", lambda **_: ())
+    monkeypatch.setenv("MEMSCOPE_ELASTICSEARCH__PASSWORD", "sk-secret")
+    code, found = examined()
+    assert (code, [finding["state"] for finding in found["plugins"]]) == (6, ["ok", "warn"])
+    assert "'elasticsearch'" in found["plugins"][1]["said"] and "sk-secret" not in json.dumps(found)
+
+
+def test_what_a_store_says_of_itself_is_among_the_findings(examined, monkeypatch):
+    async def examine(store):
+        return [("warn", "the shelf is nearly full", "buy another")]
+
+    monkeypatch.setattr(SQLiteStore, "examine", examine, raising=False)
+    code, found = examined()
+    assert code == 6 and found["store"][1]["mend"] == "buy another"
 
 
 def test_users_whose_names_look_alike(examined, store):

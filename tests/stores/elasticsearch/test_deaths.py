@@ -10,8 +10,9 @@ import pytest
 
 from memscope.records import ChangeSet, Select, Supersession, TurnInsert
 from memscope.testing.records import at, get, ids, inserts, observation, remember, turn
-from memscope_elasticsearch import Options, forget, lanes, plans, utc_now, work
+from memscope_elasticsearch import Options, forget, lanes, plans, work
 from memscope_elasticsearch.documents import documents, scope_hash
+from memscope_elasticsearch.store import utc_now
 from stores.elasticsearch.node import Killed, needs_node, opened, texts
 
 

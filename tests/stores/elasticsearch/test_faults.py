@@ -24,7 +24,7 @@ from memscope.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from memscope_elasticsearch import ElasticsearchStore, Options, mapping, options
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location
 from memscope_elasticsearch.client import Cluster, Operation
 
 pytest.importorskip("elasticsearch")
@@ -162,7 +162,7 @@ async def test_a_server_that_is_away_is_a_retryable_error() -> None:
 
 async def test_a_missing_index_is_gone(stubbed: Callable[[Script], Stub]) -> None:
     stub = stubbed(lambda *_: refused(404, "index_not_found_exception"))
-    cluster = Cluster(options(stub.place))
+    cluster = Cluster(parse_location(stub.place))
     with pytest.raises(StoreGone):
         await cluster.search("x", {})
     await cluster.close()
@@ -200,7 +200,7 @@ async def test_only_refused_items_of_a_bulk_are_sent_again(stubbed: Callable[[Sc
         )
 
     script, seen = bulk(item)
-    cluster = Cluster(options(stubbed(script).place))
+    cluster = Cluster(parse_location(stubbed(script).place))
     outcomes = await cluster.bulk(creates("a", "busy", "there"))
     await cluster.close()
     assert [outcome.status for outcome in outcomes] == [201, 201, 409]
@@ -214,7 +214,7 @@ async def test_what_a_bulk_refuses_of_one_is_the_error_of_that_one(stubbed: Call
         status, kind = answers.get(id, (201, ""))
         return {"status": status, **({"error": {"type": kind, "reason": SECRET}} if kind else {})}
 
-    cluster = Cluster(options(stubbed(bulk(item)[0]).place))
+    cluster = Cluster(parse_location(stubbed(bulk(item)[0]).place))
     outcomes = await cluster.attempt(creates("a", "wrong", "read-only", "b"))
     assert [type(outcome.error) for outcome in outcomes] == [type(None), StoreError, StoreReadOnly, type(None)]
     assert all(SECRET not in str(outcome.error) for outcome in outcomes)
@@ -225,7 +225,7 @@ async def test_what_a_bulk_refuses_of_one_is_the_error_of_that_one(stubbed: Call
 
 async def test_an_error_in_one_of_several_searches_is_raised(stubbed: Callable[[Script], Stub]) -> None:
     wrong = {"error": {"type": "search_phase_execution_exception"}, "status": 400}
-    cluster = Cluster(options(stubbed(lambda *_: (200, {"responses": [{"hits": {}}, wrong]})).place))
+    cluster = Cluster(parse_location(stubbed(lambda *_: (200, {"responses": [{"hits": {}}, wrong]})).place))
     with pytest.raises(StoreError):
         await cluster.searches("x", [{}, {}], routing="r", paths="")
     await cluster.close()
@@ -235,9 +235,9 @@ async def test_credentials_go_to_the_server_and_nowhere_else(stubbed: Callable[[
     stub = stubbed(lambda *_: refused(401, "security_exception"))
     await error_of(stub)
     assert stub.headers[0]["authorization"].startswith("Basic ")
-    chosen = options(stub.place, {"api_key": SECRET})
+    chosen = parse_location(stub.place, {"api_key": SECRET})
     assert SECRET not in repr(chosen) + str(chosen)
-    cluster = Cluster(options(stub.place.replace(f"elastic:{SECRET}@", ""), {"api_key": SECRET}))
+    cluster = Cluster(parse_location(stub.place.replace(f"elastic:{SECRET}@", ""), {"api_key": SECRET}))
     with pytest.raises(ConfigError):
         await cluster.search("x", {})
     await cluster.close()
@@ -248,7 +248,7 @@ async def test_credentials_go_to_the_server_and_nowhere_else(stubbed: Callable[[
 
 
 def test_an_address_becomes_options() -> None:
-    chosen = options("elasticsearch+https://me:p%40ss@a:1,b/mine?replicas=2&verify_certs=false&deadline_s=3")
+    chosen = parse_location("elasticsearch+https://me:p%40ss@a:1,b/mine?replicas=2&verify_certs=false&deadline_s=3")
     assert chosen.client == {
         "hosts": ["https://a:1", "https://b:9200"],
         "basic_auth": ("me", "p@ss"),
@@ -256,8 +256,9 @@ def test_an_address_becomes_options() -> None:
     }
     assert (chosen.prefix, chosen.replicas, chosen.deadline_s) == ("mine", 2, 3.0)
     configured = {"cloud_id": "x:y", "api_key": "k", "prefix": "p"}
-    assert options("elasticsearch://", configured) == Options(client={"cloud_id": "x:y", "api_key": "k"}, prefix="p")
-    assert options("elasticsearch://h/own", {"prefix": "p"}).prefix == "own"
+    client = {"cloud_id": "x:y", "api_key": "k"}
+    assert parse_location("elasticsearch://", configured) == Options(client=client, prefix="p")
+    assert parse_location("elasticsearch://h/own", {"prefix": "p"}).prefix == "own"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_an_address_becomes_options() -> None:
 )
 def test_a_wrong_address_is_a_configuration_error(location: str) -> None:
     with pytest.raises(ConfigError):
-        options(location)
+        parse_location(location)
 
 
 # ---- indices that are not as they were made

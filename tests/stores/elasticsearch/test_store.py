@@ -19,7 +19,7 @@ from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, 
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
-from memscope_elasticsearch import ElasticsearchStore, Options, mapping, options, shop
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, shop
 from memscope_elasticsearch.shop import Recent
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
 
@@ -28,7 +28,7 @@ from stores.elasticsearch.node import URL, location, needs_node, opened, remove,
 class TestElasticsearchStore(StoreSuite):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
-        chosen = options(location(f"test-{secrets.token_hex(4)}"))
+        chosen = parse_location(location(f"test-{secrets.token_hex(4)}"))
         self.opened = [ElasticsearchStore(replace(chosen, lease_s=5.0))]
         await self.opened[0].open()
         yield self.opened[0]
@@ -302,7 +302,7 @@ async def leave(store: ElasticsearchStore) -> None:
 
 @needs_node
 def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> None:
-    store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
+    store = ElasticsearchStore(parse_location(location(f"test-{secrets.token_hex(4)}")))
 
     async def add() -> None:
         await store.append("alice", [TurnInsert(turn("a", "zebras"))])
@@ -330,7 +330,7 @@ def test_ids_that_nobody_waits_for_go_after_a_while(monkeypatch: pytest.MonkeyPa
 
 @needs_node
 def test_each_event_loop_has_its_own_client() -> None:
-    store = ElasticsearchStore(options(location(f"test-{secrets.token_hex(4)}")))
+    store = ElasticsearchStore(parse_location(location(f"test-{secrets.token_hex(4)}")))
 
     async def add(key: str) -> list[str]:
         await store.append("alice", inserts(key))

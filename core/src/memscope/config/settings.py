@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -25,12 +26,14 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    create_model,
     field_serializer,
     field_validator,
 )
 
 from memscope.config.paths import folder
-from memscope.config.sources import Layers, read
+from memscope.config.sections import UnreadSection, find_sections, section_names
+from memscope.config.sources import Layers, Sources
 from memscope.errors import ConfigError
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import LONGEST_WAIT_S
@@ -51,6 +54,7 @@ def _mapping(value: object) -> object:
     return json.loads(value) if isinstance(value, str) else value
 
 
+S = TypeVar("S", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
 Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_mapping)]
@@ -155,32 +159,11 @@ class ModelSettings(Section):
         return given
 
 
-class ElasticsearchSettings(Section):
-    """What a store ``elasticsearch://…`` needs besides its address; the address goes before it. See ``Options``."""
-
-    hosts: Names | None = None
-    cloud_id: str | None = None
-    user: str | None = None
-    password: SecretStr | None = None
-    api_key: SecretStr | None = None
-    ca_certs: str | None = None
-    ssl_assert_fingerprint: str | None = None
-    verify_certs: bool | None = None
-    prefix: str | None = None
-    shards: Count | None = None
-    replicas: Annotated[int, Field(ge=0)] | None = None
-    vectors: str | None = None
-    request_s: Seconds | None = None
-    deadline_s: Seconds | None = None
-    lease_s: Seconds | None = None
-
-    def options(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: v.get_secret_value() if isinstance(v, SecretStr) else v for name, v in given.items()}
-
-
 class Settings(Section):
-    """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model."""
+    """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model.
+
+    Plugins add sections of their own (``config/sections.py``); ``section`` returns one of them.
+    """
 
     store: str = Field(default_factory=lambda: str(folder("data") / "memory.db"))
     timezone: str | None = None
@@ -202,7 +185,16 @@ class Settings(Section):
     chat: ModelSettings | None = None
     embedding: ModelSettings | None = None
     rerank: ModelSettings | None = None
-    elasticsearch: ElasticsearchSettings = ElasticsearchSettings()
+
+    def section(self, name: str, model: type[S]) -> S:
+        """Returns a plugin's section; the defaults of ``model`` where the settings do not have it."""
+        found = getattr(self, name, None)
+        return found if isinstance(found, model) else model()
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The names of sections that no installed plugin reads."""
+        return tuple(name for name in type(self).model_fields if isinstance(getattr(self, name), UnreadSection))
 
     @field_validator("store")
     @classmethod
@@ -236,19 +228,33 @@ def shown(location: str) -> str:
 
 
 def load(
-    given: Settings | Mapping[str, Any] | str | Path | None = None, *, environ: Mapping[str, str] = os.environ
+    given: Settings | Mapping[str, Any] | str | Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    sections: Mapping[str, type[BaseModel]] | None = None,
 ) -> Settings:
     """The settings in force. ``given``: arguments, or the path of a YAML file in place of the usual ones.
 
-    Raises ``ConfigError`` with the place of what is wrong: the variable, the file and line, or the argument.
+    ``sections``: models of further sections, beside those that installed plugins bring. Raises ``ConfigError`` with the
+    place of what is wrong: the variable, the file and line, or the argument.
     """
     if isinstance(given, Settings):
         return given
-    layers = read(given, environ, Settings)
+    sources, more = Sources.read(given, environ), sections or {}
+    unknown = sources.unknown(Settings)
+    schema = _extended(tuple(find_sections(unknown, more).items()))
+    layers = sources.layers(schema, section_names(more) if unknown else ())
     try:
-        return Settings.model_validate(layers.merged())
+        return schema.model_validate(layers.merged())
     except ValidationError as error:
         raise _explained(error, layers) from None
+
+
+@cache
+def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
+    """Settings with these sections. Cached, so that equal settings are equal: the class counts."""
+    fields: dict[str, Any] = {name: (model, ...) for name, model in sections}
+    return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
 
 def _explained(error: ValidationError, layers: Layers) -> ConfigError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
@@ -66,24 +66,38 @@ def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
     return {**weak, **strong, **both}
 
 
-def read(given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str], schema: type[BaseModel]) -> Layers:
-    """All layers, their names checked against ``schema``."""
-    file = _file(given if isinstance(given, str | Path) else None, environ)
-    layers = Layers((
-        _yaml(file) if file else Layer(),
-        _environment(environ, schema),
-        _arguments(given if isinstance(given, Mapping) else {}),
-    ))  # fmt: skip
-    for layer in layers.layers:
-        _check_names(layer, schema)
-    return layers
+@dataclass(frozen=True)
+class Sources:
+    """What was given, before it is known which names there are."""
+
+    file: Layer
+    environ: Mapping[str, str]
+    given: Layer
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> Sources:
+        file = _file(given if isinstance(given, str | Path) else None, environ)
+        arguments = _arguments(given if isinstance(given, Mapping) else {})
+        return cls(_yaml(file) if file else Layer(), environ, arguments)
+
+    def unknown(self, schema: type[BaseModel]) -> set[str]:
+        """Returns the sections and the variables that ``schema`` does not have, in lower case without prefix."""
+        variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
+        return {*map(str, self.file.values), *map(str, self.given.values), *variables} - schema.model_fields.keys()
+
+    def layers(self, schema: type[BaseModel], sections: Collection[str]) -> Layers:
+        """All layers, their names checked against ``schema``; ``sections`` are further names to suggest."""
+        layers = Layers((self.file, _environment(self.environ, schema), self.given))
+        for layer in layers.layers:
+            _check_names(layer, schema, sections)
+        return layers
 
 
-def _check_names(layer: Layer, schema: type[BaseModel]) -> None:
+def _check_names(layer: Layer, schema: type[BaseModel], sections: Collection[str]) -> None:
     for path in _paths(layer.values, schema):
-        known = section(schema, path[:-1]).model_fields
-        if path[-1] not in known:
-            place = Layers((layer,)).place(path)
+        inner = section(schema, path[:-1])
+        if path[-1] not in inner.model_fields and inner.model_config.get("extra") in (None, "forbid"):
+            place, known = Layers((layer,)).place(path), {*inner.model_fields, *(sections if len(path) == 1 else ())}
             raise ConfigError(f"{place}: there is no setting {'.'.join(path)!r}", hint=nearest(path[-1], known))
 
 
@@ -117,11 +131,8 @@ def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
 
 def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
     layer = Layer()
-    for variable, value in sorted(environ.items()):
-        name = variable.removeprefix(PREFIX)
-        if name == variable or not value or name in OTHERS or name.startswith(TESTS):
-            continue
-        path = variable_path(name.lower(), schema)
+    for name, variable, value in _variables(environ):
+        path = variable_path(name, schema)
         if path is None:
             known = [PREFIX + "__".join(path).upper() for path in fields(schema)]
             raise ConfigError(f"{variable} is no setting", hint=nearest(variable, known))
@@ -129,6 +140,14 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
     if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
         layer.put(("plugins", "allow"), (), "MEMSCOPE_NO_PLUGINS")
     return layer
+
+
+def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """The name in lower case without prefix, the variable and its value, of each variable that is a setting."""
+    for variable, value in sorted(environ.items()):
+        name = variable.removeprefix(PREFIX)
+        if name != variable and value and name not in OTHERS and not name.startswith(TESTS):
+            yield name.lower(), variable, value
 
 
 def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
@@ -147,8 +166,10 @@ def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
         return (name,)
     for head in schema.model_fields:
         inner = _section_of(schema, head)
-        if inner and name.startswith(f"{head}_"):
-            rest = variable_path(name.removeprefix(head).lstrip("_"), inner)
+        if inner and name.startswith(f"{head.lower()}_"):
+            short = name[len(head) :].lstrip("_")
+            free = (short,) if inner.model_config.get("extra") not in (None, "forbid") else None
+            rest = variable_path(short, inner) or free
             return rest and (head, *rest)
     return None
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import pluggy
 
-from memscope.errors import PluginError, nearest
+from memscope.errors import ConfigError, PluginError, nearest
 from memscope.plugins import hookspecs
 from memscope.plugins.registry import Register, Registry, said
 
@@ -202,8 +202,21 @@ class Plugins:
     def make_store(self, location: str, settings: Settings) -> Store:
         """``scheme://...`` names a registered store, ":memory:" the one in memory; all else is a SQLite file's path."""
         scheme = location.partition("://")[0] if "://" in location else "sqlite"
+        if scheme not in self.registered("stores") and (reason := self._why_missing(scheme)):
+            raise ConfigError(f"the store {scheme}:// is not there: {reason[0]}", hint=reason[1])
         store: Store = self._registries["stores"]["memory" if location == ":memory:" else scheme](location, settings)
         return store
+
+    def _why_missing(self, scheme: str) -> tuple[str, str] | None:
+        """What keeps the plugin from being there that a store's name promises, and what helps."""
+        from memscope.config.sections import EXTRAS
+
+        name = scheme.partition("+")[0]
+        if (plugin := self._listed.get(name)) and plugin.state != "loaded":
+            return f"plugin {name!r} is {plugin.state}: {plugin.reason}", "memscope plugins shows all of them"
+        if name in EXTRAS and name not in self._listed:
+            return "its plugin is not installed", f'install "{EXTRAS[name]}>=0.2" or, in a checkout, ./stores/{name}'
+        return None
 
     def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings) -> Any:
         """The model of that section of the settings; None where there is no such section."""

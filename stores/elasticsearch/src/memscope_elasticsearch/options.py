@@ -41,7 +41,7 @@ _KINDS: Mapping[str, Any] = {
 _TO_CLIENT = ("ca_certs", "ssl_assert_fingerprint", "verify_certs")
 
 
-def options(location: str, configured: Mapping[str, Any] | None = None) -> Options:
+def parse_location(location: str, configured: Mapping[str, Any] | None = None) -> Options:
     """Options of ``elasticsearch[+https]://[user:password@]host[:port][,host...][/prefix][?name=value]``.
 
     ``configured`` is the settings' section ``elasticsearch``; what the address says goes before it. ``ConfigError``

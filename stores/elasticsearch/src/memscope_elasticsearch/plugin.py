@@ -1,4 +1,4 @@
-"""What memscope loads of this package when it starts; imports no client."""
+"""Registers the store with memscope. Imported when a memory is made, so it imports neither client nor store."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def elasticsearch_store(location: str, settings: Settings) -> Store:
-    from memscope_elasticsearch import ElasticsearchStore
+    from memscope_elasticsearch.settings import ElasticsearchSettings
+    from memscope_elasticsearch.store import ElasticsearchStore
 
-    return ElasticsearchStore(location, settings.elasticsearch.options())
+    return ElasticsearchStore(location, settings.section("elasticsearch", ElasticsearchSettings).options())
 
 
 def memscope_register_stores(register: Register) -> None:

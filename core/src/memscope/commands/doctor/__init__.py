@@ -25,7 +25,6 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.doctor.cluster_checks import cluster
 from memscope.commands.doctor.examination import Check, Finding, Patient, State
 from memscope.commands.doctor.memory_checks import clock, memories, work
 from memscope.commands.doctor.model_checks import models
@@ -139,6 +138,8 @@ async def plugins(patient: Patient) -> AsyncIterator[Finding]:
     listed = Plugins(patient.settings.plugins).listed()
     loaded = ", ".join(plugin.name for plugin in listed if plugin.state == "loaded")
     yield Finding("plugins", "ok", f"loaded: {loaded}")
+    for name in patient.settings.unread:
+        yield Finding("plugins", "warn", f"no plugin reads the section {name!r} of the settings", "install its plugin")
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
         yield Finding("plugins", "warn", f"{plugin.name!r} cannot be loaded: {plugin.reason}", _blocking(plugin.name))
 
@@ -183,6 +184,14 @@ async def store(patient: Patient) -> AsyncIterator[Finding]:
         )
 
 
+async def store_says(patient: Patient) -> AsyncIterator[Finding]:
+    """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
+    if patient.memory is None or (examine := getattr(patient.memory.runtime.store, "examine", None)) is None:
+        return
+    for state, said, mend in await examine():
+        yield Finding("store", state, said, mend)
+
+
 async def users(patient: Patient) -> AsyncIterator[Finding]:
     """Names that look alike are different users: often a mistake of the caller."""
     if patient.memory is None:
@@ -220,5 +229,5 @@ async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(versions, sqlite, settings, plugins, place, store, cluster, users, models, clock, work, memories, round_trip),
+    *(versions, sqlite, settings, plugins, place, store, store_says, users, models, clock, work, memories, round_trip),
 )

@@ -1,0 +1,63 @@
+"""Sections of the settings that plugins bring, announced by entry points of the group ``memscope.settings``.
+
+    [project.entry-points."memscope.settings"]
+    mine = "my_package.settings:MineSettings"
+
+Settings are read before plugins are loaded, because they say which ones are. So a section is found by its name in the
+metadata of installed distributions, and its pydantic model is imported only where the settings have that section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from memscope.errors import PluginError
+
+GROUP = "memscope.settings"
+# Sections, and stores of the same name, that memscope's own distributions bring, and the extra that installs each.
+EXTRAS = {"elasticsearch": "memscope[elasticsearch]"}
+Model: TypeAlias = type[BaseModel]
+
+
+class UnreadSection(BaseModel):
+    """Stands for a section whose plugin is not installed or cannot be imported. Its values are dropped."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def section_names(given: Collection[str] = ()) -> set[str]:
+    """Returns the names of all sections that are known besides the core's."""
+    return {*EXTRAS, *(entry.name for entry in entry_points(group=GROUP)), *given}
+
+
+def find_sections(unknown: Collection[str], given: Mapping[str, Model]) -> dict[str, Model]:
+    """Returns the models of the sections among ``unknown``: names, or variables that begin with a name."""
+    if not unknown:
+        return {}
+    wanted = [name for name in section_names(given) if any(one == name or _within(one, name) for one in unknown)]
+    return {name: given.get(name) or _installed(name) for name in sorted(wanted)}
+
+
+def _within(variable: str, section: str) -> bool:
+    return variable.startswith(f"{section.lower()}_")
+
+
+def _installed(name: str) -> Model:
+    entries = {entry.value: entry for entry in entry_points(group=GROUP, name=name)}
+    if len(entries) > 1:
+        raise PluginError(f"two plugins bring the section {name!r} of the settings: {', '.join(sorted(entries))}")
+    return next(map(_loaded, entries.values()), UnreadSection)
+
+
+def _loaded(entry: EntryPoint) -> Model:
+    try:
+        model = entry.load()
+    except Exception:
+        return UnreadSection
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise PluginError(f"the section {entry.name!r} of the settings is no pydantic model: {entry.value}")
+    return model
