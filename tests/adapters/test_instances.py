@@ -19,17 +19,22 @@ from memscope.errors import ClosedError, ConfigError
 TEA = [{"role": "user", "content": "Alice likes tea"}]
 
 
+async def acquired(given):
+    """In a thread, as adapters do it: settings are read from files."""
+    return await asyncio.to_thread(acquire, given)
+
+
 async def test_equal_settings_are_one_core_until_the_last_lets_go(tmp_path):
     place = tmp_path / "memory.db"
-    first, second = acquire(place), acquire({"store": str(place)})
+    first, second = await acquired(place), await acquired({"store": str(place)})
     assert first is second
-    assert acquire(tmp_path / "other.db") is not first
+    assert await acquired(tmp_path / "other.db") is not first
     await release(first)
     await second.do(lambda memory: memory.add_turns(TEA, user="alice"))
     await release(second)
     with pytest.raises(ClosedError):
         await second.do(lambda memory: memory.list(user="alice"))
-    again = acquire(place)
+    again = await acquired(place)
     assert again is not first
     assert len(await again.do(lambda memory: memory.list(user="alice"))) == 1
     await release(again)
@@ -64,7 +69,7 @@ async def test_it_runs_on_the_loop_of_memscope_and_a_given_object_on_its_owners(
     async def where(memory):
         return threading.current_thread().name
 
-    core = acquire({"store": ":memory:"})
+    core = await acquired({"store": ":memory:"})
     assert await core.do(where) == "memscope"
     await release(core)
     async with AsyncMemoryScope(":memory:", settings={}) as memory:
