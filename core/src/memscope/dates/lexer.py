@@ -93,7 +93,7 @@ def _named(item: tuple[str, Written]) -> str:
 
 def _phrase(words: str) -> str:
     if not words.isascii():
-        return words
+        return words + (zh.NO_ONE if words[-1] == "一" and WORDS[words][0] == "weekday" else "")
     return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
 
 

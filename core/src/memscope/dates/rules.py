@@ -185,6 +185,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("[from since]? [date moment] for length", "period", compose.for_length),
         Row("[in for]? the? length [since beginning] on? date", "period", compose.for_length),
         Row("[since from]? date onward of? length", "period", compose.for_length),
+        Row("length [after before] the? period", "gone", numbers.nothing),
     ),
     "edges": (
         Row("every date ([comma and or]+ every? date)+ ([at from on]* [time part parts])*", "gone", repeated.repeated),

@@ -87,6 +87,7 @@ def year_of_era(text: str) -> int:
 
 
 _WEEK = ("周", "週", "星期", "礼拜", "禮拜")
+NO_ONE = "(?![直向起样般边切共定些家])"  # 上周一直下雨 is no Monday
 _WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
 _PAIRS = {a + b: (x, y) for a, x in _WEEKDAYS.items() for b, y in _WEEKDAYS.items() if x < y}
 _SEVERAL_DAYS = {f"每{week}{pair}": Rule("week", 1, days) for week in _WEEK for pair, days in _PAIRS.items()}
