@@ -67,7 +67,11 @@ class IndexCache:
 
 
 class LocalSearch:
-    """Mixin of a local store: ``search`` on top of ``changes`` and ``numbers`` (see ``LocalStore``)."""
+    """Mixin of a local store: ``search`` on top of ``changes`` and ``numbers``.
+
+    Each record of a user has a number that no other ever has; units carry it (``text.units``), and ``search`` gives it
+    to ``fetch`` as a handle.
+    """
 
     def __init__(self, *, index_cache_mb: int = 256) -> None:
         self._cache = IndexCache(index_cache_mb << 20)
@@ -75,9 +79,11 @@ class LocalSearch:
         self._sorting: dict[str, asyncio.Task[None]] = {}
 
     async def changes(self, user: str, since: int) -> Changes:
+        """What the index lacks since revision ``since`` (0: everything); cheap when nothing changed."""
         raise NotImplementedError
 
     async def numbers(self, select: Select) -> list[int]:
+        """The numbers of the records selected (``ids``, ``filter``)."""
         raise NotImplementedError
 
     async def search(self, search: Search) -> Candidates:

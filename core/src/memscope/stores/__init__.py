@@ -31,7 +31,6 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.search.changes import Changes
 
 ATOMIC = "atomic"  # a reader never sees half of a claim
 BACKUP = "backup"  # backup() writes a copy of the whole store
@@ -157,19 +156,4 @@ class Store(Protocol):
         """Finish what ``forget`` could not wipe at once."""
 
 
-@runtime_checkable
-class LocalStore(Store, Protocol):
-    """A store that has its units at hand: ``index.LocalSearch`` makes ``search`` of these two.
-
-    Each record of a user has a number that no other ever has; units carry it (``text.units``), and it is the handle
-    that ``search`` gives to ``fetch``.
-    """
-
-    async def changes(self, user: str, since: int) -> Changes:
-        """What the index lacks since revision ``since`` (0: everything); cheap when nothing changed."""
-
-    async def numbers(self, select: Select) -> list[int]:
-        """The numbers of the records selected (``ids``, ``filter``)."""
-
-
-__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "Changes", "LocalStore", "Store"]
+__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "Store"]

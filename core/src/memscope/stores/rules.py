@@ -7,12 +7,12 @@ since 1970.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from memscope.errors import Conflict, EmbeddingError, EmbeddingMismatch, InputError, LeaseLost
+from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import (
     LONGEST_WAIT_S,
     ChangeSet,
@@ -26,15 +26,10 @@ from memscope.records import (
     Supersession,
     Turn,
     TurnInsert,
-    VectorSpace,
 )
 from memscope.records.filters import matches
 from memscope.records.serialization import turn_key
 from memscope.stores import PARK_AFTER
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Memory: TypeAlias = Observation | Insight
 CLOCKS_APART_S = 60.0  # between the clocks of two hosts
@@ -149,12 +144,9 @@ class PendingChanges:
         return Applied(sum(bool(new) for _, new in outcomes), closed + len(plan.revised), frozenset(dropped))
 
     def check(self, revision: Revision) -> None:
-        """Refuse to revise a memory that is not as expected, or whose new version has a source that is not stored."""
-        state, memory = self.states.get(revision.memory.id), revision.memory
-        sourced = all(map(self.stored, memory.sources))
-        as_read = state is not None and state.record.version == revision.expected
-        if state is None or not as_read or not sourced or state.record.scope.user != memory.scope.user:
-            raise Conflict(f"memory {memory.id!r} changed meanwhile", hint="read it again, then update")
+        state = self.states.get(revision.memory.id)
+        sourced = all(map(self.stored, revision.memory.sources))
+        check_revision(revision, state.record if state else None, sourced=sourced)
 
     def _create(self, memory: Memory) -> bool | None:
         """Whether the memory is new; None when it lacks a source."""
@@ -212,7 +204,13 @@ class PendingChanges:
             if next_one is not None and next_one != id and self.stored(next_one):
                 state.record = replace(state.record, superseded_by=next_one)
             else:
-                state.record, state.valid_to = reopened(state.record, state.valid_to), None
+                current: dict[str, Any] = {
+                    "closed": None,
+                    "closed_said": None,
+                    "superseded_by": None,
+                    "valid_to": state.valid_to,
+                }
+                state.record, state.valid_to = replace(state.record, **current), None
                 opened.add(id)
         return opened
 
@@ -233,10 +231,6 @@ def names_of(plan: ChangeSet) -> set[tuple[str, str | None]]:
     return {(memory.name, memory.namespace) for memory in memories_of(plan) if memory.name is not None}
 
 
-def reopened(memory: Memory, valid_to: datetime | None) -> Memory:
-    return replace(memory, closed=None, closed_said=None, superseded_by=None, valid_to=valid_to)
-
-
 def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
     """Refuse to revise a memory that is not as expected; ``sourced``: all sources of its new version are stored."""
     memory = revision.memory
@@ -248,9 +242,18 @@ def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) 
 # ---- forgetting
 
 
-def falls_with(derived: Iterable[Record], sources: Iterable[Record]) -> list[Record]:
-    """Returns the records that go with removed ones: what is derived from them, and the statements made for them."""
-    return [*derived, *(source for source in sources if isinstance(source, Turn) and source.statement)]
+class HasRecord(Protocol):
+    @property
+    def record(self) -> Record: ...
+
+
+R = TypeVar("R", bound=HasRecord)
+
+
+def falls_with(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
+    """Returns what goes with removed records: what is derived from them, and the statements made for them."""
+    statements = [one for one in sources if isinstance(one.record, Turn) and one.record.statement]
+    return [*derived, *statements]
 
 
 def left_behind(removed: Mapping[str, Record]) -> set[str]:
@@ -281,7 +284,7 @@ def selected(
     *,
     sessions: Callable[[], Collection[str | None]],
     waiting: Callable[[Stage], bool],
-    made: Callable[[], Iterable[Memory]],
+    made: Callable[[], Iterable[Record]],
 ) -> bool:
     """Whether a record meets all conditions.
 
@@ -293,7 +296,7 @@ def selected(
         and (select.session is None or select.session in sessions())
         and (select.pending is None or waiting(select.pending))
         and not (select.live_at is not None and isinstance(record, Turn) and record.statement
-                 and any(expired(memory, select.live_at) for memory in made()))
+                 and any(expired(one, select.live_at) for one in made()))
         and in_words(select, record)
     )  # fmt: skip
 
@@ -306,8 +309,8 @@ def in_words(select: Select, record: Record) -> bool:
     )
 
 
-def expired(memory: Memory, by: datetime) -> bool:
-    return memory.expires is not None and memory.expires <= by
+def expired(record: Record, by: datetime) -> bool:
+    return not isinstance(record, Turn) and record.expires is not None and record.expires <= by
 
 
 def _own(select: Select, record: Record) -> bool:
@@ -432,67 +435,3 @@ def give_back(batch: Batch) -> None:
 
 def unpark(batch: Batch) -> None:
     batch.parked, batch.attempt, batch.not_before = False, 0, 0
-
-
-# ---- vectors
-
-
-@dataclass(frozen=True, slots=True)
-class Spaces:
-    """The vector space that serves searches, and the one that is being filled to take its place."""
-
-    serving: VectorSpace | None = None
-    filling: VectorSpace | None = None
-
-    @property
-    def target(self) -> VectorSpace | None:
-        """Where new vectors belong."""
-        return self.filling or self.serving
-
-    def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
-        """Returns the spaces after an embedder was declared; the same object where nothing changes."""
-        if space == self.target or (space == self.serving and not replace):
-            return self
-        kept = self.serving if has_vectors else None
-        if not replace:
-            check_replaceable(kept, space)
-        return Spaces(space) if kept in (None, space) else Spaces(kept, space)
-
-
-def check_space(space: VectorSpace) -> None:
-    if space.dims < 1:
-        raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
-
-
-def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
-    """``held`` is the space whose vectors the store has."""
-    if held not in (None, space):
-        raise EmbeddingMismatch(
-            f"the store holds vectors of {describe(held)}, the embedder makes {describe(space)}",
-            hint="configure the old model, or run 'memscope reembed'",
-        )
-
-
-def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> None:
-    """A process with another embedder must not add vectors to the store's space, even if the lengths agree."""
-    if target != declared:
-        raise EmbeddingMismatch(f"the store takes vectors of {describe(target)}, not of {describe(declared)}")
-
-
-def checked_vectors(
-    vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: VectorSpace | None
-) -> dict[str, NDArray[np.float32]]:
-    """The vectors as arrays; an error if one has another length or a number that half precision cannot hold."""
-    import numpy as np
-
-    arrays = {id: np.asarray(vector, np.float32) for id, vector in vectors.items()}
-    for id, values in arrays.items():
-        if space is None or values.shape != (space.dims,):
-            raise EmbeddingMismatch(f"a vector of shape {values.shape} for {describe(space)}")
-        if not np.all(np.abs(values) <= np.finfo(np.float16).max):
-            raise EmbeddingError(f"the vector of unit {id!r} is not finite in half precision")
-    return arrays
-
-
-def describe(space: VectorSpace | None) -> str:
-    return f"{space.model!r} with {space.dims} numbers" if space else "no model"

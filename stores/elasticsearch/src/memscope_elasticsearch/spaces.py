@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memscope.errors import StoreBusy
 from memscope.records import Stage, Turn, VectorSpace
-from memscope.stores.rules import check_declared, check_replaceable, check_space, checked_vectors
+from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors
 from memscope.text.terms import term
 from memscope.text.units import make_units
 from memscope_elasticsearch.client import Body, Operation

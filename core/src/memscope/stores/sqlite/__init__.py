@@ -41,7 +41,7 @@ from memscope.records import (
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
 from memscope.stores import ATOMIC, BACKUP, unfinished
-from memscope.stores.rules import check_declared, check_space
+from memscope.stores.spaces import check_declared, check_space
 from memscope.stores.sqlite import (
     apply,
     files,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memscope.records import VectorSpace
-from memscope.stores.rules import check_replaceable, checked_vectors
+from memscope.stores.spaces import check_replaceable, checked_vectors
 from memscope.stores.sqlite import units
 from memscope.stores.sqlite.transaction import Transaction
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope.records import ChangeSet, Scope, Search, Select, Supersession, TurnInsert
-from memscope.stores import LocalStore, Store
+from memscope.search.local import LocalSearch
+from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK
 from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
@@ -144,8 +145,8 @@ class Searching(Chapter):
         assert (await store.stats("nobody")).turns == 0
 
 
-def as_local(store: Store) -> LocalStore:
-    if not isinstance(store, LocalStore):
+def as_local(store: Store) -> LocalSearch:
+    if not isinstance(store, LocalSearch):
         pytest.skip("the store searches by itself")
     return store
 

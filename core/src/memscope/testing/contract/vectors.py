@@ -7,7 +7,8 @@ import pytest
 
 from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError
 from memscope.records import ChangeSet, Claim, Select, Supersession, VectorSpace
-from memscope.stores import LocalStore, Store
+from memscope.search.local import LocalSearch
+from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import claim_one
 from memscope.testing.records import at, inserts, observation, remember
@@ -151,7 +152,7 @@ class Vectors(Chapter):
         assert (stats.vectors, stats.units) == (3, 3)
 
     async def test_the_index_gets_each_vector_once(self, store: Store) -> None:
-        if not isinstance(store, LocalStore):
+        if not isinstance(store, LocalSearch):
             pytest.skip("the store searches by itself")
         await store.use_space(SMALL)
         await store.append("alice", inserts("a", "b"))

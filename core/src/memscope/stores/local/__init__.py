@@ -1,0 +1,300 @@
+"""A local store: its methods once, over two small protocols (``transaction.py``) and the rules (``rules.py``).
+
+    transaction.py   the primitives a store brings: ``Transaction``, and ``UserTransaction`` for one user's part
+    records.py       turns, change sets, reading, forgetting
+    jobs.py          batches under a lease, vector spaces
+
+``LocalStore`` is inherited: a store brings ``_read`` and ``_write``, which run a function of a ``Transaction``, and
+``open``, ``close``, ``capabilities``. ``search`` comes from ``search/local.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memscope.errors import StoreError
+from memscope.records import (
+    AppendResult,
+    ChangeSet,
+    Claim,
+    FetchResult,
+    ForgetReport,
+    Handle,
+    Insight,
+    Observation,
+    Record,
+    Select,
+    Stage,
+    Stats,
+    TurnInsert,
+    VectorSpace,
+)
+from memscope.search.changes import Changes
+from memscope.search.local import LocalSearch
+from memscope.stores.local import jobs, records
+from memscope.stores.local.transaction import Row, Transaction, UserTransaction
+from memscope.stores.rules import STAGES, check_user
+from memscope.stores.spaces import check_space
+from memscope.text.terms import terms_version
+from memscope.text.units import microseconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+BRIEF = 32  # records that are read where the caller is
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LocalStore(LocalSearch):
+    """Inherit, and bring ``_read`` and ``_write``. ``clock`` gives the time that leases are measured by."""
+
+    def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
+        super().__init__(index_cache_mb=index_cache_mb)
+        self._clock = clock
+        self._declared: VectorSpace | None = None
+
+    async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
+        """Run the task on one state of the store; a ``brief`` one reads a few rows."""
+        raise NotImplementedError
+
+    async def _write(self, task: Callable[[Transaction], T]) -> T:
+        """Run the task alone; what it wrote is durable on return, or nothing of it if it raised."""
+        raise NotImplementedError
+
+    @property
+    def _now(self) -> int:
+        return microseconds(self._clock())
+
+    async def _read_user(
+        self, name: str, task: Callable[[UserTransaction], T], otherwise: T, *, brief: bool = False
+    ) -> T:
+        def reading(tx: Transaction) -> T:
+            user = tx.find_user(name)
+            return otherwise if user is None else task(user)
+
+        return await self._read(reading, brief=brief)
+
+    async def _write_user(self, name: str, task: Callable[[UserTransaction], T], *, embedded: bool = False) -> T:
+        """``embedded``: the space that is being filled may be full afterwards."""
+
+        def writing(tx: Transaction) -> T:
+            result = task(_current(tx.user(name)))
+            if embedded:
+                jobs.switch_when_filled(tx)
+            return result
+
+        return await self._write(writing)
+
+    async def secret(self) -> bytes:
+        return await self._read(lambda tx: tx.secret())
+
+    async def adopt_secret(self, secret: bytes) -> bool:
+        def task(tx: Transaction) -> bool:
+            if tx.is_used():
+                return tx.secret() == secret
+            tx.set_secret(secret)
+            return True
+
+        return await self._write(task)
+
+    # ---- turns and memories
+
+    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+        check_user(user, inserts, plan)
+        return await self._write_user(user, lambda tx: records.append(tx, inserts, plan))
+
+    async def apply(self, user: str, plan: ChangeSet) -> int:
+        check_user(user, (), plan)
+        return await self._write_user(user, lambda tx: records.apply(tx, plan))
+
+    async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
+        brief = len(ids) <= BRIEF
+        return await self._read_user(user, lambda tx: records.fetch(tx, ids), FetchResult({}, {}), brief=brief)
+
+    async def history(self, user: str, id: str) -> list[Observation | Insight]:
+        return await self._read_user(user, lambda tx: records.history(tx, id), [])
+
+    async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
+        after: int | None = 0
+        while after is not None:
+            page, after = await self._page(select, after)
+            if page:
+                yield [row.record for row in page]
+
+    async def _page(self, select: Select, after: int) -> tuple[list[Row], int | None]:
+        return await self._read_user(select.user, lambda tx: tx.select(select, after), ([], None))
+
+    async def users(self) -> list[str]:
+        return await self._read(lambda tx: tx.users())
+
+    async def tombstones(self, user: str) -> list[str]:
+        return await self._read_user(user, lambda tx: tx.tombstones(), [])
+
+    async def bury(self, user: str, ids: Sequence[str]) -> None:
+        await self._write_user(user, lambda tx: tx.bury(set(ids) - tx.known(ids).keys()))
+
+    async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
+        found = await self._read(lambda tx: _removal(tx, select))
+        if found is None or dry_run or not found.rows:
+            return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
+        return await self._write(lambda tx: self._forget(tx, select))
+
+    def _forget(self, tx: Transaction, select: Select) -> ForgetReport:
+        user = _current(tx.user(select.user))
+        removal = records.plan_removal(user, select, tx.spaces().serving)
+        records.remove(user, removal)
+        jobs.refresh(user, STAGES, tx.now)
+        jobs.switch_when_filled(tx)
+        return removal.report(dry_run=False)
+
+    async def searchable(self, user: str) -> None:
+        await self._read(lambda tx: None, brief=True)
+
+    # ---- work
+
+    async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
+        now = self._clock()
+        if user is None and not await self._read(lambda tx: tx.due_users(stage)):
+            return []
+
+        def task(tx: Transaction) -> list[Claim]:
+            if stage == "embed" and tx.spaces().target != self._declared:
+                return []
+            names = [user] if user is not None else tx.due_users(stage)
+            found = jobs.claim(tx, names, stage, limit, now, lease_s)
+            if stage == "embed" and not found:
+                jobs.switch_when_filled(tx)
+            return found
+
+        return await self._write(task)
+
+    async def extend(self, claim: Claim, lease_s: float) -> Claim:
+        now, until = self._now, self._clock() + timedelta(seconds=lease_s)
+        return await self._write_user(claim.user, lambda tx: jobs.extend(tx, claim, until, now))
+
+    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
+        await self._write_user(claim.user, lambda tx: jobs.save_reply(tx, claim, plan))
+
+    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
+        now, declared = self._now, self._declared
+        return await self._write_user(
+            claim.user, lambda tx: jobs.complete(tx, claim, plan, declared, now), embedded=True
+        )
+
+    async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
+        now = self._now
+        await self._write_user(claim.user, lambda tx: jobs.fail(tx, claim, code, not_before, counted, now))
+
+    async def give_back(self, claim: Claim) -> None:
+        now = self._now
+        await self._write_user(claim.user, lambda tx: jobs.give_back(tx, claim, now))
+
+    async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
+        now = self._now
+        names = await self._read(lambda tx: tx.parked_users()) if user is None else [user]
+        return sum([await self._write_user(name, lambda tx: jobs.unpark(tx, stage, now)) for name in names])
+
+    # ---- vectors and the index
+
+    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
+        check_space(space)
+        spaces = await self._read(lambda tx: tx.spaces())
+        if replace or space not in (spaces.serving, spaces.filling):
+            await self._write(lambda tx: jobs.declare(tx, space, replace=replace))
+        self._declared = space
+
+    async def changes(self, user: str, since: int) -> Changes:
+        if since and (same := await self._read(lambda tx: _unchanged(tx, user, since), brief=True)) is not None:
+            return same
+        found = await self._read(lambda tx: _changes(tx, user, since, current_only=True))
+        if found is None:
+            await self._renew(user)
+            found = await self._read(lambda tx: _changes(tx, user, since))
+        assert found is not None
+        return found
+
+    async def _renew(self, user: str) -> None:
+        """Make units anew that were made with other terms; a write begins with that."""
+        await self._write_user(user, lambda tx: None)
+
+    async def numbers(self, select: Select) -> list[int]:
+        return await self._read_user(select.user, lambda tx: tx.numbers(select), [])
+
+    # ---- the whole
+
+    async def stats(self, user: str | None = None) -> Stats:
+        return await self._read(lambda tx: tx.stats(user))
+
+    async def backup(self, path: Path) -> None:
+        raise StoreError("this store has no backup", hint="use export")
+
+    async def compact(self) -> ForgetReport:
+        return ForgetReport(physical="wiped")
+
+
+def _current(user: UserTransaction) -> UserTransaction:
+    if user.terms != terms_version:
+        records.derive_units(user)
+    return user
+
+
+def _removal(tx: Transaction, select: Select) -> records.Removal | None:
+    user = tx.find_user(select.user)
+    return records.plan_removal(user, select, tx.spaces().serving) if user is not None else None
+
+
+def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
+    """The changes when there are none; one row is read to know."""
+    user = tx.find_user(name)
+    unchanged = user is not None and (user.revision, user.terms) == (since, terms_version)
+    return _made(tx.spaces().serving, since) if unchanged else None
+
+
+def _changes(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
+    """None if units are older than today's terms."""
+    user, space = tx.find_user(name), tx.spaces().serving
+    if user is None or user.revision == since:
+        return _made(space, user.revision if user is not None else 0)
+    if current_only and user.terms != terms_version:
+        return None
+    whole = since == 0 or not user.floor <= since <= user.revision
+    start = 0 if whole else since
+    vectors = user.vectors_since(space, start) if space is not None else []
+    gone = [] if whole else user.gone_since(start)
+    return _made(space, user.revision, user.units_since(start), gone, vectors, whole=whole)
+
+
+def _made(
+    space: VectorSpace | None,
+    revision: int,
+    units: Sequence[tuple[bytes, bytes]] = (),
+    gone: Sequence[int] = (),
+    vectors: Sequence[tuple[int, bytes]] = (),
+    *,
+    whole: bool = False,
+) -> Changes:
+    import numpy as np
+
+    rows: NDArray[np.float16] = np.frombuffer(b"".join([data for _, data in vectors]), "<f2")
+    dims = space.dims if space is not None else 0
+    return Changes(
+        revision,
+        columns=b"".join([columns for columns, _ in units]),
+        terms=b"".join([terms for _, terms in units]),
+        gone=np.array(gone, np.int64),
+        vector_units=np.array([unit for unit, _ in vectors], np.int64),
+        vectors=rows.reshape(len(vectors), dims).astype(np.float16, copy=False),
+        space=space,
+        whole=whole,
+    )
+
+
+__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "utc_now"]

@@ -1,0 +1,162 @@
+"""Batches under a lease, and vector spaces.
+
+pending -> leased -> reply saved -> done; failed -> ... -> parked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memscope.records import ChangeSet, Claim, Stage, Turn, VectorSpace
+from memscope.stores import rules
+from memscope.stores.local import records
+from memscope.stores.local.transaction import Transaction, UserTransaction
+from memscope.stores.rules import STAGES, Batch, check_user, record_id
+from memscope.stores.spaces import Spaces, check_declared, checked_vectors
+from memscope.text.units import make_units, microseconds
+
+USERS_AT_ONCE = 8
+
+# ---- claims
+
+
+def claim(
+    tx: Transaction, names: Iterable[str], stage: Stage, limit: int, now: datetime, lease_s: float
+) -> list[Claim]:
+    """At most one claim per user, of the first users that have something to claim."""
+    claims: list[Claim] = []
+    for name in names:
+        user = tx.find_user(name)
+        found = _claim(user, name, stage, limit, now, now + timedelta(seconds=lease_s)) if user is not None else None
+        claims += [found] if found is not None else []
+        if len(claims) == USERS_AT_ONCE:
+            break
+    return claims
+
+
+def _claim(tx: UserTransaction, name: str, stage: Stage, limit: int, now: datetime, until: datetime) -> Claim | None:
+    batch = _lease(tx, stage, limit, microseconds(now), microseconds(until))
+    refresh(tx, rules.lane(stage), microseconds(now))
+    if batch is None:
+        return None
+    items = tx.items(batch)
+    ids = {row.number: record_id(row.record) for row in tx.find(items).values()} if stage != "embed" else {}
+    texts = _texts(tx, items) if stage == "embed" else ()
+    named = tuple(ids[item] for item in items) if stage != "embed" else tuple(map(str, items))
+    return Claim(batch.id, stage, name, batch.token, until, batch.attempt, named, texts, tx.reply(batch))
+
+
+def _lease(tx: UserTransaction, stage: Stage, limit: int, now: int, until: int) -> Batch | None:
+    batches = tx.batches()
+    if not rules.claimable(batches, stage, now):
+        return None
+    batch = rules.unfinished(batches, stage)
+    if batch is None:
+        items = tx.waiting(stage, limit)
+        batch = tx.form(stage, items) if items else None
+    for changed in rules.lease(batches, batch, until) if batch is not None else ():
+        tx.save(changed)
+    return batch
+
+
+def refresh(tx: UserTransaction, stages: Iterable[Stage], now: int) -> None:
+    """Say when the user is due next in these stages."""
+    batches = tx.batches()
+    for stage in stages:
+        tx.set_due(stage, rules.due(batches, stage, now, waiting=bool(tx.waiting(stage, 1))))
+
+
+def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
+    """Returns the text an embedder gets for each unit, made from its record again."""
+    texts: dict[int, str] = {}
+    for row in tx.rows_of(units):
+        turns = [] if isinstance(row.record, Turn) else records.roots(tx, row.record)
+        texts |= {unit.seq: unit.text for unit in make_units(row.record, number=row.number, seq=row.unit, turns=turns)}
+    return tuple(texts[unit] for unit in units)
+
+
+def extend(tx: UserTransaction, claim: Claim, until: datetime, now: int) -> Claim:
+    batch = rules.owned(tx.batches(), claim)
+    batch.until = microseconds(until)
+    _saved(tx, batch, now)
+    return replace(claim, until=until)
+
+
+def _saved(tx: UserTransaction, batch: Batch, now: int) -> None:
+    tx.save(batch)
+    refresh(tx, rules.lane(batch.stage), now)
+
+
+def save_reply(tx: UserTransaction, claim: Claim, plan: ChangeSet) -> None:
+    tx.keep_reply(rules.owned(tx.batches(), claim), plan)
+
+
+def complete(tx: UserTransaction, claim: Claim, plan: ChangeSet | None, declared: VectorSpace | None, now: int) -> int:
+    """Apply the plan and end the batch; items that are not done are pending again."""
+    if tx.was_done(claim):
+        return 0
+    batch = rules.owned(tx.batches(), claim)
+    plan = plan or tx.reply(batch) or ChangeSet()
+    check_user(claim.user, (), plan)
+    if claim.stage == "embed":
+        check_declared(tx.space, declared)
+        new, done = 0, _complete_embed(tx, plan)
+    else:
+        applied = records.write(tx, plan)
+        new, done = applied.new, records.numbers_of(tx, set(plan.done) - applied.unsourced)
+    own = set(tx.items(batch))
+    tx.dequeue(claim.stage, own.intersection(done), batched=True)
+    tx.end(batch, done=True)
+    refresh(tx, STAGES, now)
+    return new
+
+
+def _complete_embed(tx: UserTransaction, plan: ChangeSet) -> list[int]:
+    for id, vector in checked_vectors(plan.vectors, tx.space).items():
+        if tx.space is not None and tx.rows_of([int(id)]):
+            records.put_vector(tx, tx.space, int(id), vector.astype("<f2").tobytes())
+    return [int(item) for item in plan.done if item.isdecimal()]
+
+
+def fail(tx: UserTransaction, claim: Claim, code: str, not_before: datetime, counted: bool, now: int) -> None:
+    batch = rules.owned(tx.batches(), claim)
+    if rules.fail(batch, code, microseconds(not_before), counted=counted):
+        tx.keep_reply(batch, None)
+    _saved(tx, batch, now)
+
+
+def give_back(tx: UserTransaction, claim: Claim, now: int) -> None:
+    batch = rules.owned(tx.batches(), claim)
+    rules.give_back(batch)
+    _saved(tx, batch, now)
+
+
+def unpark(tx: UserTransaction, stage: Stage | None, now: int) -> int:
+    parked = [batch for batch in tx.batches() if batch.parked and stage in (None, batch.stage)]
+    for batch in parked:
+        rules.unpark(batch)
+        tx.save(batch)
+    refresh(tx, STAGES, now)
+    return len(parked)
+
+
+# ---- vector spaces
+
+
+def declare(tx: Transaction, space: VectorSpace, *, replace: bool) -> None:
+    before = tx.spaces()
+    spaces = before.declare(space, has_vectors=tx.has_vectors(), replace=replace)
+    if spaces is not before:
+        tx.set_spaces(spaces)
+        tx.fill()
+        switch_when_filled(tx)
+
+
+def switch_when_filled(tx: Transaction) -> None:
+    """Let the space that is being filled serve once no unit of anybody waits for it; every index then starts anew."""
+    filling = tx.spaces().filling
+    if filling is not None and tx.is_filled():
+        tx.set_spaces(Spaces(filling))
+        tx.renew_indexes()

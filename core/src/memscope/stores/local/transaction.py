@@ -1,0 +1,190 @@
+"""The primitives of a local store: what ``local.py`` asks of a transaction, and of one user's part of it.
+
+Both see their own writes. Nothing in them decides: the rules do (``rules.py``), and ``local.py`` calls these in the
+order that the rules say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from memscope.records import ChangeSet, Claim, Handle, Record, Select, Stage, Stats, VectorSpace
+from memscope.stores.rules import Batch, Memory
+from memscope.stores.spaces import Spaces
+from memscope.text.units import Unit
+
+
+@dataclass(slots=True)
+class Row:
+    """A record as it is stored: its number, its units ``[unit, unit + units)``, and ``MemoryState.valid_to``."""
+
+    number: int
+    record: Record
+    unit: int = 0
+    units: int = 0
+    valid_to: datetime | None = None
+
+
+class UserTransaction(Protocol):
+    """One user's records. ``number`` and ``revision`` are the last ones given; local.py counts them up.
+
+    A revision is the number of a unit, of a removal or of a vector, whichever came last: what is newer than a revision
+    has a higher one. An index that knows less than ``floor`` starts anew. ``terms`` is the ``terms_version`` the units
+    were made with. All four are kept with the user. ``space`` is where new vectors belong.
+    """
+
+    number: int
+    revision: int
+    floor: int
+    terms: str
+
+    @property
+    def space(self) -> VectorSpace | None: ...
+
+    # ---- records
+
+    def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
+        """Rows by id (str) or number (int); unknown ones are left out."""
+
+    def known(self, ids: Iterable[str]) -> dict[str, int]:
+        """The record's number of each id stored, 0 for a tombstone; others are left out."""
+
+    def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
+        """Pairs of a source's number and a memory that names it, by the memory's number."""
+
+    def superseded(self, ids: Iterable[str]) -> list[Row]:
+        """The memories that one of these superseded."""
+
+    def holders(self, name: str, namespace: str | None) -> list[Row]:
+        """The current memories with this name."""
+
+    def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
+        """A page of what is selected with higher numbers than ``after``, and where the next begins, if one does."""
+
+    def numbers(self, select: Select) -> list[int]:
+        """The numbers of all that is selected."""
+
+    def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
+        """Store a record under its number, new or in place of its older self, with its units."""
+
+    def remove(self, row: Row) -> None:
+        """Remove a record with its older versions and its items of consolidate and reflect; the units went before."""
+
+    def older(self, number: int) -> list[Memory]:
+        """Earlier versions of a memory, oldest first."""
+
+    def keep_older(self, number: int, memory: Memory) -> None: ...
+
+    def bury(self, ids: Iterable[str]) -> None:
+        """Leave tombstones."""
+
+    def tombstones(self) -> list[str]:
+        """Sorted."""
+
+    # ---- units and vectors
+
+    def drop_units(self, row: Row) -> None:
+        """Remove a record's units with their vectors and items (those in batches too); gone at ``revision``."""
+
+    def units_since(self, revision: int) -> list[tuple[bytes, bytes]]:
+        """Columns and terms of the units with higher numbers, in order."""
+
+    def gone_since(self, revision: int) -> list[int]:
+        """The units removed later."""
+
+    def rows_of(self, units: Iterable[int]) -> list[Row]:
+        """The records of these units."""
+
+    def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
+        """Space, unit and float16 numbers of all its vectors."""
+
+    def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
+        """Store a vector at ``revision``; none for a unit that is gone."""
+
+    def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
+        """Units and numbers of the vectors stored later, in the order of the units."""
+
+    # ---- work: items are numbers of records, of units for the stage embed
+
+    def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
+        """Add items that are not here yet; the stage is due now unless ``set_due`` said when."""
+
+    def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
+        """Remove items that are in no batch; with ``batched`` the others too."""
+
+    def waiting(self, stage: Stage, limit: int) -> list[int]:
+        """The first items that are in no batch."""
+
+    def batches(self) -> list[Batch]:
+        """Those that are not done, oldest first."""
+
+    def form(self, stage: Stage, items: Sequence[int]) -> Batch:
+        """A new batch of waiting items."""
+
+    def items(self, batch: Batch) -> list[int]: ...
+
+    def save(self, batch: Batch) -> None:
+        """Store the batch's state."""
+
+    def reply(self, batch: Batch) -> ChangeSet | None: ...
+
+    def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None: ...
+
+    def end(self, batch: Batch, *, done: bool) -> None:
+        """The batch is over and its items are in none; if done, ``was_done`` knows for a day."""
+
+    def was_done(self, claim: Claim) -> bool: ...
+
+    def set_due(self, stage: Stage, when: int | None) -> None:
+        """When the stage can be claimed next; None when it has nothing. ``Transaction.due_users`` reads it."""
+
+
+class Transaction(Protocol):
+    """The whole store."""
+
+    @property
+    def now(self) -> int:
+        """Microseconds, by the store's clock."""
+
+    def user(self, name: str) -> UserTransaction:
+        """A user, new ones too."""
+
+    def find_user(self, name: str) -> UserTransaction | None: ...
+
+    def users(self) -> list[str]:
+        """Names of the users with records, sorted."""
+
+    def due_users(self, stage: Stage) -> list[str]:
+        """Users whose stage is due by now, longest first, as far as one claim looks; too many are harmless."""
+
+    def parked_users(self) -> list[str]: ...
+
+    def stats(self, user: str | None) -> Stats: ...
+
+    def secret(self) -> bytes: ...
+
+    def set_secret(self, secret: bytes) -> None: ...
+
+    def is_used(self) -> bool:
+        """Whether a record was ever stored."""
+
+    # ---- vector spaces
+
+    def spaces(self) -> Spaces: ...
+
+    def set_spaces(self, spaces: Spaces) -> None:
+        """Vectors of other spaces go."""
+
+    def has_vectors(self) -> bool: ...
+
+    def fill(self) -> None:
+        """Make every unit without a vector in the target space an item of embed, and no other; its batches end."""
+
+    def is_filled(self) -> bool:
+        """No unit waits for a vector of the target space."""
+
+    def renew_indexes(self) -> None:
+        """Raise every user's ``revision`` by one, and ``floor`` to it."""

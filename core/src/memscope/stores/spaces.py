@@ -1,0 +1,75 @@
+"""Rules of vector spaces: one serves, at most one is filled to take its place, and vectors of two never mix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memscope.errors import EmbeddingError, EmbeddingMismatch, InputError
+from memscope.records import VectorSpace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Spaces:
+    """The vector space that serves searches, and the one that is being filled to take its place."""
+
+    serving: VectorSpace | None = None
+    filling: VectorSpace | None = None
+
+    @property
+    def target(self) -> VectorSpace | None:
+        """Where new vectors belong."""
+        return self.filling or self.serving
+
+    def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
+        """Returns the spaces after an embedder was declared; the same object where nothing changes."""
+        if space == self.target or (space == self.serving and not replace):
+            return self
+        kept = self.serving if has_vectors else None
+        if not replace:
+            check_replaceable(kept, space)
+        return Spaces(space) if kept in (None, space) else Spaces(kept, space)
+
+
+def check_space(space: VectorSpace) -> None:
+    if space.dims < 1:
+        raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
+
+
+def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
+    """``held`` is the space whose vectors the store has."""
+    if held not in (None, space):
+        raise EmbeddingMismatch(
+            f"the store holds vectors of {describe(held)}, the embedder makes {describe(space)}",
+            hint="configure the old model, or run 'memscope reembed'",
+        )
+
+
+def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> None:
+    """A process with another embedder must not add vectors to the store's space, even if the lengths agree."""
+    if target != declared:
+        raise EmbeddingMismatch(f"the store takes vectors of {describe(target)}, not of {describe(declared)}")
+
+
+def checked_vectors(
+    vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: VectorSpace | None
+) -> dict[str, NDArray[np.float32]]:
+    """The vectors as arrays; an error if one has another length or a number that half precision cannot hold."""
+    import numpy as np
+
+    arrays = {id: np.asarray(vector, np.float32) for id, vector in vectors.items()}
+    for id, values in arrays.items():
+        if space is None or values.shape != (space.dims,):
+            raise EmbeddingMismatch(f"a vector of shape {values.shape} for {describe(space)}")
+        if not np.all(np.abs(values) <= np.finfo(np.float16).max):
+            raise EmbeddingError(f"the vector of unit {id!r} is not finite in half precision")
+    return arrays
+
+
+def describe(space: VectorSpace | None) -> str:
+    return f"{space.model!r} with {space.dims} numbers" if space else "no model"
