@@ -68,7 +68,7 @@ PLACES = {
 }
 SCRIPT = [
     {"in": "user", "match": '"text":"I got a job at Bosch', "reply": noted(NO_LONGER, [1])},
-    {"in": "user", "match": '"pair":1', "reply": {"pairs": [{"pair": 1, "relation": "contradicts"}]}},
+    {"in": "user", "match": '"pair":1', "reply": {"pairs": [{"pair": 1, "relation": "ends"}]}},
     {"in": "user", "match": '"earlier":', "reply": PLACES},
     {"in": "user", "match": '"value":', "reply": VALUE},
     {"in": "user", "match": "planning my move", "reply": noted(FACTS, [1, 3, 5, 7, 9])},

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.consolidation.find_quote import locate
+from memscope.consolidation.find_quote import find_quote
 from memscope.errors import ModelReplyError
 from memscope.records import INJECTED
 from memscope.testing.models import ScriptedChat, data
@@ -263,13 +263,13 @@ async def test_t1_poison_is_contained_and_can_be_traced(world):
 
 
 def test_words_are_found_as_they_stand():
-    assert locate("it's “fine”…", 'Well, It’s "fine", he said') == 'It’s "fine'
-    assert locate("A\u200bB", "xA\u200bB") == "A\u200bB"
-    assert locate("AB", "xA\u200bBy") == "A\u200bB"
-    assert locate("😀", "yes 😀") == "😀"
-    assert locate("not there", "there") is None
-    assert locate(" ", "there") is None
-    assert locate("\u200b", "there") is None
+    assert find_quote("it's “fine”…", 'Well, It’s "fine", he said') == 'It’s "fine'
+    assert find_quote("A\u200bB", "xA\u200bB") == "A\u200bB"
+    assert find_quote("AB", "xA\u200bBy") == "A\u200bB"
+    assert find_quote("😀", "yes 😀") == "😀"
+    assert find_quote("not there", "there") is None
+    assert find_quote(" ", "there") is None
+    assert find_quote("\u200b", "there") is None
 
 
 async def test_an_error_of_the_model_is_its_code_and_loses_no_turn(world):

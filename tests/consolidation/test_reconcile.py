@@ -76,36 +76,35 @@ async def test_the_same_activity_on_two_days_is_two_facts(world):
 
 async def test_t13_a_contradiction_leaves_one_current_and_the_other_for_the_past(world):
     await learn(world, *BERLIN, at=JANUARY, **HOME)
-    report = await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "contradicts"}, **HOME)
+    report = await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "ends"}, **HOME)
     assert (report.superseded, report.calls) == (1, 2)
     assert await world.texts() == [MUNICH[1]]
     assert await visible(world, as_of=MARCH) == {BERLIN[1]}
     assert await visible(world, as_of=JUNE + timedelta(days=1)) == {MUNICH[1]}
     berlin, munich = sorted(await world.memories(current=False), key=lambda memory: memory.said)
-    assert (berlin.superseded_by, berlin.valid_to, berlin.closed_said) == (munich.id, munich.valid_from, JUNE)
+    assert (berlin.superseded_by, berlin.valid_to, berlin.closed_said) == (munich.id, JUNE, JUNE)
     assert {memory.text for memory in await world.store.history("alice", berlin.id)} == {BERLIN[1], MUNICH[1]}
 
 
 async def test_a_contradiction_within_one_batch(world):
     await world.say("I live in Berlin", "Sorry, I moved to Munich")
     facts = [fact(BERLIN[1], (1, BERLIN[0]), **HOME), fact(MUNICH[1], (2, MUNICH[0]), **HOME)]
-    report = await world.consolidate(chat=answering(noted(*facts, levels=[3, 3]), relations={MUNICH[1]: "contradicts"}))
+    report = await world.consolidate(chat=answering(noted(*facts, levels=[3, 3]), relations={MUNICH[1]: "ends"}))
     assert (report.new, report.superseded) == (2, 1)
     assert await world.texts() == [MUNICH[1]]
 
 
-async def test_an_older_event_does_not_supersede_a_newer_one(world):
+async def test_of_two_dated_past_events_the_earlier_never_ends_the_later(world):
     await learn(world, "I live in Berlin since May 2024", BERLIN[1], at=JUNE, when="2024-05", **HOME)
     said = "In 2019 I moved to Munich"
-    await learn(world, said, MUNICH[1], at=JUNE, when="2019", relations={MUNICH[1]: "contradicts"}, **HOME)
-    assert await world.texts() == [BERLIN[1]]
-    old = next(memory for memory in await world.memories(current=False) if memory.text == MUNICH[1])
-    assert old.valid_to == datetime(2024, 5, 1, tzinfo=UTC)
+    await learn(world, said, MUNICH[1], at=JUNE, when="2019", relations={MUNICH[1]: "ends"}, **HOME)
+    berlin, munich = await world.memories()
+    assert (berlin.valid_to, munich.valid_to) == (None, datetime(2020, 1, 1, tzinfo=UTC))
 
 
 async def test_t24_an_old_conversation_imported_today_supersedes_nothing_newer(world):
     await learn(world, *BERLIN, at=JUNE, **HOME)
-    await learn(world, *MUNICH, at=JANUARY, relations={MUNICH[1]: "contradicts"}, **HOME)
+    await learn(world, *MUNICH, at=JANUARY, relations={BERLIN[1]: "ends"}, **HOME)
     assert await world.texts() == [BERLIN[1]]
     assert await visible(world, as_of=MARCH) == {MUNICH[1]}
 
@@ -113,7 +112,7 @@ async def test_t24_an_old_conversation_imported_today_supersedes_nothing_newer(w
 async def test_t14_what_is_said_of_another_never_ends_a_fact(world):
     await learn(world, *BERLIN, at=JANUARY, **HOME)
     text = "Anna lives in Munich."
-    told = {"about": "Anna", "relations": {text: "contradicts"}}
+    told = {"about": "Anna", "relations": {text: "ends"}}
     report = await learn(world, "Anna lives in Munich", text, at=JUNE, **told, **HOME)
     assert (report.superseded, report.calls) == (0, 1)
     assert await world.texts() == [BERLIN[1], text]
@@ -226,7 +225,7 @@ async def test_a_turn_is_marked_where_it_was_contradicted_and_not_where_it_was_r
     text = "The user has a dog named Max."
     await learn(world, "My dog is named Max", text, at=MARCH, relations={text: "refines"})
     await learn(world, *BERLIN, at=JANUARY, **HOME)
-    await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "contradicts"}, **HOME)
+    await learn(world, *MUNICH, at=JUNE, relations={MUNICH[1]: "ends"}, **HOME)
     memory = AsyncMemoryScope(world.store, settings={}, clock=world.clock)
     changed = {hit.turn.text: hit.changed for hit in await memory.retrieve("dog Berlin Munich live", user="alice")}
     assert changed["I have a dog"] is None

@@ -7,7 +7,7 @@ from datetime import UTC
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.consolidation.find_quote import locate
+from memscope.consolidation.find_quote import find_quote
 from memscope.dates.iso import parse, written
 from memscope.reconciliation.similarity import closeness, same
 
@@ -15,14 +15,14 @@ from memscope.reconciliation.similarity import closeness, same
 @given(st.text(), st.text(), st.text())
 def test_what_was_cut_from_a_text_is_found_and_what_is_found_stands_in_it(before, words, after):
     text = before + words + after
-    found = locate(words, text)
+    found = find_quote(words, text)
     assert found is None or found in text
     assert found is not None or not any(char.isalnum() for char in words)
 
 
 @given(st.text(alphabet="ab ", min_size=1), st.text(alphabet="cd ", min_size=1))
 def test_words_that_are_not_there_are_not_found(quote, text):
-    assert locate(quote, text) is None
+    assert find_quote(quote, text) is None
 
 
 @given(st.text() | st.from_regex(r"\d{4}(-\d{2}){0,2}(/\d{4}(-\d{2}){0,2})?", fullmatch=True))

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError, field_validator, model_validator
 
 from memscope.consolidation.batch import Batch, memory_id
-from memscope.consolidation.find_quote import locate
+from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.transcript import TranscriptLine, readings, shown
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
@@ -194,7 +194,7 @@ def cite(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
 
 
 def _cited(line: TranscriptLine, words: str) -> Citation:
-    return Citation(line.turn, locate(words, line.turn.text) or "", line.context)
+    return Citation(line.turn, find_quote(words, line.turn.text) or "", line.context)
 
 
 def observation(fact: Fact, cited: Sequence[Citation], batch: Batch, ctx: WorkerContext, ordinal: int) -> Observation:

@@ -10,7 +10,7 @@ _SHAPES = str.maketrans("’‘“”„«»「」『』＂＇", '\'\'""""""""""
 _EDGES = " .…,;:!?\"'。，；：！？"
 
 
-def locate(quote: str, text: str) -> str | None:
+def find_quote(quote: str, text: str) -> str | None:
     """The words of ``text`` that the quote means, as they stand there; None when they do not."""
     plain, _ = _plain(quote)
     wanted = plain.strip(_EDGES) or plain.strip()

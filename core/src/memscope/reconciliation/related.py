@@ -21,10 +21,10 @@ TERMS = 64
 BY_WORDS, BY_VECTOR = 40, 20  # turns looked at for each text
 
 
-async def near(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
-    """Of this user and exactly this agent; no documents, no proposals. An embedder that fails is done without.
+async def related(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+    """Return current observations near the texts; of a small memory all, for a contradiction may share no word.
 
-    Of a small memory all there is: a contradiction need not share a word with what it contradicts.
+    Of this user and exactly this agent; no documents, no proposals. Without vectors where the embedder fails.
     """
     if not texts:
         return []

@@ -1,18 +1,40 @@
-"""What becomes of a memory that another one contradicts or repeats: rules, because a model only nominates."""
+"""What a verdict on two facts leads to. The model gives the direction, the order of saying decides where it gives none.
+
+``ends``: the fact said later ends or corrects the one said earlier. ``was``: it tells of an earlier time, both stay.
+``repeats``: it says nothing new. ``refines``: it says the same and more. ``unrelated``: everything else.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
+from typing import Annotated, Literal
 
-from memscope.records import Insight, Observation, Supersession
+from pydantic import BeforeValidator
+
+from memscope.records import Insight, Interval, Observation, Supersession
 from memscope.text.tokens import fold
 
 SOURCES = 8  # of one observation; what was said more often than that is known
+Verdict = Annotated[
+    Literal["ends", "was", "repeats", "refines", "unrelated"],
+    BeforeValidator(lambda given: "ends" if given == "contradicts" else given),  # prompts of one's own may say so
+]
+_TENTATIVE = re.compile(
+    r"(?i:\bplan(?:s|ned)? to\b|\bplanning\b|\bintend(?:s|ed)? to\b|\bconsider(?:s|ed)? \w+ing\b|\bconsidering\b"
+    r"|\bthinking (?:about|of)\b|(?<!not )(?<!longer )\bwants? to (?!be\b|have\b|hear\b)"
+    r"|\b(?:would|'d) (?:like|love) to (?!be\b|have\b|hear\b)|\bhop(?:es?|ing) (?:to|that|for)\b|\bdream(?:s|ing) of\b"
+    r"|\bafraid (?:that|of \w+ing)\b|\bfears? (?:that|\w+ing)\b|\bworr(?:y|ied|ies) (?:that|about \w+ing)\b"
+    r"|\bmight\b|\bmaybe\b|\bperhaps\b|\bpossibly\b)|\bmay [a-z]+"
+    r"|打算|计划|計劃|准备|準備|考虑|考慮|但愿|希望(?=[能可以后後将將去]{1,2})|想要|想(?=[换換去搬买買学學辞辭改找当當开開])"
+    r"|也许|也許|或许|或許|可能|说不定|說不定|担心|擔心|恐怕|怕会|怕會"
+)
+_FUTURE = re.compile(r"(?i:\b(?:will|shall|going to|about to)\b|'ll\b)|将要|将会|即将|就要|快要|将于|將要|將會|即將")
 
 
 def event(memory: Observation) -> datetime:
-    """When what it says came about, as far as is known."""
+    """Start of the time it is about, else the time it was said."""
     return memory.happened.start if memory.happened else memory.said
 
 
@@ -20,15 +42,55 @@ def same_subject(one: Observation, other: Observation) -> bool:
     return fold(one.about).split() == fold(other.about).split()
 
 
-def contradicted(new: Observation, old: Observation, now: datetime) -> Supersession | None:
-    """The earlier of the two is over: by its event, not by the order in which they were learned.
+def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observation]:
+    """The fact said earlier and the one said later; ``one`` counts as later where both were said at once."""
+    return (one, other) if one.said < other.said else (other, one)
 
-    None for two subjects: what is said of one person never ends what is known of another.
+
+# --------------------------------------------------------------------------------------------- ends and was
+
+
+def tentative(memory: Observation) -> bool:
+    """A plan, a wish, a fear or a possibility by its words; it ends nothing that is."""
+    return bool(_TENTATIVE.search(memory.text))
+
+
+def ended(new: Observation, old: Observation, now: datetime) -> Supersession | tuple[Observation, ...]:
+    """What is left of "``new`` ends ``old``": ``old`` closed, or the facts to be revised, none for no effect.
+
+    Ends of another subject, and by what may never come, have no effect. What comes true later only sets ``valid_to``.
+    Of two dated past events the earlier one never ends the later one: it is told as what was.
     """
-    if not same_subject(new, old):
-        return None
-    later, earlier = (new, old) if event(new) >= event(old) else (old, new)
-    return Supersession(earlier.id, later.id, now, max(later.said, earlier.said), valid_to=event(later))
+    if not same_subject(new, old) or (_open(new) and not _open(old)):
+        return ()
+    if _happened_before(new, old):
+        return (past(new, event(old)),)
+    start = event(new)
+    if start > new.said and event(old) <= new.said and not tentative(old):
+        return (replace(old, valid_to=start),)
+    until = start if new.happened else new.said
+    return Supersession(old.id, new.id, now, max(new.said, old.said), max(until, old.valid_from or until))
+
+
+def past(new: Observation, until: datetime | None = None) -> Observation:
+    """``new`` as what was: it held until the end of the time it names, at most until ``until``."""
+    ends = [when for when in (new.happened and new.happened.end, until) if when and when <= new.said]
+    return replace(new, valid_to=min(ends)) if ends else new
+
+
+def _open(memory: Observation) -> bool:
+    """Not so yet, and of no known day: a plan, or a future without a date."""
+    return tentative(memory) or (memory.happened is None and bool(_FUTURE.search(memory.text)))
+
+
+def _happened_before(new: Observation, old: Observation) -> bool:
+    """Whether both are dated past events, and that of ``new`` was over when that of ``old`` began."""
+    if not new.happened or not old.happened:
+        return False
+    return new.happened.end <= old.happened.start <= old.said
+
+
+# --------------------------------------------------------------------------------------------- repeats and refines
 
 
 def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Supersession:
@@ -37,14 +99,23 @@ def replaced(old: Observation | Insight, by: Observation | Insight, now: datetim
 
 
 def joined(one: Observation, other: Observation) -> Observation:
-    """``one``, resting on the sources of both."""
+    """``one``, resting on the sources of both, with the more precise of their dates. ``said`` stays."""
+    happened = more_precise(one.happened, other.happened)
+    dated = one if happened == one.happened else other
     return replace(
         one,
         sources=tuple(dict.fromkeys((*one.sources, *other.sources))),
         quotes=tuple(dict.fromkeys((*one.quotes, *other.quotes))),
         keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
-        happened=one.happened or other.happened,
-        said=max(one.said, other.said),
+        happened=happened,
+        valid_from=dated.valid_from,
         level=max(one.level, other.level),
         fiction=one.fiction and other.fiction,
     )
+
+
+def more_precise(one: Interval | None, other: Interval | None) -> Interval | None:
+    """The narrower of two dates of one event; the first of two that do not meet."""
+    if one is None or other is None or not one.overlaps(other):
+        return one or other
+    return min(one, other, key=lambda interval: interval.end - interval.start)

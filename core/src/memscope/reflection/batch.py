@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from memscope.reconciliation.approval import proposed
+from memscope.reconciliation.settlement import Judged
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Supersession
 
 
@@ -22,21 +23,12 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """What a model says about two facts of one subject: "contradicts" or "repeats"."""
-
-    newer: Observation
-    older: Observation
-    relation: str
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Observations of one agent that nobody reflected on yet, and what became of them so far.
 
     ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be brought up
     to date; ``updated`` are ids of observations whose topics were, ``alone`` of those that belong to no subject.
-    ``failed`` are codes of calls that brought nothing.
+    ``failed`` are codes of calls that brought nothing, ``relations`` verdicts on facts of one subject.
     """
 
     id: str
@@ -49,7 +41,7 @@ class Batch:
     updated: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     new: tuple[Insight, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[Judged, ...] = ()
     revised: tuple[Revision, ...] = ()
     closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)

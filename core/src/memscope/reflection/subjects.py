@@ -16,7 +16,7 @@ from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
-from memscope.reconciliation.related import near
+from memscope.reconciliation.related import related
 from memscope.reconciliation.similarity import closeness, translated
 from memscope.records import Insight, Json, Observation
 from memscope.reflection.batch import Batch, Topic
@@ -59,7 +59,7 @@ async def _earlier(batch: Batch, ctx: WorkerContext) -> list[Observation]:
     """Those near the new ones that no insight rests on yet, the closest first."""
     texts = [fact.text for fact in batch.observations]
     own = {fact.id for fact in batch.observations} | batch.sources.keys()
-    found = [fact for fact in await near(ctx, batch.scope, texts) if fact.id not in own]
+    found = [fact for fact in await related(ctx, batch.scope, texts) if fact.id not in own]
     rated = [(max(closeness(fact.text, text) for text in texts), fact) for fact in found]
     rated.sort(key=lambda pair: (-pair[0], pair[1].id))
     return [fact for score, fact in rated[:EARLIER] if score >= NEAR]

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
@@ -20,10 +19,11 @@ from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
+from memscope.reconciliation.settlement import judged
 from memscope.reconciliation.similarity import same, translated
-from memscope.reconciliation.supersession import event, replaced
+from memscope.reconciliation.supersession import Verdict, replaced
 from memscope.records import Insight, Json, Observation
-from memscope.reflection.batch import Batch, Relation, Topic, memory_id
+from memscope.reflection.batch import Batch, Topic, memory_id
 from memscope.text.language import language
 
 FACTS = 20  # of one subject in a call, the latest
@@ -34,7 +34,7 @@ LONGEST = 1_000  # of a value
 class Related(BaseModel):
     older: int
     newer: int
-    relation: Literal["contradicts", "repeats"]
+    relation: Verdict
 
 
 class Value(BaseModel):
@@ -95,7 +95,7 @@ async def update(batch: Batch, ctx: WorkerContext) -> Batch:
 
 
 async def tell(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
-    facts = sorted(topic.facts, key=lambda fact: (event(fact), fact.id))[-FACTS:]
+    facts = sorted(topic.facts, key=lambda fact: (fact.said, fact.id))[-FACTS:]
     messages = (ctx.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
     assert ctx.chat is not None
     try:
@@ -125,7 +125,7 @@ def take(batch: Batch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> B
         return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
     numbers = range(1, len(told.facts) + 1)
     relations = tuple(
-        Relation(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
+        judged(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
         for one in told.value.relations
         if one.newer in numbers and one.older in numbers and one.newer != one.older
     )
@@ -145,16 +145,14 @@ def made(
     batch: Batch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, ctx: WorkerContext
 ) -> Insight:
     used = [facts[number - 1] for number in dict.fromkeys(value.facts) if 1 <= number <= len(facts)]
-    said = max(fact.said for fact in used)
     colon = "：" if language(value.value) in ("zh", "ja") else ": "
     return Insight(
         id=memory_id(batch.id, ordinal),
         scope=batch.scope,
         text=f"{subject}{colon}{value.value}",
         sources=tuple(fact.id for fact in used),
-        said=said,
+        said=max(fact.said for fact in used),
         recorded=ctx.clock(),
-        valid_from=max(map(event, used)),
         origin="reflect",
         subject=subject,
     )

@@ -90,7 +90,10 @@ class IdealChat(ScriptedChat):
     ) -> None:
         super().__init__(self._answer)
         self._facts = [(fact, [visible(turns[turn]["text"]).strip() for turn in fact["turns"]]) for fact in facts]
-        self._relations = {(facts[old]["text"], facts[new]["text"]): relation for old, new, relation in relations}
+        self._relations = {
+            (facts[old]["text"], facts[new]["text"]): "ends" if relation == "contradicts" else relation
+            for old, new, relation in relations
+        }
 
     def _answer(self, messages: Sequence[Message]) -> Json:
         shown = data(messages)
@@ -121,7 +124,8 @@ class IdealChat(ScriptedChat):
     def _relation(self, old: str, new: str) -> str:
         if old == new:
             return "repeats"
-        return self._relations.get((old, new), self._relations.get((new, old), "unrelated"))
+        backwards = self._relations.get((new, old), "unrelated")
+        return self._relations.get((old, new), "was" if backwards == "ends" else backwards)
 
     def _value(self, shown: Mapping[str, Any]) -> Json:
         facts = shown["facts"]

@@ -1,0 +1,29 @@
+"""Facts that an assistant restated and the user only agreed to: what was said before, said by nobody anew."""
+
+from __future__ import annotations
+
+from memscope.consolidation.batch import Batch
+from memscope.reconciliation.similarity import closeness
+from memscope.records import Observation, Turn
+
+
+def recaps(batch: Batch) -> frozenset[str]:
+    """Ids of the facts that stand in an assistant's statement and not in the words of the one who agreed to it.
+
+    The answer to an assistant's question is no recap: "Are you allergic to nuts?", "Yes".
+    """
+    return frozenset(fact.id for fact in batch.facts if _only_agreed_to(fact, batch))
+
+
+def _only_agreed_to(fact: Observation, batch: Batch) -> bool:
+    cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
+    restated = [words for turn, words in cited if turn.role == "assistant" and not _asked(words, turn)]
+    own = [words for turn, words in cited if turn.role != "assistant"]
+    return bool(restated) and not any(closeness(fact.text, words) for words in own)
+
+
+def _asked(words: str, turn: Turn) -> bool:
+    """Whether the sentence that holds the words is a question."""
+    behind = turn.text[turn.text.find(words) + len(words.rstrip("?？ ")) :]
+    end = next((mark for mark in behind if mark in ".!?。！？\n"), "")
+    return end in ("?", "？")
