@@ -34,7 +34,20 @@ async def happened(world, said, quote, when, at=SAID):
         ("I saw Anna yesterday", "I saw Anna yesterday", "", days("2024-05-07")),
         ("I saw Anna yesterday", "I saw Anna", "2024-05-07", days("2024-05-07")),
         ("I saw Anna yesterday", "I saw Anna", "2023-01-01", None),
-        ("I saw Anna", "I saw Anna", "2024-05-06", days("2024-05-06")),
+        ("I saw Anna", "I saw Anna", "2024-05-06", None),
+        ("I'm home today. I am vegetarian", "I am vegetarian", "2024-05-08", None),
+        ("I like datetime.today()", "I like datetime.today()", "2024-05-08", None),
+        ("Run `date --today` for me", "Run `date --today` for me", "2024-05-08", None),
+        ("I moved two months ago", "I moved two months ago", "", parse("2024-03", UTC)),
+        ("I moved two months ago", "I moved two months ago", "2024-03-08", parse("2024-03", UTC)),
+        ("I quit three years ago", "I quit three years ago", "", parse("2021", UTC)),
+        ("I quit half a year ago", "I quit half a year ago", "", parse("2023-11", UTC)),
+        ("I saw Anna last Friday", "I saw Anna last Friday", "2024-05-03", days("2024-05-03")),
+        ("We marry on my birthday", "We marry on my birthday", "2024-06-12", days("2024-06-12")),
+        ("It feels like yesterday that we met", "It feels like yesterday that we met", "2024-05-07", None),
+        ("At the moment I like tea", "At the moment I like tea", "", None),
+        ("两年前我去了上海", "两年前我去了上海", "", parse("2022", UTC)),
+        ("我是素食者", "我是素食者", "2024-05-08", None),
         ("I saw Anna", "I saw Anna", "", None),
         ("We met two weeks ago", "We met two weeks ago", "2024-04-24", days("2024-04-24")),
         ("The party is on July 5, 2023", "The party is on July 5, 2023", "July 5", days("2023-07-05")),
@@ -55,12 +68,30 @@ async def test_t24_two_years_later_yesterday_is_still_the_day_before_it_was_said
     assert await happened(world, "I quit yesterday", "I quit yesterday", "2026-11-04", at=then) == days("2022-02-28")
 
 
-async def test_a_fact_holds_from_when_it_happened_else_from_when_it_was_said(world):
+async def test_a_fact_holds_from_when_it_happened_where_the_words_say_it(world):
     await happened(world, "I moved last month", "I moved last month", "")
     await happened(world, "I like tea", "I like tea", "")
     first, second = await world.memories()
     assert first.valid_from == datetime(2024, 4, 1, tzinfo=UTC)
-    assert second.valid_from == SAID
+    assert second.valid_from is None
+
+
+async def test_what_ends_on_a_day_does_not_begin_on_it(world):
+    await happened(world, "I work here until July", "I work here until July", "2024-05-08/2024-06-30")
+    (memory,) = await world.memories()
+    assert (memory.happened, memory.valid_from) == (days("2024-05-08", "2024-06-30"), None)
+
+
+async def test_what_is_repeated_keeps_its_rule(world):
+    await happened(world, "I swim every Tuesday", "I swim every Tuesday", "")
+    await happened(world, "My birthday is on June 5th", "My birthday is on June 5th", "")
+    await happened(world, "I like tea", "I like tea", "")
+    rules = [memory.data.get("recurs") for memory in await world.memories()]
+    assert rules == [
+        {"freq": "week", "interval": 1, "weekdays": [1]},
+        {"freq": "year", "interval": 1, "month": 6, "day": 5},
+        None,
+    ]
 
 
 @pytest.mark.parametrize("text", ["2024-05-07", "2024-05-07/2024-05-09", "2024-12-31/2025-01-01"])

@@ -1,38 +1,137 @@
 """date: when a fact happened, by the rules of ``memscope.dates`` and the time of the turn that says so.
 
-The model proposes, the rules confirm or correct: an expression in the quoted words decides; one elsewhere in the turn
-can only confirm. A proposal that the words of the turn contradict goes: no date is better than a wrong one.
+The model proposes, the rules confirm or correct. A time expression in the quoted words decides; one elsewhere in their
+sentence can only confirm. A proposal for which no word of time stands there goes: no date is better than a wrong one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 
 from memscope.consolidation.batch import Batch
-from memscope.dates import Mention, mentions, recurrences
+from memscope.dates import Mention, mentions, readings, recurrences, recurring
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import Interval, Observation
+from memscope.records import Interval, Json, Observation
+
+RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
+DAY = timedelta(days=1)
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\b\w+(?:[._]\w+)*\(.*?\)|\b[A-Za-z]+_\w+|\b[A-Za-z]+\.[A-Za-z]\w+", re.DOTALL
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
+_TIME = re.compile(
+    r"(?i:\b(?:birthday|anniversary|wedding day|eve|holidays?|vacation|easter|passover|ramadan|eid|diwali|hanukkah"
+    r"|thanksgiving|christmas|semester|term|season|weekend|since|until|till|ago|(?:day|night|week|month|year|decade)s?"
+    r"|mornings?|evenings?|afternoons?|when)\b)|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+    r"|生日|纪念日|紀念日|节|節|假|清明|端午|中秋|重阳|冬至|夏至|立[春夏秋冬]|除夕|春节|过年|過年|元宵|五一|十一|国庆|國慶|元旦"
+    r"|学期|學期|[年月周週]|星期|礼拜|禮拜|时候|時候|那天|当天|當天|[0-9一二三四五六七八九十][日号號]"
+)
 
 
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
 async def by_rules(batch: Batch, ctx: WorkerContext) -> Batch:
-    """``happened`` confirmed, corrected or dropped; and from when on the fact holds."""
+    """``happened`` confirmed, corrected or dropped; from when on the fact holds; and the rule of what is repeated."""
     return replace(batch, facts=tuple(dated(fact, batch) for fact in batch.facts))
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Time expressions of the quoted words, those beside them in their sentences, and the sentences themselves."""
+
+    quoted: tuple[Mention, ...]
+    beside: tuple[Mention, ...]
+    sentences: tuple[str, ...]
+
+
 def dated(fact: Observation, batch: Batch) -> Observation:
-    happened = decide(fact, batch)
-    return replace(fact, happened=happened, valid_from=happened.start if happened else fact.said)
+    found = evidence(fact, batch)
+    happened = decide(fact.happened, found)
+    ends = any(one.shape in ("until", "before") for one in found.quoted)
+    rule = _rule(fact, batch)
+    return replace(
+        fact,
+        happened=happened,
+        valid_from=happened.start if happened and not ends else None,
+        data={**fact.data, RECURS: rule} if rule else fact.data,
+    )
 
 
-def decide(fact: Observation, batch: Batch) -> Interval | None:
-    proposed = fact.happened
-    quoted = [one for quote in fact.quotes for one in mentions(quote.text, batch.turn(quote.turn).time)]
-    if quoted:
-        return confirmed(quoted, proposed) or _only(quoted)
-    around = [one for key in fact.sources for one in mentions(batch.turn(key).text, batch.turn(key).time)]
-    return confirmed(around, proposed) if around else proposed
+def decide(proposed: Interval | None, found: Evidence) -> Interval | None:
+    if found.quoted:
+        return confirmed(found.quoted, proposed) or _only(found.quoted)
+    if found.beside:
+        return confirmed(found.beside, proposed)
+    return proposed if any(map(_TIME.search, found.sentences)) else None
+
+
+# ------------------------------------------------------------------------------------------------------------- evidence
+
+
+def evidence(fact: Observation, batch: Batch) -> Evidence:
+    quoted: list[Mention] = []
+    beside: list[Mention] = []
+    sentences: list[str] = []
+    for quote in fact.quotes:
+        turn = batch.turn(quote.turn)
+        for start, end in _places(turn.text, quote.text):
+            first, last = _sentence(turn.text, start, end)
+            sentence = _without_code(turn.text[first:last])
+            sentences.append(sentence)
+            for one in filter(_dates, mentions(sentence, turn.time)):
+                inside = one.start < end - first and start - first < one.end
+                (quoted if inside else beside).append(one)
+    return Evidence(tuple(map(named, quoted)), tuple(map(named, beside)), tuple(sentences))
+
+
+def _dates(mention: Mention) -> bool:
+    """ "At the moment" says when it was said, no more."""
+    return mention.grain != "second"
+
+
+def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
+    """Where the quote stands first; nowhere for the quote of a turn that was shortened since."""
+    if quote and (start := text.find(quote)) >= 0:
+        yield start, start + len(quote)
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """The bounds of the sentences that hold ``text[start:end]``."""
+    first = max((mark.end() for mark in _SENTENCE_END.finditer(text, 0, start)), default=0)
+    last = next((mark.end() for mark in _SENTENCE_END.finditer(text, max(end - 1, 0))), len(text))
+    return first, last
+
+
+def _without_code(text: str) -> str:
+    """The text with blanks for code, whose "today" is nobody's."""
+    return _CODE.sub(lambda found: " " * len(found.group()), text)
+
+
+def named(mention: Mention) -> Mention:
+    """The mention as wide as what was named: months counted back give a month, years a year."""
+    interval = mention.interval
+    if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > DAY:
+        return mention
+    return replace(mention, interval=_month(interval.start) if mention.grain == "month" else _year(mention))
+
+
+def _month(day: datetime) -> Interval:
+    first = day.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return Interval(first, (first + 32 * DAY).replace(day=1))
+
+
+def _year(mention: Mention) -> Interval:
+    """Of half a year the month is named."""
+    day = mention.interval.start
+    if re.search(r"(?i)\bhalf\b|半", mention.text):
+        return _month(day)
+    first = _month(day).start.replace(month=1)
+    return Interval(first, first.replace(year=first.year + 1))
+
+
+# ------------------------------------------------------------------------------------------------------------- decision
 
 
 def confirmed(found: Sequence[Mention], proposed: Interval | None) -> Interval | None:
@@ -44,13 +143,24 @@ def confirmed(found: Sequence[Mention], proposed: Interval | None) -> Interval |
 
 
 def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
-    """ "In May" may be the May of the year that was proposed."""
+    """ "In May" may be the May of the year that was proposed, "last Friday" that of this week or of the last."""
+    meant = readings(mention)
     if mention.shape not in ("point", "range"):
-        return [proposed] if mention.interval.overlaps(proposed) else []
-    return [mention.interval, *recurrences(mention, proposed.start, proposed.end)]
+        return [proposed] if any(interval.overlaps(proposed) for interval in meant) else []
+    return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]
 
 
 def _only(found: Sequence[Mention]) -> Interval | None:
     """What the words name, where they name one day or stretch."""
     plain = [one.interval for one in found if one.shape in ("point", "range") and not one.dayless]
     return plain[0] if len(plain) == 1 else None
+
+
+def _rule(fact: Observation, batch: Batch) -> Mapping[str, Json] | None:
+    """The rule that the quoted words name, where they name one, as JSON."""
+    found = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
+    if len(found) != 1:
+        return None
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found[0]).items() if value
+    }
