@@ -133,6 +133,7 @@ SHARED: dict[str, tuple[Row, ...]] = {
         Row("number? [weekdays part parts] [before after] the? date", "gone", numbers.nothing),
         Row("(?<! for) article unit date", "gone", lambda now, count, unit, date: True if unit == "week" else None),
         Row("weekday of the? period", "period", numbers.last_value),
+        Row("(?<! [on by of since till from before after to and or]) the weekday (?= word)", "gone", numbers.nothing),
         Row("weekday", "date", days.weekday),
         Row("date unit", "gone", repeated.week_after),
         Row("the? unit before date", "date", compose.unit_before),
