@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from memscope import MemoryScope
 from memscope.cli import cli
-from memscope.commands.input import QUOTES, Pipe, message
-from memscope.commands.messages import EN, ZH, of_locale
+from memscope.commands.input import QUOTES, Pipe, read_message
+from memscope.commands.messages import EN, ZH, locale_language
 from memscope.commands.output import visible_text
 from memscope.commands.slash import COMMANDS
 
@@ -173,9 +173,9 @@ class Lines:
 
 
 def test_lines_that_belong_together():
-    assert message(Lines("one"), "> ") == "one"
-    assert message(Lines("one \\", "two\\", "three"), "> ") == "one \ntwo\nthree"
-    assert message(Lines(QUOTES, "one", "", "  two", QUOTES, "rest"), "> ") == "one\n\n  two"
+    assert read_message(Lines("one"), "> ") == "one"
+    assert read_message(Lines("one \\", "two\\", "three"), "> ") == "one \ntwo\nthree"
+    assert read_message(Lines(QUOTES, "one", "", "  two", QUOTES, "rest"), "> ") == "one\n\n  two"
 
 
 def test_a_pipe_is_read_in_bounds(monkeypatch):
@@ -202,7 +202,7 @@ def test_both_languages_have_the_same_phrases_and_values():
     [({}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh"), ({"LANG": "zh_CN", "LC_ALL": "en_US"}, "en"), ({"LANG": "C"}, "en")],
 )
 def test_the_language_is_the_locales(environ, language):
-    assert of_locale(environ) == language
+    assert locale_language(environ) == language
 
 
 @given(st.text())

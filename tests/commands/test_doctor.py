@@ -163,7 +163,7 @@ def test_work_that_was_given_up(examined, store):
 
 
 def test_a_check_that_breaks_is_a_finding_and_stops_no_other(examined, monkeypatch):
-    async def broken(patient):
+    async def broken(exam):
         raise RuntimeError("with words")
         yield
 

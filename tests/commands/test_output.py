@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.commands.output import HIDDEN, counted, json_line, visible, wrapped
+from memscope.commands.output import HIDDEN, count_nouns, json_line, visible, wrapped
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
 
@@ -60,4 +60,8 @@ def test_wrapping_fills_lines_of_wide_characters_and_keeps_words():
 
 
 def test_counted():
-    assert [counted(0, "turn"), counted(1, "turn"), counted(1234, "turn")] == ["0 turns", "1 turn", "1,234 turns"]
+    assert [count_nouns(0, "turn"), count_nouns(1, "turn"), count_nouns(1234, "turn")] == [
+        "0 turns",
+        "1 turn",
+        "1,234 turns",
+    ]

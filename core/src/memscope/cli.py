@@ -17,7 +17,7 @@ import click
 
 from memscope import __version__, builtin
 from memscope.commands.options import BUG, INTERRUPTED, Call, Command, exit_code, shared_options
-from memscope.commands.output import complain, json_line
+from memscope.commands.output import json_line, print_error
 from memscope.errors import MemscopeError
 
 
@@ -55,7 +55,7 @@ class Program(click.Group):
         try:
             Plugins(ctx.ensure_object(Call).settings().plugins).add_commands(self)
         except MemscopeError as error:
-            complain(f"memscope: plugins are left out: {error}")
+            print_error(f"memscope: plugins are left out: {error}")
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -85,7 +85,7 @@ class Program(click.Group):
         except click.ClickException as error:
             code = _report(error)
         except click.Abort:
-            complain("memscope: interrupted")
+            print_error("memscope: interrupted")
             code = INTERRUPTED
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -95,11 +95,11 @@ def _report(error: click.ClickException) -> int:
         error.show()
     elif not isinstance(error, Failure):
         hint = f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        complain(f"memscope: {error.format_message()}{hint}")
+        print_error(f"memscope: {error.format_message()}{hint}")
     elif error.about.pop("json"):
         click.echo(json_line({"error": error.about}, ascii_only=True), err=True)
     else:
-        complain(f"memscope: {error.format_message()}")
+        print_error(f"memscope: {error.format_message()}")
     return error.code if isinstance(error, Failure) else error.exit_code
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope.commands import slash
-from memscope.commands.input import Pipe, Terminal, message
-from memscope.commands.messages import LANGUAGES, of_locale
+from memscope.commands.input import Pipe, Terminal, read_message
+from memscope.commands.messages import LANGUAGES, locale_language
 from memscope.commands.options import Call, command, exit_code, pass_call
-from memscope.commands.output import complain, visible, visible_text
+from memscope.commands.output import print_error, visible, visible_text
 from memscope.commands.talk import Talk
 from memscope.errors import MemscopeError
 
@@ -39,12 +39,12 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     """
     user = call.whose["user"]
     news = News()
-    phrases = LANGUAGES[language or of_locale()]
+    phrases = LANGUAGES[language or locale_language()]
     with call.memory(plugins=[news]) as memory:
         talk = Talk(memory, call.show, phrases, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
         if memory.runtime.ctx.chat is None:
-            no_model(talk, language or of_locale())
+            no_model(talk, language or locale_language())
             return
         news.talk = talk
         with listening(news):
@@ -73,7 +73,7 @@ class News(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if self.talk is not None:
-            self.talk.hear(record.getMessage())
+            self.talk.receive(record.getMessage())
 
     def memscope_after_consolidate(self, report: WorkReport, scope: Scope) -> None:
         self._tell(report, scope)
@@ -83,7 +83,7 @@ class News(logging.Handler):
 
     def _tell(self, report: WorkReport, scope: Scope) -> None:
         if self.talk is not None and report.actions and scope.user == self.talk.user:
-            self.talk.hear(report)
+            self.talk.receive(report)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def run(talk: Talk) -> int:
         talk.show.line(talk.say("welcome", **told))
     while True:
         try:
-            step(talk, message(talk.keyboard, f"{visible(talk.user)}> "))
+            step(talk, read_message(talk.keyboard, f"{visible(talk.user)}> "))
         except EOFError:
             break
         except KeyboardInterrupt:
@@ -128,10 +128,10 @@ def step(talk: Talk, text: str) -> None:
             answer(talk, text)
     except MemscopeError as error:
         talk.code = exit_code(error)
-        complain(f"memscope: {error}")
+        print_error(f"memscope: {error}")
     finally:
         talk.busy = False
-    talk.tell_news()
+    talk.show_news()
 
 
 def answer(talk: Talk, text: str) -> None:

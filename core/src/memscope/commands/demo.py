@@ -16,7 +16,7 @@ import click
 
 from memscope.commands.formatting import hit_json, hit_parts, why
 from memscope.commands.options import Call, command, pass_call
-from memscope.commands.output import Display, Part, counted, speaks_unicode, visible
+from memscope.commands.output import Display, Part, count_nouns, speaks_unicode, visible
 
 if TYPE_CHECKING:
     from memscope.demo.play import Answer, Conversation, Forgotten
@@ -95,7 +95,7 @@ class Stage:
             count = play.remember(memory, conversation, progress)
         one = Played(conversation, count, time.perf_counter() - start)
         self.played.append(one)
-        self.show.line(f"{counted(count, 'turn')} remembered", (f" in {one.seconds:.2f} s", "dim"))
+        self.show.line(f"{count_nouns(count, 'turn')} remembered", (f" in {one.seconds:.2f} s", "dim"))
         self.ask(memory, one)
         self.forget(memory, one)
 
@@ -104,7 +104,7 @@ class Stage:
 
         first, last = (said_at(conversation["sessions"][at]) for at in (0, -1))
         name = NAMES.get(conversation.get("lang", ""), "")
-        told = f"{counted(len(conversation['sessions']), 'session')}, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+        told = f"{count_nouns(len(conversation['sessions']), 'session')}, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
         self.show.line("")
         self.show.rule(" · ".join(part for part in (name, visible(str(conversation["id"])), told) if part))
 
@@ -128,7 +128,7 @@ class Stage:
         if not rest:
             return
         few = len(rest) <= 3 * HANDFUL
-        told = f"and {counted(len(rest), 'question')} more" + (":" if few else "; some of those not wholly found:")
+        told = f"and {count_nouns(len(rest), 'question')} more" + (":" if few else "; some of those not wholly found:")
         self.show.line("")
         self.show.line((told, "dim"))
         missed = [answer for answer in rest if answer.counts and answer.recall < 1]
@@ -158,7 +158,7 @@ class Stage:
         if not found:
             return [(self.mark("✗", "-"), "bold red"), f" the known evidence is not among the {len(answer.found)} hits"]
         style = "green" if found == known else "yellow"
-        return [(f"{found} of {counted(known, 'known turn')} found", style)]
+        return [(f"{found} of {count_nouns(known, 'known turn')} found", style)]
 
     def brief(self, answer: Answer) -> None:
         mark = self.mark("✓", "+") if answer.recall == 1 else self.mark("✗", "-") if not answer.ranks else "~"
@@ -183,7 +183,7 @@ class Stage:
             self.show.line("it is not there: an earlier run has forgotten it", indent=2)
             return
         self.show.line(
-            (f"{counted(gone.report.turns, 'turn')} removed, in the file: {gone.report.physical}", "dim"), indent=2
+            (f"{count_nouns(gone.report.turns, 'turn')} removed, in the file: {gone.report.physical}", "dim"), indent=2
         )
         self.claim(
             not gone.found_after,
@@ -213,7 +213,7 @@ class Stage:
         found = sum(answer.recall == 1 for answer in scored)
         partly = sum(0 < answer.recall < 1 for answer in scored)
         self.show.line(
-            (f"evidence found for {found + partly} of {counted(len(scored), 'question')}", "bold"),
+            (f"evidence found for {found + partly} of {count_nouns(len(scored), 'question')}", "bold"),
             f" ({found} wholly, {partly} in part) among the first 10 hits",
         )
         self.speed(answers)
@@ -223,7 +223,7 @@ class Stage:
     def speed(self, answers: Sequence[Answer]) -> None:
         turns, seconds = (sum(getattr(one, name) for one in self.played) for name in ("turns", "seconds"))
         half = f", a question in {statistics.median(a.milliseconds for a in answers):.1f} ms" if answers else ""
-        self.show.line((f"{counted(turns, 'turn')} stored durably in {seconds:.2f} s{half} (median)", "dim"))
+        self.show.line((f"{count_nouns(turns, 'turn')} stored durably in {seconds:.2f} s{half} (median)", "dim"))
 
     def scores(self, scored: Sequence[Answer], *, own: bool) -> None:
         from memscope.demo.play import recall

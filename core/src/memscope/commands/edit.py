@@ -1,4 +1,4 @@
-"""What is remembered, corrected or removed: update, forget."""
+"""Commands that change memories: update, review, forget."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from memscope.commands.options import (
     PARTLY,
     Call,
     command,
-    confirmed,
+    confirm_or_exit,
     filter_option,
     json_object,
     pass_call,
     period,
     period_options,
 )
-from memscope.commands.output import Display, complain, counted
+from memscope.commands.output import Display, count_nouns, print_error
 from memscope.records import ForgetReport
 from memscope.records.serialization import to_json
 
+ALL = "all"
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
 
 
@@ -41,6 +42,31 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
         changed = memory.update(id, **call.whose, **changes)
     call.show.data({"id": id_of(changed), **to_json(changed)})
     record_line(call.show, changed)
+
+
+@command("review", short_help="Accept or reject proposed memories.")
+@click.option("--accept", metavar="ID", multiple=True, help="Make this proposal a memory; may be repeated; 'all'.")
+@click.option("--reject", metavar="ID", multiple=True, help="Close this proposal; may be repeated; 'all'.")
+@pass_call
+def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
+    """Show the memories that wait for a person's word (the setting approve), and accept or reject them."""
+    whose = {"user": call.whose["user"]}
+    if ALL in accept and ALL in reject:
+        raise click.UsageError("all can be accepted or rejected, not both")
+    with call.memory() as memory:
+        waiting = memory.proposals(**whose)
+        every = tuple(one.id for one in waiting)
+        accepted = memory.accept(every if ALL in accept else accept, **whose) if accept else 0
+        rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
+    if accept or reject:
+        call.show.data({"accepted": accepted, "rejected": rejected})
+        call.show.line(f"{count_nouns(accepted, 'proposal')} accepted, {rejected:,} rejected")
+        return
+    for one in waiting:
+        call.show.data({"id": id_of(one), **to_json(one)})
+        record_line(call.show, one)
+    if not waiting:
+        print_error("memscope: nothing waits for review")
 
 
 @command("forget", short_help="Remove what is selected, for good.")
@@ -71,20 +97,20 @@ def forget(
         raise click.UsageError(f"forget needs to know what: {SELECTORS}")
     whose = call.scope
     if everything and not (yes or dry_run):
-        confirmed(call, f"Forget everything of user {call.user!r}?")
+        confirm_or_exit(call, f"Forget everything of user {call.user!r}?")
     with call.memory() as memory:
         report = memory.forget(**whose, **chosen, ids=ids or None, period=when, everything=everything, dry_run=dry_run)
     call.show.data(asdict(report))
-    tell(call.show, report)
+    show_receipt(call.show, report)
     if report.physical == "pending":
-        complain(f"memscope: out of sight, but still in the file: {report.reason}; run: memscope compact")
+        print_error(f"memscope: out of sight, but still in the file: {report.reason}; run: memscope compact")
         click.get_current_context().exit(PARTLY)
 
 
-def tell(show: Display, report: ForgetReport) -> None:
-    """The receipt."""
+def show_receipt(show: Display, report: ForgetReport) -> None:
+    """Print the receipt of a ``forget``."""
     counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
-    gone = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
+    gone = ", ".join(count_nouns(number, noun) for noun, number in counts.items() if number)
     if not gone:
         show.line("nothing matches" if report.dry_run else "nothing matched, nothing was removed")
         return

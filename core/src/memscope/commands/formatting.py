@@ -1,15 +1,17 @@
-"""Records and hits as lines: a date, who said it, the words, and why it was found."""
+"""Records, hits and reports of work as lines and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from memscope.commands.output import Display, Part, visible
-from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn
+from memscope.commands.output import Display, Part, count_nouns, visible
+from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn, WorkReport
 from memscope.records.serialization import to_json
 
 STRONGEST = 3  # features named
+ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
+STAGES = {"consolidate": "turn", "reflect": "observation"}
 
 
 def hit_parts(hit: Hit) -> list[Part]:
@@ -72,6 +74,42 @@ def _field(value: Any) -> str:
 
 def id_of(record: Record) -> str:
     return record.key if isinstance(record, Turn) else record.id
+
+
+# ---------------------------------------------------------------------------------------------------------------- work
+
+
+def action_parts(action: Mapping[str, Any]) -> list[Part]:
+    """One memory action: its name, the kind of memory, the text, the id."""
+    what = str(action["action"])
+    return [
+        (f"{what:<11} ", ACTION_STYLES.get(what, "")),
+        (f"{action['kind']}  ", "magenta"),
+        visible(str(action["text"])),
+        (f"  {action['id']}", "dim"),
+    ]
+
+
+def summarize(report: WorkReport) -> str:
+    """One sentence: results, pending work with its errors, usage of models."""
+    done = [f"{number:,} {name}" for name in ("new", "merged", "superseded") if (number := getattr(report, name))]
+    read = STAGES.get(report.operation, "turn")
+    parts = [f"{count_nouns(report.done, read)} read" if not report.preview else "nothing was written", *done]
+    if report.rejected:
+        parts.append(f"{sum(report.rejected.values()):,} rejected ({', '.join(sorted(report.rejected))})")
+    if report.pending:
+        why = f" ({', '.join(f'{code} {number}' for code, number in report.errors.items())})" if report.errors else ""
+        parts.append(f"{report.pending:,} pending{why}")
+    if report.calls:
+        parts.append(f"{count_nouns(report.calls, 'call')} of {report.model} in {report.milliseconds / 1000:.1f} s")
+    return ", ".join(parts)
+
+
+def show_work(show: Display, report: WorkReport) -> None:
+    """Print the memory actions of a report and its summary."""
+    for action in report.actions:
+        show.line(*action_parts(action), indent=2, hang=12)
+    show.line(f"{report.operation}: {summarize(report)}")
 
 
 # ----------------------------------------------------------------------------------------------------------------- JSON

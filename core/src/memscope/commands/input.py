@@ -31,7 +31,7 @@ class Keyboard(Protocol):
         ...
 
 
-def message(keyboard: Keyboard, prompt: str) -> str:
+def read_message(keyboard: Keyboard, prompt: str) -> str:
     """A line, or several: those ended by a backslash go on, those between lines of three quotes belong together."""
     lines = [keyboard.line(prompt)]
     while lines[-1].endswith("\\"):

@@ -83,7 +83,7 @@ ZH: Mapping[str, str] = {
 LANGUAGES: Mapping[str, Mapping[str, str]] = {"en": EN, "zh": ZH}
 
 
-def of_locale(environ: Mapping[str, str] = os.environ) -> str:
+def locale_language(environ: Mapping[str, str] = os.environ) -> str:
     """Chinese where the locale says so, else English."""
     name = next((value for variable in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environ.get(variable))), "")
     return "zh" if name.lower().startswith("zh") else "en"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.output import Display, complain
+from memscope.commands.output import Display, print_error
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 
 if TYPE_CHECKING:
@@ -126,12 +126,12 @@ def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
     return click.command(name, cls=Command, **more)
 
 
-def confirmed(call: Call, question: str) -> None:
+def confirm_or_exit(call: Call, question: str) -> None:
     """Go on only if a person says yes; where none can be asked, ``--yes`` has to be given."""
     if call.json or not sys.stdin.isatty():
         raise click.UsageError(f"{question} There is no terminal to ask on: give --yes")
     if not click.confirm(question, err=True):
-        complain("memscope: nothing was changed")
+        print_error("memscope: nothing was changed")
         click.get_current_context().exit(USAGE)
 
 

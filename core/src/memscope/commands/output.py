@@ -166,10 +166,10 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """One line on stderr."""
     click.echo(visible(message), err=True)
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def count_nouns(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

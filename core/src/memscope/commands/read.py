@@ -8,7 +8,7 @@ import click
 
 from memscope.commands.formatting import hit_parts, id_of, record_card, record_line, retrieval_json, why
 from memscope.commands.options import Call, command, filter_option, pass_call, period, period_options
-from memscope.commands.output import complain, visible, visible_columns
+from memscope.commands.output import print_error, visible, visible_columns
 from memscope.records import Kind
 from memscope.records.serialization import to_json
 
@@ -33,7 +33,7 @@ def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, 
         call.show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), hang=4)
         call.show.line((f"{why(hit)}  {visible(hit.id)}", "dim"), indent=4, hang=2)
     if found.reason or not found:
-        complain(f"memscope: {found.reason or 'nothing found'}")
+        print_error(f"memscope: {found.reason or 'nothing found'}")
     if explain:
         call.show.line("")
         for line in found.explanation.splitlines():
@@ -56,7 +56,7 @@ def context(call: Call, /, query: str, **asked: Any) -> None:
     for line in lines.splitlines():
         call.show.line(visible_columns(line))
     if not lines:
-        complain("memscope: nothing found")
+        print_error("memscope: nothing found")
 
 
 @command("list", short_help="Show records with their ids.")
@@ -81,7 +81,7 @@ def list_(
         call.show.data({"id": id_of(record), **to_json(record)})
         record_line(call.show, record)
     if not found:
-        complain("memscope: nothing there")
+        print_error("memscope: nothing there")
 
 
 @command("show", short_help="Show one record with all its fields.")
@@ -108,4 +108,4 @@ def history(call: Call, id: str) -> None:
         call.show.line((f"v{version.version}  ", "dim"), (f"recorded {version.recorded:%Y-%m-%d %H:%M}", "cyan"))
         record_line(call.show, version)
     if not versions:
-        complain("memscope: a turn has no versions, it is never altered")
+        print_error("memscope: a turn has no versions, it is never altered")

@@ -1,4 +1,4 @@
-"""A process that makes memories of turns for all users: worker."""
+"""Commands that run until they are stopped: worker, mcp."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import asdict
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.commands.actions import summary
+from memscope.commands.formatting import summarize
 from memscope.commands.options import Call, command, pass_call
 from memscope.commands.output import Display, visible
 from memscope.errors import ConfigError
@@ -28,52 +28,73 @@ def worker(call: Call, drain_s: float) -> None:
 
     Work that is not done by then is given back and stays pending.
     """
-    asyncio.run(work(call, drain_s))
+    asyncio.run(run_worker(call, drain_s))
 
 
-async def work(call: Call, drain_s: float) -> None:
-    memory = AsyncMemoryScope(call.store, settings=call.config, plugins=[Teller(call.show)])
+async def run_worker(call: Call, drain_s: float) -> None:
+    memory = AsyncMemoryScope(call.store, settings=call.config, plugins=[ReportPrinter(call.show)])
     ctx = memory.runtime.ctx
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError("there is no model to work with", hint="set chat or embedding in the settings")
     async with memory:
-        with told_to_stop() as stop, memory.runtime.counting("worker"):
+        with stop_on_signal() as stop, memory.runtime.counting("worker"):
             call.show.line(f"working on {memory.runtime.location}, {'all of it' if ctx.chat else 'vectors only'}")
             await serve(ctx, memory.runtime.stage_jobs(), stop, drain_s=drain_s)
     call.show.line("stopped")
 
 
-class Teller:
-    """A plugin that says what came of each batch."""
+class ReportPrinter:
+    """A plugin that prints the report of each batch."""
 
     def __init__(self, show: Display) -> None:
         self._show = show
 
     def memscope_after_consolidate(self, report: WorkReport, scope: Scope) -> None:
-        self._tell(report, scope)
+        self._print(report, scope)
 
     def memscope_after_reflect(self, report: WorkReport, scope: Scope) -> None:
-        self._tell(report, scope)
+        self._print(report, scope)
 
-    def _tell(self, report: WorkReport, scope: Scope) -> None:
+    def _print(self, report: WorkReport, scope: Scope) -> None:
         self._show.data({"user": scope.user, **asdict(report)})
-        self._show.line((f"{report.operation:<12}", "cyan"), f"{visible(scope.user)}: {summary(report)}")
+        self._show.line((f"{report.operation:<12}", "cyan"), f"{visible(scope.user)}: {summarize(report)}")
 
 
 @contextmanager
-def told_to_stop() -> Iterator[asyncio.Event]:
-    """An event that SIGTERM and SIGINT set; the second of them ends the process as usual."""
+def stop_on_signal() -> Iterator[asyncio.Event]:
+    """Yields an event that the first SIGTERM or SIGINT sets; the second ends the process as usual."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
-    def told(number: int, frame: object) -> None:
+    def on_signal(number: int, frame: object) -> None:
         signal.signal(number, before[signal.Signals(number)])
         loop.call_soon_threadsafe(stop.set)
 
     for number in before:
-        signal.signal(number, told)
+        signal.signal(number, on_signal)
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@command("mcp", short_help="Serve memory as MCP tools over stdio.")
+@pass_call
+def mcp(call: Call) -> None:
+    """Serve one user's memory to an MCP client over stdio, as five tools.
+
+    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra: memscope[mcp].
+    """
+    asyncio.run(run_mcp(call))
+
+
+async def run_mcp(call: Call) -> None:
+    from memscope.adapters.mcp import server
+    from memscope.adapters.session import MemorySession
+
+    scope = call.scope
+    async with AsyncMemoryScope(call.store, settings=call.config) as memory:
+        made = server(MemorySession(**scope, memory=memory))
+        await memory.start()
+        await made.run_stdio_async()

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from memscope.commands.actions import tell as tell_work
-from memscope.commands.edit import tell as tell_forgotten
-from memscope.commands.formatting import hit_json, hit_parts, id_of, record_line, retrieval_json, why
+from memscope.commands.edit import show_receipt
+from memscope.commands.formatting import hit_json, hit_parts, id_of, record_line, retrieval_json, show_work, why
 from memscope.commands.input import QUOTES
-from memscope.commands.output import counted, visible
-from memscope.commands.store import tell as tell_status
+from memscope.commands.output import count_nouns, visible
+from memscope.commands.store import show_status
 from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
@@ -88,7 +87,7 @@ def list_(talk: Talk, number: str) -> None:
 def status(talk: Talk, _: str) -> None:
     found = talk.memory.status(user=talk.user)
     talk.show.data(found)
-    tell_status(talk.show, found)
+    show_status(talk.show, found)
 
 
 def help_(talk: Talk, _: str) -> None:
@@ -119,14 +118,18 @@ def forget(talk: Talk, what: str) -> None:
     except NotFound:
         report = _containing(talk, what)
     talk.show.data(asdict(report))
-    tell_forgotten(talk.show, report)
+    show_receipt(talk.show, report)
 
 
 def _containing(talk: Talk, words: str) -> ForgetReport:
     if not talk.keyboard.asks:
         raise InputError(talk.say("no_id", id=repr(words.split()[0])))
     report = talk.memory.forget(**talk.whose, text=words, dry_run=True)
-    gone = counted(report.turns, "turn") + ", " + counted(report.observations + report.insights, "memory", "memories")
+    gone = (
+        count_nouns(report.turns, "turn")
+        + ", "
+        + count_nouns(report.observations + report.insights, "memory", "memories")
+    )
     if report.ids and talk.confirm(talk.say("contains", what=gone)):
         return talk.memory.forget(**talk.whose, text=words)
     talk.note(talk.say("unchanged"))
@@ -134,17 +137,17 @@ def _containing(talk: Talk, words: str) -> ForgetReport:
 
 
 def consolidate(talk: Talk, _: str) -> None:
-    _work(talk, talk.memory.consolidate(user=talk.user))
+    _show_work(talk, talk.memory.consolidate(user=talk.user))
 
 
 def reflect(talk: Talk, _: str) -> None:
-    _work(talk, talk.memory.reflect(user=talk.user))
+    _show_work(talk, talk.memory.reflect(user=talk.user))
 
 
-def _work(talk: Talk, report: WorkReport) -> None:
+def _show_work(talk: Talk, report: WorkReport) -> None:
     talk.ids += [str(action["id"]) for action in report.actions]
     talk.show.data(asdict(report))
-    tell_work(talk.show, report)
+    show_work(talk.show, report)
 
 
 # --------------------------------------------------------------------------------------------------------- whose, where

@@ -1,18 +1,23 @@
-"""The store as a whole: backup, restore, recover, compact, sweep, status."""
+"""Commands on a whole store: backup, restore, recover, copy, compact, sweep, status."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.options import PARTLY, Call, command, confirmed, pass_call
-from memscope.commands.output import Display, complain, counted, visible
+from memscope.commands.options import PARTLY, Call, command, confirm_or_exit, pass_call
+from memscope.commands.output import Display, count_nouns, print_error, visible
 from memscope.errors import InputError
+
+if TYPE_CHECKING:
+    from memscope.commands.output import Progress
+    from memscope.transfer.copy import Copied
 
 
 @command("backup", short_help="Write a consistent copy of the store.")
@@ -37,7 +42,7 @@ def restore(call: Call, file: str, yes: bool) -> None:
 
     target = sqlite_path(call.location)
     if target.exists() and not yes:
-        confirmed(call, f"Replace {str(target)!r} by the backup?")
+        confirm_or_exit(call, f"Replace {str(target)!r} by the backup?")
     report = asyncio.run(sqlite_recovery.restore(Path(file), target))
     call.show.data(report)
     call.show.line(f"{report['store']} is now the backup {file}")
@@ -60,23 +65,60 @@ def recover(call: Call, damaged: str, new: str) -> None:
         report = asyncio.run(sqlite_recovery.recover(Path(damaged), Path(new), progress=progress))
     call.show.data(report)
     kinds = ("turns", "observations", "insights")
-    saved = ", ".join(counted(report[kind], kind[:-1]) for kind in kinds)
+    saved = ", ".join(count_nouns(report[kind], kind[:-1]) for kind in kinds)
     call.show.line(f"{saved} saved in {report['store']}")
     if loss := _loss(report):
-        complain(f"memscope: lost: {loss}")
+        print_error(f"memscope: lost: {loss}")
         click.get_current_context().exit(PARTLY)
     call.show.line("nothing was lost")
 
 
 def _loss(report: Mapping[str, Any]) -> str:
-    parts = [counted(number, kind[:-1]) for kind, number in report["lost"].items() if number]
+    parts = [count_nouns(number, kind[:-1]) for kind, number in report["lost"].items() if number]
     if report["unsure"]:
-        parts.append(f"what {counted(report['unsure'], 'user')} had beyond that is unknown")
+        parts.append(f"what {count_nouns(report['unsure'], 'user')} had beyond that is unknown")
     if report["unreadable_rows"]:
-        parts.append(counted(report["unreadable_rows"], "unreadable row"))
+        parts.append(count_nouns(report["unreadable_rows"], "unreadable row"))
     if not report["secret"]:
         parts.append("the secret of the turn keys (history shown again would be stored again)")
     return ", ".join(parts)
+
+
+@command("copy", short_help="Copy a store into another.")
+@click.option("--from", "source", metavar="PLACE", required=True, help="A path, or a store's URL.")
+@click.option("--to", "target", metavar="PLACE", required=True, help="A path, or a store's URL.")
+@pass_call
+def copy(call: Call, source: str, target: str) -> None:
+    """Copy everything (or one user's memory, with --user) from one store into another, and verify it.
+
+    What is there already is left alone. A copy that was broken off goes on where it was when it is started again.
+    """
+    from memscope.transfer import copy
+
+    with call.show.progress("copying users") as progress:
+        copied = asyncio.run(_copy_store(call, source, target, progress))
+    call.show.data(asdict(copied))
+    copy.check(copied)
+    parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in sorted(copied.counts.items()))
+    call.show.line(
+        f"{count_nouns(copied.users, 'user')}, {copied.skipped:,} of them there already; {parts or 'nothing new'}"
+    )
+    if not copied.secret_adopted:
+        call.show.line("the target keeps the keys of its own: a history shown again is stored again there")
+
+
+async def _copy_store(call: Call, source: str, target: str, progress: Progress) -> Copied:
+    from memscope.plugins.loader import Plugins
+    from memscope.transfer import copy
+
+    settings = call.settings()
+    plugins = Plugins(settings.plugins)
+    async with AsyncExitStack() as opened:
+        stores = [plugins.make_store(place, settings) for place in (source, target)]
+        for store in stores:
+            opened.push_async_callback(store.close)
+            await store.open()
+        return await copy.copy(*stores, user=call.user, progress=progress)
 
 
 @command("compact", short_help="Finish what a forget could not wipe.")
@@ -87,7 +129,7 @@ def compact(call: Call) -> None:
         report = memory.compact()
     call.show.data(asdict(report))
     if report.physical == "pending":
-        complain(f"memscope: still pending: {report.reason}")
+        print_error(f"memscope: still pending: {report.reason}")
         click.get_current_context().exit(PARTLY)
     call.show.line("nothing forgotten is left in the file")
 
@@ -100,7 +142,7 @@ def sweep(call: Call) -> None:
     with call.memory() as memory:
         report = memory.sweep(user=user)
     call.show.data(asdict(report))
-    call.show.line(f"{counted(report.observations + report.insights, 'memory', 'memories')} removed")
+    call.show.line(f"{count_nouns(report.observations + report.insights, 'memory', 'memories')} removed")
 
 
 @command("status", short_help="Show the store, the models, what is waiting.")
@@ -110,18 +152,18 @@ def status(call: Call) -> None:
     with call.memory() as memory:
         found = memory.status(user=call.user)
     call.show.data(found)
-    tell(call.show, found)
+    show_status(call.show, found)
 
 
-def tell(show: Display, status: Mapping[str, Any]) -> None:
+def show_status(show: Display, status: Mapping[str, Any]) -> None:
     models = ", ".join(f"{kind} {name}" for kind, name in status["models"].items())
     space = status.get("space")
     lines = {
         "memscope": status["version"],
         "store": status["store"],
-        "holds": f"{counted(status['users'], 'user')}, {counted(status['turns'], 'turn')}, "
-        f"{counted(status['observations'], 'observation')}, {counted(status['insights'], 'insight')}",
-        "searchable": f"{counted(status['units'], 'unit')}, {counted(status['vectors'], 'vector')}"
+        "holds": f"{count_nouns(status['users'], 'user')}, {count_nouns(status['turns'], 'turn')}, "
+        f"{count_nouns(status['observations'], 'observation')}, {count_nouns(status['insights'], 'insight')}",
+        "searchable": f"{count_nouns(status['units'], 'unit')}, {count_nouns(status['vectors'], 'vector')}"
         + (f" of {space['model']}" if space else ""),
         "models": models,
         "plugins": ", ".join(status["plugins"]),
@@ -131,7 +173,7 @@ def tell(show: Display, status: Mapping[str, Any]) -> None:
         "errors": ", ".join(f"{code} {number}" for code, number in status["errors"].items()) or "none",
     }
     if (spent := status["usage"])["calls"]:
-        lines["usage"] = f"{counted(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
+        lines["usage"] = f"{count_nouns(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
         lines["usage"] += f"{spent['milliseconds'] / 1000:.1f} s"
     details = {name.replace("_", " "): value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in {**lines, **details}.items():

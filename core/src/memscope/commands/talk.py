@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memscope.commands.actions import action_parts, summary
+from memscope.commands.formatting import action_parts, summarize
 from memscope.commands.input import Keyboard, Pipe
-from memscope.commands.output import Display, complain, visible
+from memscope.commands.output import Display, print_error, visible
 from memscope.records import WorkReport
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Talk:
     last: SyncAnswer | None = None
     ids: list[str] = field(default_factory=list)  # that were shown, for completion
     busy: bool = False
-    heard: list[WorkReport | str] = field(default_factory=list)
+    unread: list[WorkReport | str] = field(default_factory=list)
     code: int = 0
 
     @staticmethod
@@ -48,7 +48,7 @@ class Talk:
     def note(self, said: str) -> None:
         """Something beside the answers: on stderr where stdout is read by a program."""
         if self.show.machine or not self.keyboard.asks:
-            complain(said)
+            print_error(said)
         else:
             self.show.line((visible(said), "dim"))
 
@@ -60,23 +60,23 @@ class Talk:
 
     # ---- what the back end did
 
-    def hear(self, news: WorkReport | str) -> None:
+    def receive(self, news: WorkReport | str) -> None:
         """Called from the loop's thread: said at once, unless an answer is being said."""
-        self.heard.append(news)
+        self.unread.append(news)
         if not self.busy and self.keyboard.asks:
-            self.keyboard.above(self.tell_news)
+            self.keyboard.above(self.show_news)
 
-    def tell_news(self) -> None:
-        while self.heard:
-            news = self.heard.pop(0)
+    def show_news(self) -> None:
+        while self.unread:
+            news = self.unread.pop(0)
             if isinstance(news, str):
                 self.note(f"[{self.say('news')}] {news}")
             elif self.show.machine or not self.keyboard.asks:
-                self.note(f"[{self.say('news')}] {news.operation}: {summary(news)}")
+                self.note(f"[{self.say('news')}] {news.operation}: {summarize(news)}")
             else:
-                self.tell_actions(news)
+                self.show_actions(news)
 
-    def tell_actions(self, report: WorkReport) -> None:
+    def show_actions(self, report: WorkReport) -> None:
         self.ids += [str(action["id"]) for action in report.actions]
         for action in report.actions:
             self.show.line((f"[{self.say('news')}] ", "dim"), *action_parts(action), hang=12)

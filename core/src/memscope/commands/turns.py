@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from memscope.commands.options import PARTLY, Call, command, pass_call
-from memscope.commands.output import complain, counted
+from memscope.commands.output import count_nouns, print_error
 from memscope.errors import InputError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
@@ -77,7 +77,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, **about: st
 
 
 def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
-    """All of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
+    """All of stdin or nothing of it; a replay is one history and cannot be count_nouns in parts."""
     turns = [turn for _, turn in _turns(added)]
     if added.broken:
         number, reason = next(iter(added.broken.items()))
@@ -142,12 +142,12 @@ def _report_added(call: Call, added: Added) -> None:
     }
     notes = [f"{added.counts[name]:,} {said}" for name, said in words.items() if added.counts[name]]
     key = f"  {added.keys[0]}" if len(added.keys) == 1 else ""
-    call.show.line(", ".join([f"{counted(added.counts['stored'], 'turn')} stored", *notes]), (key, "dim"))
+    call.show.line(", ".join([f"{count_nouns(added.counts['stored'], 'turn')} stored", *notes]), (key, "dim"))
     if broken:
         for number, reason in sorted(added.broken.items())[:SHOWN]:
-            complain(f"memscope: line {number} {reason}")
+            print_error(f"memscope: line {number} {reason}")
         if len(broken) > SHOWN:
-            complain(f"memscope: {len(broken) - SHOWN} further lines are broken (--json names them all)")
+            print_error(f"memscope: {len(broken) - SHOWN} further lines are broken (--json names them all)")
         click.get_current_context().exit(PARTLY)
 
 
@@ -168,9 +168,8 @@ def import_(call: Call, file: str, strict: bool) -> None:
     call.show.data(counts)
     call.show.line(_imported(counts))
     if broken := counts.get("broken", 0):
-        complain(
-            f"memscope: {counted(broken, 'line')} could not be read, the first is line {counts['first_broken_line']}"
-        )
+        first = counts["first_broken_line"]
+        print_error(f"memscope: {count_nouns(broken, 'line')} could not be read, the first is line {first}")
         click.get_current_context().exit(PARTLY)
 
 
@@ -191,7 +190,7 @@ def _source(file: str) -> Iterator[Path]:
 
 
 def _imported(counts: Mapping[str, int]) -> str:
-    parts = [f"{counted(counts.get('turn_stored', 0), 'turn')} stored"]
+    parts = [f"{count_nouns(counts.get('turn_stored', 0), 'turn')} stored"]
     words = {
         "turn_duplicate": "known before",
         "turn_forgotten": "forgotten here and left out",
@@ -220,5 +219,5 @@ def export(call: Call, file: str) -> None:
             return
     call.show.data({"file": file, **counts})
     words = {"turn": "turn", "observation": "observation", "insight": "insight", "forgotten": "tombstone"}
-    found = ", ".join(counted(counts[kind], noun) for kind, noun in words.items() if counts.get(kind))
+    found = ", ".join(count_nouns(counts[kind], noun) for kind, noun in words.items() if counts.get(kind))
     call.show.line(f"{found or 'nothing'} written to {file}")

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from memscope.commands.actions import tell
+from memscope.commands.formatting import show_work
 from memscope.commands.options import PARTLY, Call, command, pass_call
-from memscope.commands.output import complain, counted
+from memscope.commands.output import count_nouns, print_error
 from memscope.records import WorkReport
 
 
@@ -33,11 +33,11 @@ def reflect(call: Call, preview: bool) -> None:
 
 def _report(call: Call, report: WorkReport) -> None:
     call.show.data(asdict(report))
-    tell(call.show, report)
+    show_work(call.show, report)
     if report.model == "none":
-        complain("memscope: there is no chat model; set chat in the settings (docs/models.md)")
+        print_error("memscope: there is no chat model; set chat in the settings (docs/models.md)")
     if report.errors:
-        complain("memscope: what is left stays pending; 'memscope doctor' says what mends it")
+        print_error("memscope: what is left stays pending; 'memscope doctor' says what mends it")
         click.get_current_context().exit(PARTLY)
 
 
@@ -48,7 +48,7 @@ def reembed(call: Call) -> None:
     with call.memory() as memory, call.show.progress("embedding") as progress:
         number = memory.reembed(progress=progress)
     call.show.data({"embedded": number})
-    call.show.line(f"{counted(number, 'unit')} embedded")
+    call.show.line(f"{count_nouns(number, 'unit')} embedded")
 
 
 @command("unpark", short_help="Try again what failed too often.")
@@ -58,4 +58,4 @@ def unpark(call: Call) -> None:
     with call.memory() as memory:
         number = memory.unpark(user=call.user)
     call.show.data({"unparked": number})
-    call.show.line(f"{counted(number, 'batch', 'batches')} pending again")
+    call.show.line(f"{count_nouns(number, 'batch', 'batches')} pending again")

@@ -1,7 +1,7 @@
-"""What is wrong, and what mends it, one thing a line: doctor.
+"""doctor: findings about the installation, settings, store, models and pending work, each with its remedy.
 
-``CHECKS`` is the list. A check is an async function from the ``Patient`` to its findings; what it raises is a finding
-too, and the checks that need what could not be opened are left out.
+``CHECKS`` lists the checks, async generators from the ``Examination`` to findings. An exception of a check is a
+finding; a check whose input could not be opened yields none.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.doctor.examination import Check, Finding, Patient, State
+from memscope.commands.doctor.examination import Check, Examination, Finding, State
 from memscope.commands.doctor.memory_checks import clock, memories, work
 from memscope.commands.doctor.model_checks import models
 from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call
-from memscope.commands.output import Display, counted, visible
+from memscope.commands.output import Display, count_nouns, visible
 from memscope.errors import MemscopeError
 from memscope.stores import unfinished
 
@@ -54,11 +54,11 @@ def doctor(call: Call) -> None:
     worst = "fail" if failed else "warn" if any(finding.state == "warn" for finding in findings) else "ok"
     call.show.data({"state": worst, "findings": [asdict(finding) for finding in findings]})
     for finding in findings:
-        tell(call.show, finding)
+        show_finding(call.show, finding)
     click.get_current_context().exit(failed[0].code if failed else PARTLY if worst == "warn" else 0)
 
 
-def tell(show: Display, finding: Finding) -> None:
+def show_finding(show: Display, finding: Finding) -> None:
     show.line((f"{finding.state:<4}", STYLES[finding.state]), f"  {finding.check:<11} ", visible(finding.said), hang=18)
     if finding.mend:
         show.line(("→ " + finding.mend, "cyan"), indent=18, hang=2)
@@ -67,16 +67,16 @@ def tell(show: Display, finding: Finding) -> None:
 async def examine(call: Call) -> list[Finding]:
     findings: list[Finding] = []
     async with AsyncExitStack() as opened:
-        patient = Patient(call, opened)
+        exam = Examination(call, opened)
         for check in CHECKS:
-            findings += await _findings(check, patient)
+            findings += await _findings(check, exam)
     return findings
 
 
-async def _findings(check: Check, patient: Patient) -> list[Finding]:
+async def _findings(check: Check, exam: Examination) -> list[Finding]:
     found: list[Finding] = []
     try:
-        async for finding in check(patient):
+        async for finding in check(exam):
             found.append(finding)
     except MemscopeError as error:
         message = str(error).removesuffix(error.hint).rstrip("; ")
@@ -90,7 +90,7 @@ async def _findings(check: Check, patient: Patient) -> list[Finding]:
 # --------------------------------------------------------------------------------------------------------- installation
 
 
-async def versions(patient: Patient) -> AsyncIterator[Finding]:
+async def versions(exam: Examination) -> AsyncIterator[Finding]:
     parts = ", ".join(f"{name} {found}" for name in PARTS if (found := _version(name)))
     system = f"{platform.system()} {platform.machine()}"
     yield Finding("versions", "ok", f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}")
@@ -103,7 +103,7 @@ def _version(name: str) -> str:
         return ""
 
 
-async def sqlite(patient: Patient) -> AsyncIterator[Finding]:
+async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
     said = f"SQLite {sqlite3.sqlite_version}"
     if sqlite3.sqlite_version_info < WAL_RESET_FIXED:
         said += (
@@ -113,13 +113,13 @@ async def sqlite(patient: Patient) -> AsyncIterator[Finding]:
     yield Finding("sqlite", "ok", said)
 
 
-async def settings(patient: Patient) -> AsyncIterator[Finding]:
+async def settings(exam: Examination) -> AsyncIterator[Finding]:
     from memscope.config.settings import shown
 
-    patient.settings = found = patient.call.settings()
+    exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     told = ", ".join(f"{name}={value}" for name, value in _flat(changed)) or "all defaults"
-    yield Finding("settings", "ok", f"store={shown(patient.location)}, {told}")
+    yield Finding("settings", "ok", f"store={shown(exam.location)}, {told}")
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
@@ -130,15 +130,15 @@ def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
     return [(name, value) for name, value in found if value not in (None, [])]
 
 
-async def plugins(patient: Patient) -> AsyncIterator[Finding]:
+async def plugins(exam: Examination) -> AsyncIterator[Finding]:
     from memscope.plugins.loader import Plugins
 
-    if patient.settings is None:
+    if exam.settings is None:
         return
-    listed = Plugins(patient.settings.plugins).listed()
+    listed = Plugins(exam.settings.plugins).listed()
     loaded = ", ".join(plugin.name for plugin in listed if plugin.state == "loaded")
     yield Finding("plugins", "ok", f"loaded: {loaded}")
-    for name in patient.settings.unread:
+    for name in exam.settings.unread:
         yield Finding("plugins", "warn", f"no plugin reads the section {name!r} of the settings", "install its plugin")
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
         yield Finding("plugins", "warn", f"{plugin.name!r} cannot be loaded: {plugin.reason}", _blocking(plugin.name))
@@ -151,9 +151,9 @@ def _blocking(name: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------- store
 
 
-async def place(patient: Patient) -> AsyncIterator[Finding]:
+async def place(exam: Examination) -> AsyncIterator[Finding]:
     """Permissions and room, before anything is opened."""
-    file = patient.file
+    file = exam.file
     if file is None or not file.parent.is_dir():
         return
     if file.exists() and os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
@@ -169,13 +169,13 @@ async def place(patient: Patient) -> AsyncIterator[Finding]:
     yield Finding("disk", state, f"{free / 1e9:,.1f} GB free at {file.parent}", mend)
 
 
-async def store(patient: Patient) -> AsyncIterator[Finding]:
-    if patient.settings is None:
+async def store(exam: Examination) -> AsyncIterator[Finding]:
+    if exam.settings is None:
         return
-    memory = AsyncMemoryScope(patient.call.store, settings=patient.settings)
-    patient.memory = await patient.opened.enter_async_context(memory)
-    patient.status = status = await memory.status()
-    holds = ", ".join(counted(status[kind], kind[:-1]) for kind in ("users", "turns", "observations", "insights"))
+    memory = AsyncMemoryScope(exam.call.store, settings=exam.settings)
+    exam.memory = await exam.opened.enter_async_context(memory)
+    exam.status = status = await memory.status()
+    holds = ", ".join(count_nouns(status[kind], kind[:-1]) for kind in ("users", "turns", "observations", "insights"))
     can = ", ".join(status["capabilities"]) or "nothing special"
     yield Finding("store", "ok", f"{status['store']} opens and is sound; {holds}; can: {can}")
     if status["details"].get("read_only"):
@@ -184,20 +184,20 @@ async def store(patient: Patient) -> AsyncIterator[Finding]:
         )
 
 
-async def store_says(patient: Patient) -> AsyncIterator[Finding]:
+async def store_findings(exam: Examination) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
-    if patient.memory is None or (examine := getattr(patient.memory.runtime.store, "examine", None)) is None:
+    if exam.memory is None or (examine := getattr(exam.memory.runtime.store, "examine", None)) is None:
         return
     for state, said, mend in await examine():
         yield Finding("store", state, said, mend)
 
 
-async def users(patient: Patient) -> AsyncIterator[Finding]:
+async def users(exam: Examination) -> AsyncIterator[Finding]:
     """Names that look alike are different users: often a mistake of the caller."""
-    if patient.memory is None:
+    if exam.memory is None:
         return
     alike: dict[str, list[str]] = defaultdict(list)
-    for name in await patient.memory.runtime.store.users():
+    for name in await exam.memory.runtime.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = ", ".join(ascii(name) for name in sorted(names))
@@ -206,10 +206,10 @@ async def users(patient: Patient) -> AsyncIterator[Finding]:
         )
 
 
-async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
+async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
     """Write, find, forget, under a user of its own."""
-    memory = patient.memory
-    if memory is None or patient.status["details"].get("read_only"):
+    memory = exam.memory
+    if memory is None or exam.status["details"].get("read_only"):
         return
     word, start = f"examination{uuid4().hex}", time.perf_counter()
     said = [{"role": "user", "content": f"The word is {word}."}]
@@ -229,5 +229,6 @@ async def round_trip(patient: Patient) -> AsyncIterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (
-    *(versions, sqlite, settings, plugins, place, store, store_says, users, models, clock, work, memories, round_trip),
+    *(versions, sqlite, settings, plugins, place, store, store_findings, users),
+    *(models, clock, work, memories, round_trip),
 )

@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass
-class Patient:
+class Examination:
     """What is examined; None where it could not be had."""
 
     call: Call
@@ -53,4 +53,4 @@ class Patient:
         return self.call.store or (self.settings.store if self.settings else "")
 
 
-Check = Callable[[Patient], AsyncIterator[Finding]]
+Check = Callable[[Examination], AsyncIterator[Finding]]

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memscope.commands.doctor.examination import Finding, Patient
+from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.doctor.model_checks import mend
-from memscope.commands.output import counted
+from memscope.commands.output import count_nouns
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
 from memscope.stores import Store
@@ -20,18 +20,18 @@ NAMED = 3
 SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
 
 
-async def work(patient: Patient) -> AsyncIterator[Finding]:
+async def work(exam: Examination) -> AsyncIterator[Finding]:
     """What waits, and what was given up."""
-    if patient.memory is None:
+    if exam.memory is None:
         return
-    waiting = _items(patient.status["pending"])
+    waiting = _items(exam.status["pending"])
     yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
-    errors = patient.status["errors"]
+    errors = exam.status["errors"]
     told = ", ".join(f"{code} ({number})" for code, number in errors.items())
     for state, after in (("failed", ""), ("parked", "memscope unpark")):
-        stages = [stage for stage, number in patient.status[state].items() if number]
+        stages = [stage for stage, number in exam.status[state].items() if number]
         if stages:
-            said = f"{state}: {_items(patient.status[state])}" + (f"; {told}" if told else "")
+            said = f"{state}: {_items(exam.status[state])}" + (f"; {told}" if told else "")
             yield Finding("work", "warn", said, _mended(stages, errors, after), 5)
 
 
@@ -46,17 +46,17 @@ def _mended(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
     return f"{first}, then: {after}" if after else first
 
 
-async def clock(patient: Patient) -> AsyncIterator[Finding]:
+async def clock(exam: Examination) -> AsyncIterator[Finding]:
     """Times in the future: of the store's file, and of turns."""
-    if patient.memory is None:
+    if exam.memory is None:
         return
-    now = patient.memory.runtime.clock()
-    zone = patient.settings.timezone if patient.settings else None
-    file = patient.file
+    now = exam.memory.runtime.clock()
+    zone = exam.settings.timezone if exam.settings else None
+    file = exam.file
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         mended = "set the clock of this machine: times would be in the wrong order"
         yield Finding("clock", "warn", f"it is {now:%Y-%m-%d %H:%M %Z}, and the store was written later", mended)
-    ahead = [user async for user in _users_ahead(patient.memory.runtime.store, now)]
+    ahead = [user async for user in _users_ahead(exam.memory.runtime.store, now)]
     if ahead:
         said = f"turns from the future, of {', '.join(map(ascii, ahead[:NAMED]))}"
         yield Finding("clock", "warn", said, "give times with their zone, and set the clock; forget --since finds them")
@@ -71,11 +71,11 @@ async def _users_ahead(store: Store, now: datetime) -> AsyncIterator[str]:
             break
 
 
-async def memories(patient: Patient) -> AsyncIterator[Finding]:
+async def memories(exam: Examination) -> AsyncIterator[Finding]:
     """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
-    if patient.memory is None:
+    if exam.memory is None:
         return
-    store, now = patient.memory.runtime.store, patient.memory.runtime.clock()
+    store, now = exam.memory.runtime.store, exam.memory.runtime.clock()
     looked, wrong = 0, False
     for user in await store.users():
         if looked >= MOST:
@@ -88,7 +88,7 @@ async def memories(patient: Patient) -> AsyncIterator[Finding]:
     if not wrong:
         some = " of the first users" if looked >= MOST else ""
         yield Finding(
-            "memories", "ok", f"{counted(looked, 'memory', 'memories')}{some} looked at: none doubled, none stale"
+            "memories", "ok", f"{count_nouns(looked, 'memory', 'memories')}{some} looked at: none doubled, none stale"
         )
 
 
@@ -101,13 +101,15 @@ def _of(user: str, held: Sequence[Observation | Insight], now: datetime) -> Iter
     whose, current = f"user {user!a}", [one for one in held if one.current]
     if doubles := _doubles(current):
         forget = " ".join(f"--id {id}" for id in doubles[:NAMED])
-        said = f"{whose}: {counted(len(doubles), 'memory', 'memories')} doubled, with the words of another"
+        said = f"{whose}: {count_nouns(len(doubles), 'memory', 'memories')} doubled, with the words of another"
         yield said, f"memscope show, then: memscope forget --user {user!a} {forget}"
     if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
-        said = f"{whose}: {counted(len(expired), 'memory', 'memories')} expired, out of sight and still in the store"
+        said = (
+            f"{whose}: {count_nouns(len(expired), 'memory', 'memories')} expired, out of sight and still in the store"
+        )
         yield said, f"memscope sweep --user {user!a}"
     if resting := _resting_on_what_is_over(held):
-        said = f"{whose}: {counted(len(resting), 'insight')} resting on what was superseded"
+        said = f"{whose}: {count_nouns(len(resting), 'insight')} resting on what was superseded"
         yield said, f"memscope reflect --user {user!a}"
 
 

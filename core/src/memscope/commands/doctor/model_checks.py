@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from memscope.commands.doctor.examination import Finding, Patient
+from memscope.commands.doctor.examination import Examination, Finding
 from memscope.errors import MemscopeError, ModelError, nearest
 from memscope.models import Message
 
@@ -34,17 +34,17 @@ def mend(code: str, section: str) -> str:
     return MENDS.get(code, "").format(section=section, upper=section.upper())
 
 
-async def models(patient: Patient) -> AsyncIterator[Finding]:
-    if patient.memory is None:
+async def models(exam: Examination) -> AsyncIterator[Finding]:
+    if exam.memory is None:
         return
-    ctx = patient.memory.runtime.ctx
+    ctx = exam.memory.runtime.ctx
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             note = f" ({WITHOUT[section]})" if WITHOUT[section] else ""
             yield Finding("models", "ok", f"{section} none{note}")
         else:
             yield await _asked(section, model, ctx)
-    for finding in _space(patient, ctx):
+    for finding in _space(exam, ctx):
         yield finding
 
 
@@ -99,9 +99,9 @@ async def _served(model: Any) -> list[str] | None:
     return names
 
 
-def _space(patient: Patient, ctx: WorkerContext) -> list[Finding]:
+def _space(exam: Examination, ctx: WorkerContext) -> list[Finding]:
     """Whether the vectors in the store are those of the embedder."""
-    space = patient.status["space"]
+    space = exam.status["space"]
     if not space:
         return []
     held = f"the store holds vectors of {space['model']} ({space['dims']} numbers)"
