@@ -134,12 +134,35 @@ async def test_a_memory_that_never_answers_is_given_up(caplog):
     assert "TimeoutError" in caplog.text
 
 
-async def test_what_cannot_be_opened_fails_open_too(tmp_path, caplog):
-    bridge = MemorySession("alice", memory="no-such-store://somewhere")
-    assert not (await bridge.recall("hello")).hits
-    assert "config" in caplog.text
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        "no-such-store://somewhere",
+        {"stor": "memory.db"},
+        {"chat": {"model": "m", "base_url": "no address"}},
+        {"prompts": "/no/such/folder"},
+        {"timezone": "Mars/Olympus"},
+    ],
+)
+def test_a_mistake_in_the_settings_is_told_when_it_is_made(mistake):
+    for make in (lambda: MemorySession("alice", memory=mistake), lambda: SessionPool(mistake)):
+        with pytest.raises(ConfigError):
+            make()
+
+
+async def test_a_folder_that_is_not_there_is_told_on_first_use(tmp_path):
+    bridge = MemorySession("alice", memory=tmp_path / "nowhere" / "memory.db")
     with pytest.raises(ConfigError):
-        await bridge.search("hello")
+        await bridge.recall("hello")
+
+
+async def test_where_a_loop_forbids_reading_files_a_mistake_is_told_on_first_use(tmp_path, monkeypatch):
+    settings = tmp_path / "memscope.yaml"
+    settings.write_text("stor: memory.db", "utf-8")
+    monkeypatch.setenv("MEMSCOPE_CONFIG", str(settings))
+    bridge = MemorySession("alice")
+    with pytest.raises(ConfigError):
+        await bridge.recall("hello")
 
 
 # ---- what was asked for

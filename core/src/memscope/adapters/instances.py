@@ -76,6 +76,16 @@ def acquire(given: Memory) -> SharedMemory:
         return core
 
 
+def checked(given: Memory) -> Memory:
+    """What ``acquire`` takes, its settings read. ``ConfigError`` or ``PluginError`` if no memory can be made of it."""
+    if isinstance(given, AsyncMemoryScope | MemoryScope):
+        return given
+    settings = _settings(given)
+    if not any(core.settings == settings for core in _cores):
+        AsyncMemoryScope(settings=settings)  # opens nothing
+    return settings
+
+
 async def release(core: SharedMemory, *, drain_s: float = 5.0) -> None:
     if _last(core):
         await core.do(lambda memory: memory.close(drain_s=drain_s))

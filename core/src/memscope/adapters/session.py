@@ -4,8 +4,8 @@
     query    ──▶ MemorySession.recall ──▶ retrieve ──▶ the block that is shown to the model
 
 The agent's own path (``record``, ``recall``) fails open: one warning, and the agent answers without memory;
-``strict=True`` raises. What a person or a model asks for (``search``, ``remember``, ``forget``, ``clear``) always
-raises what went wrong.
+``strict=True`` raises, and so does a mistake in the settings. What a person or a model asks for (``search``,
+``remember``, ``forget``, ``clear``) always raises what went wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
-from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, release, to_config
+from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, checked, release, to_config
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import ROLES, Json, Role, Turn
 from memscope.text.tokens import estimate_tokens
@@ -102,15 +102,26 @@ class MemoryHandle:
 
     memory: Memory = None
     failing: set[str] = field(default_factory=set)
+    _checked: Memory = None
     _core: SharedMemory | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
+        try:
+            self._checked = checked(self.memory)
+        except MemscopeError:
+            raise
+        except Exception as error:
+            log.debug("settings are checked on first use (%s)", type(error).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings only; ``ConfigError`` where the memory was given as an object."""
-        return {"memory": to_config(self.memory), "failing": set(), "_core": None}
+        return {"memory": to_config(self.memory), "failing": set(), "_checked": None, "_core": None}
 
     async def core(self) -> SharedMemory:
         if self._core is None:
-            core = await asyncio.to_thread(acquire, self.memory)  # reads settings, imports plugins
+            given = self.memory if self._checked is None else self._checked
+            core = await asyncio.to_thread(acquire, given)  # reads settings, imports plugins
             if self._core is not None:  # somebody was quicker meanwhile
                 await release(core)  # type: ignore[unreachable]
             else:
@@ -214,7 +225,7 @@ class MemorySession:
             async with asyncio.timeout(self.deadline_s):
                 result = await work
         except Exception as error:
-            if self.strict:
+            if self.strict or isinstance(error, ConfigError):
                 raise
             self._warn(what, error)
             return otherwise
