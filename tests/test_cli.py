@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 
 import click
 import pytest
@@ -218,3 +219,12 @@ def test_settings_that_are_wrong_leave_the_help_and_the_built_in_commands(run, m
     done = run("--help")
     assert (done.exit_code, "retrieve" in done.stdout, "MEMSCOPE_STORE" in done.stderr) == (0, True, True)
     assert run("list", "--user", "a").exit_code == 3
+
+
+def test_plugins_shows_an_adapter_with_the_version_of_its_framework(run):
+    pytest.importorskip("memscope_langchain")
+    listed = [json.loads(line) for line in run("plugins", "--json").stdout.splitlines()]
+    langchain = next(plugin for plugin in listed if plugin["name"] == "langchain")
+    assert langchain["adapters"] == ["langchain"]
+    assert langchain["requires"] == {"langchain-core": version("langchain-core")}
+    assert f"adapter for langchain: langchain-core {version('langchain-core')}" in run("plugins").stdout

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import validation
-from memscope.config.settings import LimitSettings, ModelSettings, Settings, load, shown
+from memscope.config.settings import LimitSettings, ModelSettings, Settings, hide_credentials, load
 from memscope.config.sources import fields, variable_path
 from memscope.errors import ConfigError
 from memscope.models.endpoint import Endpoint, endpoint
@@ -199,8 +199,8 @@ def test_a_key_is_never_shown():
 @given(st.text(), st.text())
 def test_shown_hides_user_and_password(user, password):
     location = f"elasticsearch://{user}:{password}@host:9200"
-    assert shown(location) == "elasticsearch://host:9200"
-    assert shown("/a/path@home/memory.db") == "/a/path@home/memory.db"
+    assert hide_credentials(location) == "elasticsearch://host:9200"
+    assert hide_credentials("/a/path@home/memory.db") == "/a/path@home/memory.db"
 
 
 # ------------------------------------------------------------------------------------------------ what they stand for

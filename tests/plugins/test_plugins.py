@@ -13,11 +13,11 @@ import click
 import pluggy
 import pytest
 
-from memscope.config.settings import load
+from memscope.config.settings import PluginSettings, load
 from memscope.errors import ConfigError, PluginError
 from memscope.plugins import hookspecs
 from memscope.plugins.hookspecs import hookimpl
-from memscope.plugins.loader import DEFAULT_PLUGINS, Everything, Plugins
+from memscope.plugins.loader import DEFAULT_PLUGINS, Plugins
 from memscope.records import Scope
 
 SCOPE = Scope("alice")
@@ -166,7 +166,7 @@ def test_a_name_registered_twice_names_both(installed):
 
 def test_allow_and_block(installed):
     installed("dist-many", one=GOOD, two=GOOD.replace("toy", "b"), three=GOOD.replace("toy", "c"))
-    listed = by_name(Plugins(Everything(allow=("one", "two"), block=("two",))))
+    listed = by_name(Plugins(PluginSettings(allow=("one", "two"), block=("two",))))
     assert {name: listed[name].state for name in ("one", "two", "three")} == {
         "one": "loaded",
         "two": "blocked",
@@ -178,11 +178,11 @@ def test_allow_and_block(installed):
 def test_required_plugins(installed):
     installed("dist-req", redaction="import a_module_that_is_not_there")
     with pytest.raises(PluginError, match="'redaction' is required and broken: ModuleNotFoundError"):
-        Plugins(Everything(require=("redaction",)))
+        Plugins(PluginSettings(require=("redaction",)))
     with pytest.raises(PluginError, match="'redaction' is required and blocked"):
-        Plugins(Everything(require=("redaction",), block=("redaction",)))
+        Plugins(PluginSettings(require=("redaction",), block=("redaction",)))
     with pytest.raises(PluginError, match="'redactoin' is required and not installed; did you mean 'redaction'"):
-        Plugins(Everything(require=("redactoin",)))
+        Plugins(PluginSettings(require=("redactoin",)))
 
 
 def test_the_settings_choose(installed):
@@ -285,7 +285,7 @@ async def test_a_hook_that_never_answers_is_over_at_its_deadline():
             await asyncio.Event().wait()
 
     with pytest.raises(PluginError, match="TimeoutError"):
-        await Plugins(Everything(deadline_s=0.01), extra=[Stuck()]).before("add_turns", (), scope=SCOPE)
+        await Plugins(PluginSettings(deadline_s=0.01), extra=[Stuck()]).before("add_turns", (), scope=SCOPE)
 
 
 async def test_cancelling_goes_through():

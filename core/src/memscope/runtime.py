@@ -243,7 +243,7 @@ def assemble(
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
-    from memscope.config.settings import load, shown
+    from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.prompts.loader import Prompts
 
@@ -269,5 +269,5 @@ def assemble(
         clock=ctx.clock,
         zone=validation.zone(configured.timezone),
         limits=validation.Limits(**configured.limits.model_dump()),
-        location=shown(str(place)) if isinstance(place, str | Path) else type(place).__name__,
+        location=hide_credentials(str(place)) if isinstance(place, str | Path) else type(place).__name__,
     )

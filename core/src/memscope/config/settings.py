@@ -100,7 +100,7 @@ class ReflectionSettings(Section):
 
 
 class LimitSettings(Section):
-    """What one call may hold; the fields of ``intake.Limits``. Sizes are bytes of UTF-8."""
+    """What one call may hold; the fields of ``validation.Limits``. Sizes are bytes of UTF-8."""
 
     text: Count = 256 * 1024
     turns: Count = 10_000
@@ -215,14 +215,16 @@ class Settings(Section):
 
     @field_serializer("store")
     def _dump_store(self, store: str) -> str:
-        return shown(store)
+        return hide_credentials(store)
 
     def __repr_args__(self) -> Any:
-        return ((name, shown(value) if name == "store" else value) for name, value in super().__repr_args__())
+        return (
+            (name, hide_credentials(value) if name == "store" else value) for name, value in super().__repr_args__()
+        )
 
 
-def shown(location: str) -> str:
-    """A store's location without user and password."""
+def hide_credentials(location: str) -> str:
+    """Returns a store's location without user and password."""
     scheme, mark, rest = location.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if mark else location
 

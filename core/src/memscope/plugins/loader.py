@@ -11,22 +11,22 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
 
 from memscope.errors import ConfigError, PluginError, nearest
 from memscope.plugins import hookspecs
-from memscope.plugins.registry import Register, Registry, said
+from memscope.plugins.registry import Register, Registry, one_line
 
 if TYPE_CHECKING:
     import click
 
-    from memscope.config.settings import Settings
+    from memscope.config.settings import PluginSettings, Settings
     from memscope.stores import Store
 
 T = TypeVar("T")
@@ -37,28 +37,7 @@ PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
 KINDS: tuple[Kind, ...] = ("stores", "models", "workers", "adapters")
 log = logging.getLogger("memscope")
-__all__ = ["DEFAULT_PLUGINS", "Everything", "Plugin", "Plugins", "Register"]
-
-
-class Choice(Protocol):
-    """Which entry points are wanted (``settings.plugins``). ``allow`` None: all; ``block`` goes before the others."""
-
-    @property
-    def allow(self) -> Collection[str] | None: ...
-    @property
-    def block(self) -> Collection[str]: ...
-    @property
-    def require(self) -> Collection[str]: ...
-    @property
-    def deadline_s(self) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    allow: tuple[str, ...] | None = None
-    block: tuple[str, ...] = ()
-    require: tuple[str, ...] = ()
-    deadline_s: float = 10.0
+__all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +50,7 @@ class Plugin:
     version: str = ""
     file: str = ""
     hooks: tuple[str, ...] = ()
+    adapters: tuple[str, ...] = ()  # frameworks that it registered an adapter for
     reason: str = ""
 
 
@@ -90,8 +70,8 @@ class Plugins:
     Raises ``PluginError`` for a bad ``extra`` and for a required one that is missing.
     """
 
-    def __init__(self, choice: Choice | None = None, *, extra: Sequence[object] = ()) -> None:
-        self._choice = choice or Everything()
+    def __init__(self, choice: PluginSettings | None = None, *, extra: Sequence[object] = ()) -> None:
+        self._choice = choice or _default_settings()
         self._hooks = _Hooks(GROUP)
         self._hooks.add_hookspecs(hookspecs)
         self._registries = {kind: Registry(kind) for kind in KINDS}
@@ -127,7 +107,7 @@ class Plugins:
         try:
             self._add(entry.load(), entry.name, about)
         except Exception as error:
-            self._listed[entry.name] = replace(about, state="broken", reason=said(error))
+            self._listed[entry.name] = replace(about, state="broken", reason=one_line(error))
             log.warning("plugin %r cannot be loaded: %s (memscope plugins shows why)", entry.name, type(error).__name__)
 
     def _unwanted(self, name: str) -> str:
@@ -148,9 +128,10 @@ class Plugins:
         except Exception as error:
             self._remove(name)
             if isinstance(error, pluggy.PluginValidationError):  # an argument that the hook does not have
-                raise PluginError(f"plugin {name!r}: {said(error)}") from error
+                raise PluginError(f"plugin {name!r}: {one_line(error)}") from error
             raise
-        self._listed[name] = replace(about or Plugin(name, "loaded"), file=_file(plugin), hooks=hooks)
+        self._listed[name] = replace(about or Plugin(name, "loaded"), file=_file(plugin), hooks=hooks,
+                                     adapters=self._registries["adapters"].names_of(name))  # fmt: skip
 
     def _checked(self, plugin: object, name: str) -> tuple[str, ...]:
         """The names of the plugin's hooks, each one that there is and that can be called as it is."""
@@ -268,6 +249,12 @@ class Plugins:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
         given = caller.spec.argnames if caller.spec else ()
         return [(impl, tuple(given)) for impl in _in_order(caller)]
+
+
+def _default_settings() -> PluginSettings:
+    from memscope.config.settings import PluginSettings
+
+    return PluginSettings()
 
 
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:

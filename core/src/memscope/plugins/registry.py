@@ -1,4 +1,4 @@
-"""Names that plugins registered, and what they stand for."""
+"""Registries: names mapped to the objects that plugins registered."""
 
 from __future__ import annotations
 
@@ -11,35 +11,39 @@ from memscope.errors import ConfigError, PluginError, nearest
 
 
 class Register(Protocol):
-    """What a registration hook is given."""
+    """The argument of a registration hook."""
 
     def __call__(self, name: str, what: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Registration:
     what: object
     plugin: str
 
 
 @dataclass
 class Registry(Mapping[str, Any]):
-    """The registered names of one kind. Looking one up imports what it stands for."""
+    """The registered names of one kind. A lookup imports the object of the name."""
 
     kind: str
     prefix: str = ""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, Registration] = field(default_factory=dict)
 
     def add(self, name: str, what: object, plugin: str) -> None:
         if name in self.entries:
             raise PluginError(
                 f"{plugin!r} registers the name {name!r} in {self.kind}, which {self.entries[name].plugin!r} has"
             )
-        self.entries[name] = Entry(what, plugin)
+        self.entries[name] = Registration(what, plugin)
 
     def under(self, prefix: str) -> Registry:
-        """Those whose name begins so, by the rest of their name."""
+        """A view of the names with this prefix, by the rest of the name."""
         return Registry(self.kind, self.prefix + prefix, self.entries)
+
+    def names_of(self, plugin: str) -> tuple[str, ...]:
+        """The names that a plugin registered."""
+        return tuple(name for name, entry in self.entries.items() if entry.plugin == plugin)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
@@ -56,15 +60,15 @@ class Registry(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def resolved(entry: Entry) -> Any:
+def resolved(entry: Registration) -> Any:
     if not isinstance(entry.what, str):
         return entry.what
     try:
         return resolve_name(entry.what)
     except Exception as error:
-        raise PluginError(f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {said(error)}") from error
+        raise PluginError(f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}") from error
 
 
-def said(error: BaseException) -> str:
-    """An error in one line, for a list."""
+def one_line(error: BaseException) -> str:
+    """Returns an error as one line of at most 300 characters."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

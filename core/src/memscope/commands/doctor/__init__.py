@@ -18,7 +18,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
 
@@ -30,6 +29,7 @@ from memscope.commands.doctor.memory_checks import clock, memories, work
 from memscope.commands.doctor.model_checks import models
 from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call
 from memscope.commands.output import Display, count_nouns, visible
+from memscope.commands.plugins import installed_version
 from memscope.errors import MemscopeError
 from memscope.stores import unfinished
 
@@ -91,16 +91,9 @@ async def _findings(check: Check, exam: Examination) -> list[Finding]:
 
 
 async def versions(exam: Examination) -> AsyncIterator[Finding]:
-    parts = ", ".join(f"{name} {found}" for name in PARTS if (found := _version(name)))
+    parts = ", ".join(f"{name} {found}" for name in PARTS if (found := installed_version(name)))
     system = f"{platform.system()} {platform.machine()}"
     yield Finding("versions", "ok", f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}")
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
@@ -114,12 +107,12 @@ async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def settings(exam: Examination) -> AsyncIterator[Finding]:
-    from memscope.config.settings import shown
+    from memscope.config.settings import hide_credentials
 
     exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     told = ", ".join(f"{name}={value}" for name, value in _flat(changed)) or "all defaults"
-    yield Finding("settings", "ok", f"store={shown(exam.location)}, {told}")
+    yield Finding("settings", "ok", f"store={hide_credentials(exam.location)}, {told}")
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
