@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.stores import Store
+    from memscope.validation import Zone
 
 
 P = ParamSpec("P")
@@ -106,17 +107,20 @@ class AsyncMemoryScope:
         session: str | None = None,
         replay: bool = False,
         wait: Literal["durable", "searchable"] = "durable",
+        zone: Zone = None,
     ) -> AddReport:
         """Keep turns: durable and searchable when this returns, no model asked.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time``, ``id``, ``session``, ``metadata``.
         Without id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a
         history shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too.
+        ``zone``: the user's time zone, by default that of the settings, else the system's; "now" and times without a
+        zone are local to it, and it is kept with them.
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")
         async with self.runtime.operation("add_turns") as runtime:
-            report = await runtime.store_turns(turns, where, replay=replay)
+            report = await runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
             runtime.wake(user, report.stored)
             if wait == "searchable":
                 await runtime.store.searchable(user)
@@ -135,6 +139,7 @@ class AsyncMemoryScope:
         expires: datetime | str | None = None,
         time: datetime | str | None = None,
         speaker: str | None = None,
+        zone: Zone = None,
     ) -> Observation:
         """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first.
 
@@ -143,7 +148,7 @@ class AsyncMemoryScope:
         where = validation.scope(user, agent, session)
         async with self.runtime.operation("add_memory") as runtime:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
-            turn, timed = await runtime.check_statement(given, where)
+            turn, timed = await runtime.check_statement(given, where, validation.zone(zone))
             draft, memory = statement(
                 await runtime.secret(),
                 turn,
@@ -191,17 +196,17 @@ class AsyncMemoryScope:
             runtime.wake()
             return await self._memory(id, where)
 
-    async def consolidate(self, *, user: str | None = None, preview: bool = False) -> WorkReport:
+    async def consolidate(self, *, user: str | None = None, preview: bool = False, zone: Zone = None) -> WorkReport:
         """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
         validation.owner(user)
         async with self.runtime.operation("consolidate") as runtime:
-            return await runtime.consolidate(user, preview=preview)
+            return await runtime.consolidate(user, preview=preview, zone=validation.zone(zone))
 
-    async def reflect(self, *, user: str, preview: bool = False) -> WorkReport:
+    async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
         """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
         validation.scope(user)
         async with self.runtime.operation("reflect") as runtime:
-            return await runtime.reflect(user, preview=preview)
+            return await runtime.reflect(user, preview=preview, zone=validation.zone(zone))
 
     # ---- reading
 
@@ -218,19 +223,20 @@ class AsyncMemoryScope:
         filter: Mapping[str, Json] | None = None,
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
+        zone: Zone = None,
     ) -> Retrieval:
         """The ``k`` best hits for a query: evidence, its time, what found it. No chat model, at most one embedding.
 
         ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
-        ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``.
+        ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``. ``zone``: that of
+        "today" in the query, as in ``add_turns``.
         """
         where = validation.scope(user, agent, session)
         async with self.runtime.operation("retrieve") as runtime:
-            return await runtime.retrieve(
-                runtime.query(
-                    query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds, explain=explain
-                )
+            asked = runtime.query(
+                query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds, explain=explain, zone=zone
             )
+            return await runtime.retrieve(asked)
 
     async def context(
         self,
@@ -245,13 +251,14 @@ class AsyncMemoryScope:
         as_of: datetime | str | None = None,
         exclude: Sequence[str] = (),
         filter: Mapping[str, Json] | None = None,
+        zone: Zone = None,
     ) -> str:
         """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
         from memscope import retrieval
 
         validation.choice("lines", lines, "memories", "turns")
         found = await self.retrieve(
-            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter
+            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter, zone=zone
         )
         return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, MemscopeError, ModelError
@@ -24,7 +24,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class WorkerContext:
-    """What a worker may use. Models are None where none is configured."""
+    """What a worker may use. Models are None where none is configured; ``zone`` is the user's, where it is known."""
 
     store: Store
     settings: Settings
@@ -34,6 +34,7 @@ class WorkerContext:
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     prompts: Prompts | None = None
+    zone: tzinfo | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -57,9 +57,9 @@ class Runtime:
     _retrieve_workers: list[Worker[Any]] | None = None
     _stage_jobs: tuple[StageJob, StageJob] | None = None
 
-    def now(self) -> datetime:
-        """The time in the zone of the settings."""
-        return self.clock().astimezone(self.zone) if self.zone else self.clock()
+    def now(self, zone: tzinfo | None = None) -> datetime:
+        """The time in ``zone``, else in that of the settings, else in the system's."""
+        return self.clock().astimezone(zone or self.zone)
 
     # ---- open and closed
 
@@ -124,10 +124,15 @@ class Runtime:
             self.background.told(user, turns)
 
     async def store_turns(
-        self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
+        self,
+        turns: Sequence[Mapping[str, Any] | Turn],
+        where: Scope,
+        *,
+        replay: bool = False,
+        zone: tzinfo | None = None,
     ) -> AddReport:
         """Validate turns, pass them through the plugins' hooks and append them durably."""
-        valid = validation.turns(turns, where, self.clock(), self.zone, self.limits)
+        valid = validation.turns(turns, where, self.now(zone), zone or self.zone, self.limits)
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
         same = len(hooked) == len(valid.turns)  # else a plugin left some out, and positions say nothing
         timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
@@ -136,9 +141,11 @@ class Runtime:
         await self.plugins.after("add_turns", report, scope=where)
         return report
 
-    async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]:
+    async def check_statement(
+        self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None
+    ) -> tuple[Turn, bool]:
         """Validate one statement and pass it through the hooks; also returns whether its time was given."""
-        valid = validation.turns([given], where, self.clock(), self.zone, self.limits)
+        valid = validation.turns([given], where, self.now(zone), zone or self.zone, self.limits)
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:
             raise PluginError("a plugin left the statement out", hint="nothing was stored")
@@ -157,16 +164,19 @@ class Runtime:
         filter: Mapping[str, Json] | None = None,
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
+        zone: validation.Zone = None,
     ) -> Query:
         """Validate the arguments of ``retrieve``."""
         from memscope.retrieval import Query
 
+        local = validation.zone(zone) or self.zone
+
         return Query(
             query=validation.text("query", text, self.limits.query),
             scope=where,
-            now=self.now(),
+            now=self.now(local),
             k=validation.count("k", k, self.limits.k),
-            as_of=None if as_of is None else validation.when("as_of", as_of, self.zone),
+            as_of=None if as_of is None else validation.when("as_of", as_of, local),
             exclude=frozenset(validation.ids("exclude", exclude)),
             filter=validation.filter(filter),
             kinds=validation.kinds(kinds),
@@ -202,21 +212,25 @@ class Runtime:
             )
         return self._stage_jobs
 
-    async def consolidate(self, user: str | None, *, preview: bool) -> WorkReport:
+    async def consolidate(self, user: str | None, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
         """Consolidate all pending turns of ``user``, or of every user."""
         from memscope.jobs.runner import run_until_idle
 
-        report = await run_until_idle(self.ctx, self.stage_jobs()[0], user, preview=preview)
+        report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user, preview=preview)
         self.wake()
         return report
 
-    async def reflect(self, user: str, *, preview: bool) -> WorkReport:
+    async def reflect(self, user: str, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
         """Consolidate, then reflect; returns one merged report."""
         from memscope.jobs.runner import merge_reports, run_until_idle
 
-        reports = [await run_until_idle(self.ctx, job, user, preview=preview) for job in self.stage_jobs()]
+        ctx = self._in_zone(zone)
+        reports = [await run_until_idle(ctx, job, user, preview=preview) for job in self.stage_jobs()]
         self.wake()
         return merge_reports("reflect", reports)
+
+    def _in_zone(self, zone: tzinfo | None) -> WorkerContext:
+        return replace(self.ctx, zone=zone) if zone else self.ctx
 
     def start(self) -> None:
         """Start the background, unless it runs."""
@@ -260,6 +274,7 @@ def assemble(
         embedder=embedder or loaded.make_model("embedding", configured),
         reranker=reranker or loaded.make_model("rerank", configured),
         prompts=Prompts(configured.prompts),
+        zone=validation.zone(configured.timezone),
     )
     return Runtime(
         settings=configured,
@@ -267,7 +282,7 @@ def assemble(
         plugins=loaded,
         ctx=ctx,
         clock=ctx.clock,
-        zone=validation.zone(configured.timezone),
+        zone=ctx.zone,
         limits=validation.Limits(**configured.limits.model_dump()),
         location=hide_credentials(str(place)) if isinstance(place, str | Path) else type(place).__name__,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
@@ -21,6 +21,7 @@ MAX_IDENTIFIER = 256  # bytes
 INTEGER_BITS = 64
 FUTURE = timedelta(days=1)
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+Zone: TypeAlias = str | tzinfo | None
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 
 
@@ -113,15 +114,18 @@ def text(what: str, value: object, limit: int) -> str:
     return repaired
 
 
-def zone(name: str | None) -> tzinfo | None:
-    if not name:
+def zone(value: Zone) -> tzinfo | None:
+    """The time zone of a name, or a ``tzinfo`` as it is; None for none."""
+    if not value:
         return None
+    if isinstance(value, tzinfo):
+        return value
     from zoneinfo import ZoneInfo
 
     try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        raise ConfigError(f"unknown time zone {name!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
+        return ZoneInfo(value)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise ConfigError(f"unknown time zone {value!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
 
 
 def when(what: str, value: object, default_zone: tzinfo | None = None) -> datetime:

@@ -8,6 +8,7 @@ levels          of the turn                 for what is close
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from memscope.consolidation.batch import Batch, plan
@@ -51,13 +52,19 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]]
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
     chosen = choose(turns, ctx)
     done = tuple(turn.key for turn in chosen) or claim.items
-    given = tuple(await hooks.before("consolidate", chosen, scope=Scope(claim.user)))
+    hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
+    given = tuple(local(turn, ctx) for turn in hooked)
     if not given:
         return ChangeSet(done=done)
     quiet = frozenset(turn.key for turn in given if not heard(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
-    batch = Batch(id, given, await context(ctx, given[0]), quiet)
+    batch = Batch(id, given, tuple(local(turn, ctx) for turn in await context(ctx, given[0])), quiet)
     return plan(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
+
+
+def local(turn: Turn, ctx: WorkerContext) -> Turn:
+    """The turn with its time in the user's zone, so that its "tomorrow" is the user's."""
+    return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
 
 
 def choose(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
@@ -97,4 +104,4 @@ def _before(turn: Turn, first: Turn) -> bool:
     return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
-__all__ = ["STEPS", "Batch", "consolidate", "duty", "extract", "reconcile"]
+__all__ = ["STEPS", "Batch", "consolidate", "extract", "job", "reconcile"]

@@ -71,4 +71,4 @@ async def _with_insights(ctx: WorkerContext, batch: Batch) -> Batch:
     return replace(batch, insights=tuple(insights), sources=sources)
 
 
-__all__ = ["STEPS", "Batch", "duty", "reconcile", "reflect", "subjects", "update"]
+__all__ = ["STEPS", "Batch", "job", "reconcile", "reflect", "subjects", "update"]
