@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from memscope.consolidation import job as consolidating
-from memscope.errors import ModelReplyError, ModelUnavailable
-from memscope.jobs.runner import run_until_idle
+from memscope.errors import ModelUnavailable
 from memscope.records import (
     ChangeSet,
     Insight,
@@ -19,77 +18,12 @@ from memscope.records import (
     Scope,
     Select,
     Supersession,
-    Turn,
-    TurnInsert,
 )
-from memscope.reflection import job, reflect
-from memscope.testing.models import ScriptedChat, data
+from memscope.reflection import reflect
+from memscope.testing.models import data
+from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected, unseen
 
 from workbench import NOW, answering, fact, noted
-
-JANUARY, JUNE = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 6, 10, tzinfo=UTC)
-BERLIN, MUNICH, FLAT = "The user lives in Berlin.", "The user moved to Munich.", "The user shares a flat with Bo."
-
-
-async def know(world, *texts, said=NOW, agent=None, about="user", user="alice"):
-    """Observations with a turn each, that nobody reflected on; their ids."""
-    ids = []
-    for text in texts:
-        world.said += 1
-        scope = Scope(user, agent)
-        turn = Turn(f"t{world.said}", scope, "user", "user", text, said, NOW, statement=True)
-        memory = Observation(
-            id=f"o{world.said}", scope=scope, text=text, sources=(turn.key,), said=said, recorded=NOW, about=about
-        )
-        await world.store.append(user, [TurnInsert(turn)], ChangeSet(new=(memory,)))
-        ids.append(memory.id)
-    return ids
-
-
-class Placing:
-    """A model that places facts by a word in them, and tells the facts of a subject one after the other."""
-
-    def __init__(self, subjects, relations=(), fail=()):
-        self.subjects, self.relations, self.fail = subjects, relations, set(fail)
-
-    def __call__(self, messages):
-        shown = data(messages)
-        return self.place(shown) if "earlier" in shown else self.tell(shown)
-
-    def place(self, shown):
-        known = {subject["subject"]: subject["n"] for subject in shown["subjects"]}
-        return {"places": [self.at(one, known) for one in [*shown["facts"], *shown["earlier"]]]}
-
-    def at(self, one, known):
-        name = next((name for name, words in self.subjects.items() if any(w in one["text"] for w in words)), "")
-        return {"fact": one["n"], "subject": known.get(name, 0), "name": "" if name in known else name}
-
-    def tell(self, shown):
-        if shown["subject"] in self.fail:
-            return ModelReplyError("no")
-        numbers = {one["text"]: one["n"] for one in shown["facts"]}
-        told = [(older, newer, how) for older, newer, how in self.relations if {older, newer} <= numbers.keys()]
-        relations = [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in told]
-        return {"value": " ".join(numbers), "facts": list(numbers.values()), "relations": relations}
-
-
-HOME = {"living situation": ["Berlin", "Munich", "flat"]}
-
-
-async def reflected(world, model, user="alice", preview=False):
-    world.clock.now += timedelta(minutes=10)
-    ctx = world.ctx(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
-    return await run_until_idle(ctx, job(ctx), user, preview=preview)
-
-
-async def insights(world, current=True):
-    return [memory for memory in await world.memories(current=current) if isinstance(memory, Insight)]
-
-
-async def unseen(world):
-    stats = await world.store.stats("alice")
-    return stats.pending["reflect"] + stats.failed["reflect"] + stats.parked["reflect"]
-
 
 # ---- making and changing
 
@@ -273,41 +207,7 @@ async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
     assert (await reflected(world, [])).calls == 0
 
 
-# ---- the long term
-
-
-async def test_a_contradiction_among_the_facts_of_a_subject_is_settled_by_rule(world):
-    (old,) = await know(world, BERLIN, said=JANUARY)
-    (new,) = await know(world, MUNICH, said=JUNE)
-    report = await reflected(world, Placing(HOME, relations=[(BERLIN, MUNICH, "contradicts")]))
-    closed = (await world.store.fetch("alice", [old])).records[old]
-    assert (closed.superseded_by, closed.valid_to, report.superseded) == (new, JUNE, 1)
-
-
-async def test_the_model_may_not_end_the_newer_one(world):
-    (new,) = await know(world, MUNICH, said=JUNE)
-    (old,) = await know(world, BERLIN, said=JANUARY)
-    await reflected(world, Placing(HOME, relations=[(MUNICH, BERLIN, "contradicts")]))
-    records = (await world.store.fetch("alice", [old, new])).records
-    assert (records[old].superseded_by, records[new].closed) == (new, None)
-
-
-async def test_t14_nor_what_is_said_of_somebody_else(world):
-    await know(world, BERLIN, said=JANUARY)
-    anna = "Anna moved to Munich."
-    await know(world, anna, said=JUNE, about="Anna")
-    report = await reflected(world, Placing(HOME, relations=[(BERLIN, anna, "contradicts")]))
-    assert report.superseded == 0
-
-
-async def test_repeats_over_the_long_term_are_merged(world):
-    (old,) = await know(world, BERLIN, said=JANUARY)
-    again = "Berlin is where the user lives."
-    (new,) = await know(world, again, said=JUNE)
-    report = await reflected(world, Placing(HOME, relations=[(BERLIN, again, "repeats")]))
-    records = (await world.store.fetch("alice", [old, new])).records
-    assert (report.merged, records[new].superseded_by, records[new].valid_to) == (1, old, None)
-    assert set(records[old].sources) == {"t1", "t2"}
+# ---- what is lost
 
 
 async def test_an_insight_that_lost_a_fact_is_told_anew_whatever_the_model_places(world):

@@ -27,7 +27,7 @@ _TENTATIVE = re.compile(
     r"|\b(?:would|'d) (?:like|love) to (?!be\b|have\b|hear\b)|\bhop(?:es?|ing) (?:to|that|for)\b|\bdream(?:s|ing) of\b"
     r"|\bafraid (?:that|of \w+ing)\b|\bfears? (?:that|\w+ing)\b|\bworr(?:y|ied|ies) (?:that|about \w+ing)\b"
     r"|\bmight\b|\bmaybe\b|\bperhaps\b|\bpossibly\b)|\bmay [a-z]+"
-    r"|打算|计划|計劃|准备|準備|考虑|考慮|但愿|希望(?=[能可以后後将將去]{1,2})|想要|想(?=[换換去搬买買学學辞辭改找当當开開])"
+    r"|打算|计划|計劃|准备|準備|考虑|考慮|但愿|希望(?=[能可以后後将將去]{1,2})|想要|(?<![思理幻梦夢感])想(?=[换換去搬买買学學辞辭改找当當开開])"
     r"|也许|也許|或许|或許|可能|说不定|說不定|担心|擔心|恐怕|怕会|怕會"
 )
 _FUTURE = re.compile(r"(?i:\b(?:will|shall|going to|about to)\b|'ll\b)|将要|将会|即将|就要|快要|将于|將要|將會|即將")

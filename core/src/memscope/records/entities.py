@@ -69,7 +69,7 @@ class Memory:
 
     ``happened`` is the time it is about, ``valid_from``/``valid_to`` how long it held in the world,
     ``recorded``/``closed`` how long memscope took it for current. ``said`` is when its newest source was said,
-    ``closed_said`` when that was said which closed it.
+    ``closed_said`` when that was said which closed it. An open memory with a ``valid_to`` to come ends on that day.
     """
 
     id: str
@@ -95,6 +95,10 @@ class Memory:
     @property
     def current(self) -> bool:
         return self.closed is None and not self.proposed
+
+    def ended(self, now: datetime) -> bool:
+        """Whether the end that was announced for it has come; what was told as past has no end to come."""
+        return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,7 +77,7 @@ def _said(memory: Memory, question: Query) -> bool:
 
 
 def _closed_by(memory: Memory, question: Query) -> datetime | None:
-    closed = memory.closed_said
+    closed = memory.valid_to if memory.ended(question.as_of or question.now) else memory.closed_said
     return closed if closed is not None and (question.as_of is None or closed <= question.as_of) else None
 
 
