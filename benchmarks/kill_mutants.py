@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memscope import transfer
 from memscope.records import ChangeSet, Claim, TurnInsert
-from memscope.stores import Store
+from memscope.stores import Store, rules
 from memscope.stores import sqlite as sqlite_store
-from memscope.stores.sqlite import jobs
 from memscope.stores.sqlite.engine import Engine, Request, _answer
 from memscope.testing.records import turn
 
@@ -81,10 +79,10 @@ ADD_MUTANTS = (
 
 
 def ignore_tokens() -> None:
-    def owned(db: sqlite3.Connection, user: int, claim: Claim) -> tuple[int, str | None, int | None]:
-        return int(claim.id), None, None
+    def owned(batches: object, claim: Claim) -> rules.Batch:
+        return rules.Batch(claim.id, claim.stage, claim.token)
 
-    jobs._owned = owned
+    setattr(rules, "owned", owned)  # noqa: B010
 
 
 async def memories_then_done(store: Store, claim: Claim, plan: ChangeSet) -> None:

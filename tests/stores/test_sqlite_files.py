@@ -19,7 +19,7 @@ import pytest
 
 from memscope.errors import InputError, MemscopeError, StoreCorrupt, StoreFull, StoreGone, StoreTooNew
 from memscope.records import Select, TurnInsert
-from memscope.stores.sqlite import SQLiteStore, files, schema, units
+from memscope.stores.sqlite import SQLiteStore, files, schema
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from stores.sqlite_file import digest, made, needs_posix, opened
 
@@ -302,8 +302,8 @@ async def test_other_terms_are_made_from_the_texts_again(path: Path, monkeypatch
     async with opened(path) as store:
         await remember(store, observation("o", "a"))
         before = await store.changes("alice", 0)
-    monkeypatch.setattr(units, "terms_version", "other")
-    monkeypatch.setattr("memscope.stores.sqlite.terms_version", "other")
+    monkeypatch.setattr("memscope.stores.local.terms_version", "other")
+    monkeypatch.setattr("memscope.stores.local.records.terms_version", "other")
     async with opened(path) as store:
         after = await store.changes("alice", before.revision)
         assert after.whole

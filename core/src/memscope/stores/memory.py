@@ -170,7 +170,8 @@ class UserData:
         return [(space, unit, have[unit][1]) for space, have in self.embedded.items() for unit in own if unit in have]
 
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
-        self.embedded.setdefault(space, {})[unit] = (self.revision, data)
+        if unit in self.units:
+            self.embedded.setdefault(space, {})[unit] = (self.revision, data)
 
     def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
         have = self.embedded.get(space, {})

@@ -145,15 +145,10 @@ class LocalStore(LocalSearch):
         found = await self._read(lambda tx: _removal(tx, select))
         if found is None or dry_run or not found.rows:
             return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
-        return await self._write(lambda tx: self._forget(tx, select))
+        return await self._remove(select)
 
-    def _forget(self, tx: Transaction, select: Select) -> ForgetReport:
-        user = _current(tx.user(select.user))
-        removal = records.plan_removal(user, select, tx.spaces().serving)
-        records.remove(user, removal)
-        jobs.refresh(user, STAGES, tx.now)
-        jobs.switch_when_filled(tx)
-        return removal.report(dry_run=False)
+    async def _remove(self, select: Select) -> ForgetReport:
+        return await self._write(lambda tx: forget(tx, select))
 
     async def searchable(self, user: str) -> None:
         await self._read(lambda tx: None, brief=True)
@@ -246,6 +241,20 @@ def _current(user: UserTransaction) -> UserTransaction:
     return user
 
 
+def forget(
+    tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.Removal], None] | None = None
+) -> ForgetReport:
+    """``before`` sees what is about to be removed."""
+    user = _current(tx.user(select.user))
+    removal = records.plan_removal(user, select, tx.spaces().serving)
+    if before is not None:
+        before(user, removal)
+    records.remove(user, removal)
+    jobs.refresh(user, STAGES, tx.now)
+    jobs.switch_when_filled(tx)
+    return removal.report(dry_run=False)
+
+
 def _removal(tx: Transaction, select: Select) -> records.Removal | None:
     user = tx.find_user(select.user)
     return records.plan_removal(user, select, tx.spaces().serving) if user is not None else None
@@ -261,10 +270,10 @@ def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
 def _changes(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
     """None if units are older than today's terms."""
     user, space = tx.find_user(name), tx.spaces().serving
-    if user is None or user.revision == since:
-        return _made(space, user.revision if user is not None else 0)
-    if current_only and user.terms != terms_version:
+    if user is not None and current_only and user.terms != terms_version:
         return None
+    if user is None or user.revision == since:
+        return _made(space, since if user is not None else 0)
     whole = since == 0 or not user.floor <= since <= user.revision
     start = 0 if whole else since
     vectors = user.vectors_since(space, start) if space is not None else []
@@ -297,4 +306,4 @@ def _made(
     )
 
 
-__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "utc_now"]
+__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "utc_now"]

@@ -115,7 +115,7 @@ def complete(tx: UserTransaction, claim: Claim, plan: ChangeSet | None, declared
 
 def _complete_embed(tx: UserTransaction, plan: ChangeSet) -> list[int]:
     for id, vector in checked_vectors(plan.vectors, tx.space).items():
-        if tx.space is not None and tx.rows_of([int(id)]):
+        if tx.space is not None:
             records.put_vector(tx, tx.space, int(id), vector.astype("<f2").tobytes())
     return [int(item) for item in plan.done if item.isdecimal()]
 

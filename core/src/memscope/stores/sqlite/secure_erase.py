@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope.records import ForgetReport, Record, Turn
-from memscope.stores.sqlite.checksummed import decode, decode_plan
+from memscope.stores.local import Row
 from memscope.stores.sqlite.files import has_wal
-from memscope.stores.sqlite.transaction import Transaction
+from memscope.stores.sqlite.user import SQLiteUser
 
 PIECE = 16  # bytes; a copy of twice as many contains a whole piece
 HEADER = 32  # bytes of a unit's terms that say date and speaker, as those of other units do
@@ -32,28 +32,21 @@ Marks = NDArray[np.uint64]
 # ---- what is searched
 
 
-def marks(w: Transaction, numbers: Iterable[int]) -> Marks:
+def marks(user: SQLiteUser, rows: Iterable[Row]) -> Marks:
     """Hashes of the pieces of all that is about to be removed: texts, terms, vectors, saved replies."""
-    found = [_hashes(secret, PIECE) for number in numbers for secret in _secrets(w, number)]
-    plans = "SELECT plan FROM batch WHERE user = ? AND plan IS NOT NULL"
-    for (plan,) in w.db.execute(plans, (w.user,)):
-        found += [_hashes(memory.text.encode(), PIECE) for memory in decode_plan(plan).new]
+    found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
+    replies = (user.reply(batch) for batch in user.batches())
+    found += [_hashes(memory.text.encode(), PIECE) for plan in replies if plan is not None for memory in plan.new]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
 
-def _secrets(w: Transaction, number: int) -> Iterator[bytes]:
-    for table in ("record", "history"):
-        for (body,) in w.db.execute(f"SELECT body FROM {table} WHERE user = ? AND number = ?", (w.user, number)):
-            yield from _words(decode(body))
-    unit, count = w.db.execute(
-        "SELECT unit, units FROM record WHERE user = ? AND number = ?", (w.user, number)
-    ).fetchone()
-    span = (w.user, unit, unit + count - 1)
-    for (terms,) in w.db.execute("SELECT terms FROM unit WHERE user = ? AND seq BETWEEN ? AND ?", span):
+def _secrets(user: SQLiteUser, row: Row) -> Iterator[bytes]:
+    for record in (row.record, *user.older(row.number)):
+        yield from _words(record)
+    for terms in user.terms_of(row):
         yield terms[HEADER:]
-    vectors = "SELECT data FROM space JOIN vector USING(space) WHERE user = ? AND seq BETWEEN ? AND ?"
-    for (data,) in w.db.execute(vectors, span):
-        yield data
+    for _, _, vector in user.vectors(row):
+        yield vector
 
 
 def _words(record: Record) -> Iterator[bytes]:

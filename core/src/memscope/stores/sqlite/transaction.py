@@ -1,54 +1,145 @@
-"""A user's part of a write: the row of counters, read once and written back once."""
+"""A transaction on the file: ``Transaction`` in SQL. The counters of its users are read once and written back once."""
 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from typing import Any
 
+from memscope.records import Stage, Stats
+from memscope.stores.rules import STAGES, furthest
+from memscope.stores.spaces import Spaces
+from memscope.stores.sqlite.space_table import SpaceTable
+from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
 from memscope.text.terms import terms_version
 
-COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", "units")
+LOOKED_AT = 64
 
 
-@dataclass(slots=True)
-class Transaction:
-    """One user inside one request of the writer.
+class SQLiteTransaction:
+    """Runs in one transaction of ``db``; ``save`` ends it."""
 
-    ``number`` and ``revision`` are the last ones given. An index that knows less than ``floor`` starts anew.
-    ``space`` is where new vectors belong, if there is an embedder.
-    """
-
-    db: sqlite3.Connection
-    user: int
-    now: int
-    name: str
-    terms: str
-    space: int | None
-    number: int
-    revision: int
-    floor: int
-    turns: int
-    observations: int
-    insights: int
-    units: int
+    def __init__(self, db: sqlite3.Connection, now: int) -> None:
+        self.db, self.now = db, now
+        self._users: dict[str, SQLiteUser] = {}
+        self._spaces = SpaceTable(db)
 
     def save(self) -> None:
-        names = ", ".join(f"{name} = ?" for name in COUNTERS)
-        values = [getattr(self, name) for name in COUNTERS]
-        self.db.execute(f"UPDATE users SET terms = ?, {names} WHERE user = ?", (self.terms, *values, self.user))
+        for user in self._users.values():
+            user.save_counters()
+
+    # ---- users
+
+    def user(self, name: str) -> SQLiteUser:
+        found = self.find_user(name)
+        if found is None:
+            self.db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, terms_version))
+            found = self.find_user(name)
+        assert found is not None
+        return found
+
+    def find_user(self, name: str) -> SQLiteUser | None:
+        if name not in self._users:
+            query = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
+            row = self.db.execute(query, (name,)).fetchone()
+            if row is None:
+                return None
+            id, terms, *counters = row
+            self._users[name] = SQLiteUser(self.db, self.now, self._spaces, id, terms, counters)
+        return self._users[name]
+
+    def users(self) -> list[str]:
+        query = "SELECT name FROM users WHERE turns + observations + insights > 0 ORDER BY name"
+        return [name for (name,) in self.db.execute(query)]
+
+    def due_users(self, stage: Stage) -> list[str]:
+        query = (
+            "SELECT name FROM lane JOIN users USING(user) WHERE stage = ? AND (due <= ? OR due > ?)"
+            " ORDER BY due LIMIT ?"
+        )
+        return [name for (name,) in self.db.execute(query, (stage, self.now, furthest(self.now), LOOKED_AT))]
+
+    def parked_users(self) -> list[str]:
+        return [
+            name
+            for (name,) in self.db.execute("SELECT DISTINCT name FROM batch JOIN users USING(user) WHERE parked = 1")
+        ]
+
+    def secret(self) -> bytes:
+        return bytes(self.db.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()[0])
+
+    def set_secret(self, secret: bytes) -> None:
+        self.db.execute("UPDATE meta SET value = ? WHERE key = 'secret'", (secret,))
+
+    def is_used(self) -> bool:
+        return bool(self.db.execute("SELECT EXISTS (SELECT 1 FROM users WHERE number > 0)").fetchone()[0])
+
+    # ---- vector spaces
+
+    def spaces(self) -> Spaces:
+        return self._spaces.spaces()
+
+    def set_spaces(self, spaces: Spaces) -> None:
+        self._spaces.put(spaces)
+
+    def has_vectors(self) -> bool:
+        return bool(self.db.execute("SELECT EXISTS (SELECT 1 FROM vector)").fetchone()[0])
+
+    def fill(self) -> None:
+        for table in ("item", "batch", "lane"):
+            self.db.execute(f"DELETE FROM {table} WHERE stage = 'embed'")
+        self.db.execute(
+            "INSERT INTO item SELECT user, 'embed', seq, NULL FROM unit WHERE NOT EXISTS ("
+            "SELECT 1 FROM vector v WHERE v.user = unit.user AND v.seq = unit.seq"
+            " AND v.space = (SELECT space FROM space ORDER BY active LIMIT 1))"
+        )
+        due = "INSERT INTO lane SELECT DISTINCT 'embed', user, ? FROM item WHERE stage = 'embed'"
+        self.db.execute(due, (self.now,))
+
+    def is_filled(self) -> bool:
+        due = "EXISTS (SELECT 1 FROM lane WHERE stage = 'embed')"
+        parked = "EXISTS (SELECT 1 FROM batch WHERE stage = 'embed' AND parked = 1)"
+        return not self.db.execute(f"SELECT {due} OR {parked}").fetchone()[0]
+
+    def renew_indexes(self) -> None:
+        self.save()
+        self.db.execute("UPDATE users SET revision = revision + 1, floor = revision + 1")
+        self._users.clear()
+
+    # ---- counts
+
+    def stats(self, user: str | None) -> Stats:
+        found = self.find_user(user) if user is not None else None
+        mine, args = ("1", ()) if user is None else ("user = ?", (found.user if found is not None else None,))
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("turns", "observations", "insights", "units"))
+        filled = "coalesce(sum(turns + observations + insights > 0), 0)"
+        users, turns, observations, insights, units = self.db.execute(
+            f"SELECT {filled}, {sums} FROM users WHERE {mine}", args
+        ).fetchone()
+        vectors = f"SELECT count(*) FROM vector WHERE {mine} AND space = (SELECT space FROM space WHERE active = 1)"
+        codes = f"SELECT code, count(*) FROM batch WHERE {mine} AND done IS NULL AND code IS NOT NULL GROUP BY code"
+        return Stats(
+            users=users,
+            turns=turns,
+            observations=observations,
+            insights=insights,
+            units=units,
+            vectors=self.db.execute(vectors, args).fetchone()[0],
+            errors=dict(self.db.execute(codes, args).fetchall()),
+            space=self.spaces().serving,
+            **self._states(mine, args),
+        )
+
+    def _states(self, mine: str, args: tuple[Any, ...]) -> dict[str, Any]:
+        states = {state: dict.fromkeys(map(str, STAGES), 0) for state in ("pending", "failed", "parked")}
+        for state, stage, count in self.db.execute(_STATES.format(mine=mine), args):
+            states[state][stage] = count
+        return states
 
 
-def user_id(db: sqlite3.Connection, name: str) -> int | None:
-    row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
-    return row[0] if row else None
-
-
-def begin(db: sqlite3.Connection, name: str, now: int) -> Transaction:
-    """The user's counters; a row for a new user."""
-    space = "(SELECT space FROM space ORDER BY active LIMIT 1)"
-    query = f"SELECT user, ?, name, terms, {space}, {', '.join(COUNTERS)} FROM users WHERE name = ?"
-    row = db.execute(query, (now, name)).fetchone()
-    if row is None:
-        db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, terms_version))
-        row = db.execute(query, (now, name)).fetchone()
-    return Transaction(db, *row)
+_STATES = """
+SELECT CASE WHEN b.parked THEN 'parked' WHEN b.code IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
+    i.stage, sum(items)
+FROM (SELECT user, stage, batch, count(*) AS items FROM item WHERE {mine} GROUP BY user, stage, batch) i
+LEFT JOIN batch b ON b.batch = i.batch AND b.user = i.user
+GROUP BY state, i.stage
+"""

@@ -1,0 +1,381 @@
+"""One user's part of a transaction, in SQL. Every statement is about one user."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from memscope.records import ChangeSet, Claim, Handle, Kind, Observation, Record, Select, Stage, Turn, VectorSpace
+from memscope.stores.local import Row
+from memscope.stores.rules import Batch, Memory, in_words
+from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, encode_plan
+from memscope.stores.sqlite.space_table import SpaceTable
+from memscope.text.units import Unit, microseconds
+
+COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", "units")
+KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
+PAGE = 500
+KEEP_DONE = timedelta(days=1) // timedelta(microseconds=1)
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_ROW = "number, body, unit, units, valid_to_before"
+
+
+class SQLiteUser:
+    """``UserTransaction`` in SQL; ``user`` is the number of the row in ``users``, the counters are its columns."""
+
+    turns: int
+    observations: int
+    insights: int
+    units: int
+
+    def __init__(
+        self, db: sqlite3.Connection, now: int, spaces: SpaceTable, user: int, terms: str, counters: Sequence[int]
+    ) -> None:
+        self.db, self.now, self.spaces, self.user, self.terms = db, now, spaces, user, terms
+        self.number, self.revision, self.floor, self.turns, self.observations, self.insights, self.units = counters
+        self._stored = self._state()
+        self._inserted = self.number  # the last number in the table
+
+    def _state(self) -> tuple[Any, ...]:
+        return (self.terms, *(getattr(self, name) for name in COUNTERS))
+
+    def save_counters(self) -> None:
+        if (state := self._state()) != self._stored:
+            names = ", ".join(f"{name} = ?" for name in ("terms", *COUNTERS))
+            self.db.execute(f"UPDATE users SET {names} WHERE user = ?", (*state, self.user))
+            if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for what went earlier
+                self.db.execute("DELETE FROM gone WHERE user = ? AND revision <= ?", (self.user, self.floor))
+            self._stored = state
+
+    @property
+    def space(self) -> VectorSpace | None:
+        return self.spaces.spaces().target
+
+    # ---- records
+
+    def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
+        """At most two statements, however many handles: each costs more than what it reads."""
+        rows: dict[Handle, Row] = {}
+        asked = list(handles)
+        for column, kind in (("id", str), ("number", int)):
+            among = _json(handle for handle in asked if isinstance(handle, kind))
+            query = f"SELECT {_ROW}, {column} FROM record WHERE user = ? AND {column} {_AMONG}"
+            for *row, handle in self.db.execute(query, (self.user, among)) if among else ():
+                rows[handle] = _row(row)
+        return rows
+
+    def known(self, ids: Iterable[str]) -> dict[str, int]:
+        among = _json(ids)
+        query = (
+            f"SELECT id, number FROM record WHERE user = ? AND id {_AMONG}"
+            f" UNION ALL SELECT id, 0 FROM tombstone WHERE user = ? AND id {_AMONG}"
+        )
+        return dict(self.db.execute(query, (self.user, among, self.user, among)).fetchall()) if among else {}
+
+    def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
+        among = _json(numbers)
+        query = (  # CROSS JOIN: source comes first
+            f"SELECT source, {_ROW} FROM source CROSS JOIN record ON record.user = source.user AND number = memory"
+            f" WHERE source.user = ? AND source.source {_AMONG} ORDER BY number"
+        )
+        found = self.db.execute(query, (self.user, among)) if among else ()
+        return [(source, _row(row)) for source, *row in found]
+
+    def superseded(self, ids: Iterable[str]) -> list[Row]:
+        query = f"SELECT {_ROW} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
+        return [_row(row) for row in self.db.execute(query, (self.user, _json(ids) or "[]"))]
+
+    def holders(self, name: str, namespace: str | None) -> list[Row]:
+        query = f"SELECT {_ROW} FROM record WHERE user = ? AND name = ? AND namespace IS ? AND current = 1"
+        return [_row(row) for row in self.db.execute(query, (self.user, name, namespace))]
+
+    def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
+        """SQL sees all conditions but those on words and metadata."""
+        where, values = _where(select)
+        query = f"SELECT {_ROW} FROM record WHERE {where} ORDER BY number LIMIT {PAGE}"
+        rows = [_row(row) for row in self.db.execute(query, {**values, "user": self.user, "after": after})]
+        fitting = [row for row in rows if in_words(select, row.record)]
+        return fitting, rows[-1].number if len(rows) == PAGE else None
+
+    def numbers(self, select: Select) -> list[int]:
+        """Only what needs it is decoded."""
+        where, values = _where(select)
+        by_words = select.text is not None or select.filter is not None
+        query = f"SELECT number, {'body' if by_words else 'NULL'} FROM record WHERE {where} ORDER BY number"
+        rows = self.db.execute(query, {**values, "user": self.user, "after": 0})
+        return [number for number, body in rows if not by_words or in_words(select, decode(body))]
+
+    def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
+        fields = {**_columns(row.record), "unit": row.unit, "units": row.units}
+        fields["valid_to_before"] = row.valid_to.isoformat() if row.valid_to is not None else None
+        if row.number > self._inserted:
+            fields |= {"user": self.user, "number": row.number}
+            names, marks = ", ".join(f'"{name}"' for name in fields), ", ".join("?" * len(fields))
+            self.db.execute(f"INSERT INTO record({names}) VALUES ({marks})", tuple(fields.values()))
+            self._inserted = row.number
+            self._count(row.record, 1)
+        else:
+            names = ", ".join(f'"{name}" = ?' for name in fields)
+            self.db.execute(
+                f"UPDATE record SET {names} WHERE user = ? AND number = ?", (*fields.values(), self.user, row.number)
+            )
+            self.db.execute("DELETE FROM source WHERE user = ? AND memory = ?", (self.user, row.number))
+        if sources:
+            links = [(self.user, row.number, source) for source in sources]
+            self.db.executemany("INSERT INTO source(user, memory, source) VALUES (?, ?, ?)", links)
+        self.db.executemany(
+            "INSERT INTO unit(user, seq, number, columns, terms) VALUES (?, ?, ?, ?, ?)",
+            [(self.user, unit.seq, row.number, unit.columns, unit.terms) for unit in units],
+        )
+        self.units += len(units)
+
+    def _count(self, record: Record, more: int) -> None:
+        name = f"{KINDS[_kind(record)]}s"
+        setattr(self, name, getattr(self, name) + more)
+
+    def remove(self, row: Row) -> None:
+        for statement in (
+            "DELETE FROM record WHERE user = ? AND number = ?",
+            "DELETE FROM source WHERE user = ? AND memory = ?",
+            "DELETE FROM history WHERE user = ? AND number = ?",
+            "DELETE FROM item WHERE user = ? AND stage IN ('consolidate', 'reflect') AND item = ?",
+        ):
+            self.db.execute(statement, (self.user, row.number))
+        self._count(row.record, -1)
+
+    def older(self, number: int) -> list[Memory]:
+        query = "SELECT body FROM history WHERE user = ? AND number = ? ORDER BY version"
+        records = (decode(body) for (body,) in self.db.execute(query, (self.user, number)))
+        return [record for record in records if not isinstance(record, Turn)]
+
+    def keep_older(self, number: int, memory: Memory) -> None:
+        row = (self.user, number, memory.version, encode(memory))
+        self.db.execute("INSERT INTO history VALUES (?, ?, ?, ?)", row)
+
+    def bury(self, ids: Iterable[str]) -> None:
+        self.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", [(self.user, id) for id in ids])
+
+    def tombstones(self) -> list[str]:
+        return [id for (id,) in self.db.execute("SELECT id FROM tombstone WHERE user = ? ORDER BY id", (self.user,))]
+
+    # ---- units and vectors
+
+    def drop_units(self, row: Row) -> None:
+        span = (self.user, row.unit, row.unit + row.units - 1)
+        self.db.execute("DELETE FROM unit WHERE user = ? AND seq BETWEEN ? AND ?", span)
+        gone = [(self.user, self.revision, unit) for unit in range(row.unit, row.unit + row.units)]
+        self.db.executemany("INSERT INTO gone(user, revision, seq) VALUES (?, ?, ?)", gone)
+        self.db.execute("DELETE FROM item WHERE user = ? AND stage = 'embed' AND item BETWEEN ? AND ?", span)
+        for space in self.spaces.ids().values():
+            drop = "DELETE FROM vector WHERE user = ? AND space = ? AND seq BETWEEN ? AND ?"
+            self.db.execute(drop, (self.user, space, *span[1:]))
+        self.units -= row.units
+
+    def units_since(self, revision: int) -> list[tuple[bytes, bytes]]:
+        query = "SELECT columns, terms FROM unit WHERE user = ? AND seq > ? ORDER BY seq"
+        return self.db.execute(query, (self.user, revision)).fetchall()
+
+    def gone_since(self, revision: int) -> list[int]:
+        query = "SELECT seq FROM gone WHERE user = ? AND revision > ?"
+        return [unit for (unit,) in self.db.execute(query, (self.user, revision))]
+
+    def rows_of(self, units: Iterable[int]) -> list[Row]:
+        query = (
+            f"SELECT {_ROW} FROM record WHERE user = ? AND number IN ("
+            f"SELECT number FROM unit WHERE user = ? AND seq {_AMONG}) ORDER BY number"
+        )
+        return [_row(row) for row in self.db.execute(query, (self.user, self.user, _json(units) or "[]"))]
+
+    def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
+        query = "SELECT seq, data FROM vector WHERE user = ? AND space = ? AND seq BETWEEN ? AND ?"
+        return [
+            (space, unit, data)
+            for space, id in self.spaces.ids().items()
+            for unit, data in self.db.execute(query, (self.user, id, row.unit, row.unit + row.units - 1))
+        ]
+
+    def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
+        self.db.execute(
+            "INSERT OR REPLACE INTO vector SELECT user, ?, seq, ?, ? FROM unit WHERE user = ? AND seq = ?",
+            (self.spaces.ids()[space], self.revision, data, self.user, unit),
+        )
+
+    def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
+        newer = "revision > ?" if revision else "revision > ? ORDER BY seq"  # from the start the key's order is faster
+        query = f"SELECT seq, data FROM vector WHERE user = ? AND space = ? AND {newer}"
+        return self.db.execute(query, (self.user, self.spaces.ids()[space], revision)).fetchall()
+
+    # ---- work: an item waits while its batch is NULL
+
+    def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
+        if items:
+            rows = [(self.user, stage, item) for item in items]
+            self.db.executemany("INSERT OR IGNORE INTO item VALUES (?, ?, ?, NULL)", rows)
+            self.db.execute("INSERT OR IGNORE INTO lane VALUES (?, ?, ?)", (stage, self.user, self.now))
+
+    def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
+        which = "" if batched else " AND batch IS NULL"
+        query = f"DELETE FROM item WHERE user = ? AND stage = ? AND item = ?{which}"
+        self.db.executemany(query, [(self.user, stage, item) for item in items])
+
+    def waiting(self, stage: Stage, limit: int) -> list[int]:
+        query = "SELECT item FROM item WHERE user = ? AND stage = ? AND batch IS NULL ORDER BY item LIMIT ?"
+        return [item for (item,) in self.db.execute(query, (self.user, stage, limit))]
+
+    def batches(self) -> list[Batch]:
+        query = (  # with the stages named, the index leads past the batches that are done
+            "SELECT batch, stage, token, until, attempt, code, not_before, parked FROM batch WHERE user = ?"
+            " AND stage IN ('embed', 'consolidate', 'reflect') AND done IS NULL ORDER BY batch"
+        )
+        return [_batch(*row) for row in self.db.execute(query, (self.user,))]
+
+    def form(self, stage: Stage, items: Sequence[int]) -> Batch:
+        made = "INSERT INTO batch(user, stage, first, last) VALUES (?, ?, ?, ?)"
+        batch = self.db.execute(made, (self.user, stage, items[0], items[-1])).lastrowid
+        taken = "UPDATE item SET batch = ? WHERE user = ? AND stage = ? AND batch IS NULL AND item BETWEEN ? AND ?"
+        self.db.execute(taken, (batch, self.user, stage, items[0], items[-1]))
+        return Batch(str(batch), stage)
+
+    def items(self, batch: Batch) -> list[int]:
+        query = (
+            "SELECT item FROM batch JOIN item USING(user, stage) WHERE batch.user = :user AND batch.batch = :batch"
+            " AND item.user = :user AND item.batch = :batch AND item BETWEEN first AND last ORDER BY item"
+        )
+        return [item for (item,) in self.db.execute(query, {"user": self.user, "batch": int(batch.id)})]
+
+    def save(self, batch: Batch) -> None:
+        state = (batch.token or None, batch.until or None, batch.attempt, batch.code or None, batch.not_before or None)
+        self.db.execute(
+            "UPDATE batch SET token = ?, until = ?, attempt = ?, code = ?, not_before = ?, parked = ?"
+            " WHERE user = ? AND batch = ?",
+            (*state, batch.parked, self.user, int(batch.id)),
+        )
+
+    def reply(self, batch: Batch) -> ChangeSet | None:
+        query = "SELECT plan FROM batch WHERE user = ? AND batch = ?"
+        (body,) = self.db.execute(query, (self.user, int(batch.id))).fetchone() or (None,)
+        return decode_plan(body) if body else None
+
+    def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None:
+        body = encode_plan(plan) if plan is not None else None
+        self.db.execute("UPDATE batch SET plan = ? WHERE user = ? AND batch = ?", (body, self.user, int(batch.id)))
+
+    def end(self, batch: Batch, *, done: bool) -> None:
+        left = [(self.user, batch.stage, item) for item in self.items(batch)]
+        self.db.executemany("UPDATE item SET batch = NULL WHERE user = ? AND stage = ? AND item = ?", left)
+        ended = "UPDATE batch SET done = ?, plan = NULL WHERE user = ? AND batch = ?"
+        if not done:
+            ended = "DELETE FROM batch WHERE ? AND user = ? AND batch = ?"
+        self.db.execute(ended, (self.now, self.user, int(batch.id)))
+        self.db.execute("DELETE FROM batch WHERE user = ? AND done < ?", (self.user, self.now - KEEP_DONE))
+
+    def was_done(self, claim: Claim) -> bool:
+        if not claim.id.isdecimal() or len(claim.id) > 18:
+            return False
+        query = "SELECT 1 FROM batch WHERE user = ? AND stage = ? AND token = ? AND batch = ? AND done IS NOT NULL"
+        values = (self.user, claim.stage, claim.token, int(claim.id))
+        return self.db.execute(query, values).fetchone() is not None
+
+    def set_due(self, stage: Stage, when: int | None) -> None:
+        if when is None:
+            self.db.execute("DELETE FROM lane WHERE stage = ? AND user = ?", (stage, self.user))
+        else:
+            self.db.execute("INSERT OR REPLACE INTO lane VALUES (?, ?, ?)", (stage, self.user, when))
+
+    # ---- for secure_erase
+
+    def terms_of(self, row: Row) -> list[bytes]:
+        """The terms of a record's units."""
+        query = "SELECT terms FROM unit WHERE user = ? AND seq BETWEEN ? AND ?"
+        found = self.db.execute(query, (self.user, row.unit, row.unit + row.units - 1))
+        return [terms for (terms,) in found]
+
+
+# ---- rows
+
+
+def _json(values: Iterable[Handle]) -> str:
+    """A list as SQLite's JSON can hold it, "" for an empty one; no id has a NUL."""
+    listed = [value for value in values if not (isinstance(value, str) and "\0" in value)]
+    return json.dumps(listed) if listed else ""
+
+
+def _row(row: Sequence[Any]) -> Row:
+    number, body, unit, units, valid_to = row
+    return Row(number, decode(body), unit, units, datetime.fromisoformat(valid_to) if valid_to else None)
+
+
+def _batch(
+    id: int, stage: Stage, token: str | None, until: int | None, attempt: int, code: str | None,
+    not_before: int | None, parked: int,
+) -> Batch:  # fmt: skip
+    return Batch(str(id), stage, token or "", until or 0, attempt, code or "", not_before or 0, bool(parked))
+
+
+def _kind(record: Record) -> int:
+    return 0 if isinstance(record, Turn) else 1 if isinstance(record, Observation) else 2
+
+
+def _columns(record: Record) -> dict[str, Any]:
+    """What a record is selected by, and its body."""
+    shared = {"kind": _kind(record), "agent": record.scope.agent, "body": encode(record)}
+    if isinstance(record, Turn):
+        time, session = microseconds(record.time), record.scope.session
+        own = {"id": record.key, "session": session, "time": time, "statement": record.statement, "current": True}
+        return {**shared, **own}
+    happened = record.happened
+    return {
+        **shared,
+        "id": record.id,
+        "session": None,
+        "time": microseconds(record.said),
+        "start": microseconds(happened.start) if happened else None,
+        "end": microseconds(happened.end) if happened else None,
+        "statement": False,
+        "current": record.current,
+        "expires": microseconds(record.expires) if record.expires else None,
+        "name": record.name,
+        "namespace": record.namespace,
+        "superseded_by": record.superseded_by,
+    }
+
+
+# ---- conditions
+
+_SESSION = """number IN (
+    WITH RECURSIVE here(n) AS (
+        SELECT number FROM record WHERE user = :user AND session = :session
+        UNION SELECT memory FROM here JOIN source ON source.user = :user AND source.source = here.n)
+    SELECT n FROM here)"""
+_LIVE = """(expires IS NULL OR expires > :live) AND NOT (statement AND EXISTS (
+    SELECT 1 FROM source JOIN record AS made ON made.user = :user AND made.number = source.memory
+    WHERE source.user = :user AND source.source = record.number AND made.expires <= :live))"""
+_PERIOD = """(time >= :from AND time < :to OR start < :to AND "end" > :from)"""
+
+_CONDITIONS: tuple[tuple[str, str, Callable[[Any], dict[str, Any]]], ...] = (
+    ("agent", "agent = :agent", lambda value: {"agent": value}),
+    ("session", _SESSION, lambda value: {"session": value}),
+    ("ids", "id IN (SELECT value FROM json_each(:ids))", lambda ids: {"ids": _json(sorted(ids)) or "[]"}),
+    ("period", _PERIOD, lambda value: {"from": microseconds(value.start), "to": microseconds(value.end)}),
+    ("name", "name = :name", lambda value: {"name": value}),
+    ("namespace", "namespace = :namespace", lambda value: {"namespace": value}),
+    ("pending", "number IN (SELECT item FROM item WHERE user = :user AND stage = :stage)", lambda v: {"stage": v}),
+    ("expired_by", "expires <= :expired", lambda value: {"expired": microseconds(value)}),
+    ("live_at", _LIVE, lambda value: {"live": microseconds(value)}),
+)
+
+
+def _where(select: Select) -> tuple[str, dict[str, Any]]:
+    parts, values = ["user = :user AND number > :after"], {}
+    for name, condition, bind in _CONDITIONS:
+        value = getattr(select, name)
+        if value is not None:
+            parts.append(condition)
+            values.update(bind(value))
+    if select.current:
+        parts.append("current = 1")
+    kinds = ", ".join(str(KINDS.index(kind)) for kind in sorted(select.kinds))
+    return " AND ".join([*parts, f"kind IN ({kinds})"]), values
