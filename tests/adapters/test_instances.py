@@ -38,7 +38,7 @@ async def test_equal_settings_are_one_core_until_the_last_lets_go(tmp_path):
     assert again is not first
     assert len(await again.do(lambda memory: memory.list(user="alice"))) == 1
     await release(again)
-    for core in list(instances._cores):
+    for core in list(instances._shared):
         await release(core)
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.session import MemorySession, SessionPool, said
+from memscope.adapters.session import MemorySession, SessionPool, to_turn
 from memscope.errors import ConfigError, NotFound
-from memscope.prompts.memory_block import CLOSE, OPEN, QUERY_CHARACTERS, block, choose_query, is_injected, spoken
+from memscope.prompts.memory_block import CLOSE, OPEN, QUERY_CHARACTERS, block, choose_query, is_injected, strip_memory
 from memscope.testing.scripted import FickleStore
 
 
@@ -34,12 +34,12 @@ def bridge(memory):
 @given(st.text(), st.text(), st.text())
 def test_what_was_injected_is_taken_out_whatever_it_holds(before, lines, after):
     shown = f"{before.replace(OPEN, '')}{block(lines)}{after.replace(OPEN, '')}"
-    assert spoken(shown) == f"{before.replace(OPEN, '')}{after.replace(OPEN, '')}".strip() or CLOSE in after
+    assert strip_memory(shown) == f"{before.replace(OPEN, '')}{after.replace(OPEN, '')}".strip() or CLOSE in after
 
 
 @given(st.text())
 def test_what_was_said_without_a_block_is_kept_as_it_is(text):
-    assert spoken(text) == text or OPEN in text
+    assert strip_memory(text) == text or OPEN in text
 
 
 def test_a_line_cannot_close_the_block():
@@ -50,7 +50,7 @@ def test_a_line_cannot_close_the_block():
 
 
 def test_a_turn_is_without_what_was_injected():
-    turn = said("user", f"My question\n{block('[2026-01-01] user: secret')}", speaker="alice", id="m1")
+    turn = to_turn("user", f"My question\n{block('[2026-01-01] user: secret')}", speaker="alice", id="m1")
     assert turn == {"role": "user", "content": "My question", "speaker": "alice", "id": "m1"}
 
 
@@ -60,14 +60,19 @@ def test_the_note_is_in_the_language_of_the_memories():
 
 
 def test_the_query_is_what_the_user_said_last():
-    turns = [said("user", "first"), said("user", "question"), said("assistant", "answer"), said("user", " ")]
+    turns = [
+        to_turn("user", "first"),
+        to_turn("user", "question"),
+        to_turn("assistant", "answer"),
+        to_turn("user", " "),
+    ]
     assert choose_query(turns) == "question"
     assert choose_query(turns[2:]) == "answer"
     assert choose_query([]) == ""
 
 
 def test_of_a_long_text_the_query_is_its_beginning_and_its_end():
-    query = choose_query([said("user", "Read this: " + "x" * 100_000 + " Who wrote it?")])
+    query = choose_query([to_turn("user", "Read this: " + "x" * 100_000 + " Who wrote it?")])
     assert query.startswith("Read this:")
     assert query.endswith("Who wrote it?")
     assert len(query) == QUERY_CHARACTERS + 1
@@ -77,18 +82,18 @@ def test_of_a_long_text_the_query_is_its_beginning_and_its_end():
 
 
 async def test_keys_are_in_the_order_of_what_was_given(bridge, memory):
-    keys = await bridge.record([said("user", "one"), said("user", "  "), said("user", "two", id="m2")])
+    keys = await bridge.record([to_turn("user", "one"), to_turn("user", "  "), to_turn("user", "two", id="m2")])
     assert keys[1:] == ("", "m2")
     assert (await memory.get(keys[0], user="alice")).text == "one"
 
 
 async def test_a_speaker_with_blanks_is_no_reason_to_lose_a_turn(bridge, memory):
-    await bridge.record([said("person", "hello", speaker=" Bob \n the builder ")])
+    await bridge.record([to_turn("person", "hello", speaker=" Bob \n the builder ")])
     assert (await memory.list(user="alice"))[0].speaker == "Bob the builder"
 
 
 async def test_what_is_excluded_or_shown_is_not_recalled(bridge):
-    keys = await bridge.record([said("user", "The boat is red"), said("user", "The boat is long")])
+    keys = await bridge.record([to_turn("user", "The boat is red"), to_turn("user", "The boat is long")])
     assert len((await bridge.recall("boat")).hits) == 2
     assert [hit.text for hit in (await bridge.recall("boat", exclude=keys[:1])).hits] == ["The boat is long"]
     assert (await bridge.recall("boat", exclude=keys[:1], shown=["The boat is long"])).text == ""
@@ -97,7 +102,7 @@ async def test_what_is_excluded_or_shown_is_not_recalled(bridge):
 
 async def test_hits_are_those_that_were_shown(memory):
     bridge = MemorySession("alice", memory=memory, tokens=30)
-    await bridge.record([said("user", f"The boat number {number} is red and rather long") for number in range(9)])
+    await bridge.record([to_turn("user", f"The boat number {number} is red and rather long") for number in range(9)])
     recalled = await bridge.recall("Which boat is red?")
     assert 0 < len(recalled.hits) < 3
     for hit in recalled.hits:
@@ -114,10 +119,10 @@ async def test_one_warning_until_it_works_again(caplog):
         for _ in range(2):
             store.broken = True
             for _ in range(3):
-                assert await bridge.record([said("user", "secret words")]) == ("",)
+                assert await bridge.record([to_turn("user", "secret words")]) == ("",)
                 assert not (await bridge.recall("secret words")).hits
             store.broken = False
-            await bridge.record([said("user", "secret words")])
+            await bridge.record([to_turn("user", "secret words")])
             await bridge.recall("secret words")
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     reason = "store_unavailable: out of order, as the test wants it"
@@ -129,7 +134,7 @@ async def test_a_memory_that_never_answers_is_given_up(caplog):
     async with AsyncMemoryScope(store, settings={}) as memory:
         bridge = MemorySession("alice", memory=memory, deadline_s=0.05)
         gate = store.hold()
-        assert await bridge.record([said("user", "hello")]) == ("",)
+        assert await bridge.record([to_turn("user", "hello")]) == ("",)
         gate.set()
     assert "TimeoutError" in caplog.text
 
@@ -194,10 +199,10 @@ async def test_copied_it_is_the_same_and_pickled_another(tmp_path):
 async def test_bridges_of_one_memory(tmp_path):
     bridges = SessionPool(tmp_path / "memory.db", agent="helper")
     alice, bob = bridges.to("alice", "one"), bridges.to("bob")
-    await alice.record([said("user", "My boat is called Aurora.")])
+    await alice.record([to_turn("user", "My boat is called Aurora.")])
     assert (await bob.recall("boat")).text == ""
     assert "Aurora" in (await bridges.to("alice", "two").recall("boat")).text
-    assert await alice.door.core() is await bob.door.core()
+    assert await alice.handle.shared() is await bob.handle.shared()
     await bridges.close()
 
 
@@ -206,7 +211,7 @@ async def test_bridges_warn_once_together(caplog):
     async with AsyncMemoryScope(store, settings={}) as memory:
         bridges, store.broken = SessionPool(memory), True
         for user in ("alice", "bob"):
-            await bridges.to(user).record([said("user", "Hello")])
+            await bridges.to(user).record([to_turn("user", "Hello")])
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
 
 
@@ -218,9 +223,9 @@ def test_bridges_are_checked_when_they_are_made():
 async def test_what_was_said_last_in_a_session(memory):
     bridges = SessionPool(memory)
     here = bridges.to("alice", "here")
-    keys = await here.record([said("user", f"Remark {number}.") for number in range(5)])
+    keys = await here.record([to_turn("user", f"Remark {number}.") for number in range(5)])
     await here.remember("A statement is not something said.")
-    await bridges.to("alice", "elsewhere").record([said("user", "Something else.")])
+    await bridges.to("alice", "elsewhere").record([to_turn("user", "Something else.")])
     assert [turn.text for turn in await here.recent(tokens=1000, exclude=keys[-1:])] == [
         "Remark 0.", "Remark 1.", "Remark 2.", "Remark 3.",
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import MemorySession, said
+from memscope.adapters.session import MemorySession, to_turn
 from memscope.errors import StoreUnavailable
 from memscope.prompts.memory_block import choose_query
 from memscope.testing import AdapterSuite, adapters
@@ -50,7 +50,7 @@ class RecallsNothing(ToyMemory):
 class RecallsWhatIsSeen(ToyMemory):
     async def before(self, messages):
         await self.after(messages)
-        recalled = await self.session.recall(choose_query([said("user", messages[-1].text)]))
+        recalled = await self.session.recall(choose_query([to_turn("user", messages[-1].text)]))
         return [Message("", "user", recalled.text), *messages]
 
 
@@ -58,10 +58,10 @@ class ForgetsIds(ToyMemory):
     """Every history is new to it."""
 
     async def after(self, messages):
-        await self.session.record([said(message.role, message.text) for message in messages[-1:]])
+        await self.session.record([to_turn(message.role, message.text) for message in messages[-1:]])
 
     async def before(self, messages):
-        await self.session.record([said(message.role, message.text) for message in messages])
+        await self.session.record([to_turn(message.role, message.text) for message in messages])
         return messages
 
 
@@ -128,7 +128,7 @@ class NeverRaises(ToyMemory):
 
 class WarnsEachTime(ToyMemory):
     async def before(self, messages):
-        self.session.door.failing.clear()
+        self.session.handle.failing.clear()
         return await super().before(messages)
 
 

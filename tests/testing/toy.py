@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memscope.adapters.session import MemorySession, said
+from memscope.adapters.session import MemorySession, to_turn
 from memscope.prompts.memory_block import choose_query
 
 
@@ -40,7 +40,7 @@ class ToyMemory:
         self.session = MemorySession(**options)
 
     async def before(self, messages: list[Message]) -> list[Message]:
-        turns = [said(message.role, message.text, id=message.id) for message in messages]
+        turns = [to_turn(message.role, message.text, id=message.id) for message in messages]
         keys = await self.session.record(turns)
         texts = [turn["content"] for turn in turns]
         recalled = await self.session.recall(choose_query(turns[-1:]), exclude=keys, shown=texts)
@@ -48,7 +48,7 @@ class ToyMemory:
         return [*messages[:-1], *block, messages[-1]]
 
     async def after(self, messages: list[Message]) -> None:
-        await self.session.record([said(message.role, message.text, id=message.id) for message in messages])
+        await self.session.record([to_turn(message.role, message.text, id=message.id) for message in messages])
 
     async def close(self) -> None:
         await self.session.close()

@@ -95,7 +95,7 @@ async def test_a_middleware_made_for_each_turn(tmp_path):
         made.append(MemoryScopeMiddleware(user="alice", memory=tmp_path / "memory.db"))
         await agent_with(made[-1], ScriptedModel(name=text), state=state).reply(UserMsg("user", text))
         state = AgentState.model_validate_json(state.model_dump_json())
-    cores = {id(await memory.bridge().door.core()) for memory in made}
+    cores = {id(await memory.bridge().handle.shared()) for memory in made}
     kept = await made[0].bridge().do(lambda core: core.list(user="alice"))
     for memory in made:
         await memory.close()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.session import said
+from memscope.adapters.session import to_turn
 from memscope_autogen import conversation
 from memscope_autogen.conversation import Ledger
 
@@ -16,12 +16,12 @@ WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
 def entered(*texts: str) -> Ledger:
     ledger = Ledger()
     for text in texts:
-        ledger.enter(said("user", text))
+        ledger.enter(to_turn("user", text))
     return ledger
 
 
 def turns(*texts):
-    return [said("user", text) for text in texts]
+    return [to_turn("user", text) for text in texts]
 
 
 def test_who_joins_is_shown_the_latest():
@@ -42,8 +42,8 @@ def test_a_long_conversation_is_cut_and_positions_stay(monkeypatch):
     monkeypatch.setattr(conversation, "MOST_ENTRIES", 8)
     ledger = entered(*map(str, range(20)))
     assert ledger.end == 20
-    assert ledger.find(said("user", "19"), 0) == 19
-    assert ledger.find(said("user", "0"), 0) is None
+    assert ledger.find(to_turn("user", "19"), 0) == 19
+    assert ledger.find(to_turn("user", "0"), 0) is None
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["ok", "yes", "no"])), max_size=12))

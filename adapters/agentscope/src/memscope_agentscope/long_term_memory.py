@@ -19,11 +19,11 @@ from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.session import MemorySession, Recall, Record, listing
+from memscope.adapters.session import MemorySession, Recall, Record, format_hits
 from memscope.errors import MemscopeError
-from memscope.prompts.memory_block import Said, choose_query, is_injected
+from memscope.prompts.memory_block import TurnInput, choose_query, is_injected
 from memscope.records import Hit
-from memscope_agentscope.messages import to_turn
+from memscope_agentscope.messages import message_to_turn
 
 NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
 FRAMEWORK = ("<system-hint>", "<system-info>")  # how ReActAgent's own words to the model begin
@@ -72,7 +72,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         turns = self._turns(msg if isinstance(msg, list) else [msg])
         await self._bridge.record(turns)
         self.seen += [turn["id"] for turn in turns]
-        bridge = self._bridge if limit is None else replace(self._bridge, k=limit, shared=self._bridge.door)
+        bridge = self._bridge if limit is None else replace(self._bridge, k=limit, shared=self._bridge.handle)
         texts = {turn["content"] for turn in turns}
         recalled = await bridge.recall(choose_query(turns), exclude=self._visible(), shown=texts)
         self.shown += [hit.id for hit in recalled.hits]
@@ -99,7 +99,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 What to remember, each a self-contained sentence in the user's own language.
         """
         try:
-            told = [await self._bridge.remember_told(statement) for statement in content]
+            told = [await self._bridge.answer_remember(statement) for statement in content]
         except MemscopeError as error:
             told = [f"Error: {error}"]
         return _response(" ".join(told) or "Nothing was given to remember.")
@@ -118,7 +118,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
             found = [await self._bridge.search(word, k=limit, exclude=self._visible()) for word in keywords]
         except MemscopeError as error:
             return _response(f"Error: {error}")
-        return _response(listing(_merged(found)))
+        return _response(format_hits(_merged(found)))
 
     async def forget_from_memory(self, ids: list[str], **kwargs: Any) -> ToolResponse:
         """Forget memories for good. Use it only when the user asks to have something forgotten.
@@ -128,7 +128,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 The ids of what to forget, as retrieve_from_memory printed them.
         """
         try:
-            return _response(await self._bridge.forget_told(ids))
+            return _response(await self._bridge.answer_forget(ids))
         except MemscopeError as error:
             return _response(f"Error: {error}")
 
@@ -152,11 +152,11 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     def _visible(self) -> list[str]:
         return [*self.seen, *self.shown]
 
-    def _turns(self, messages: Iterable[Msg | None]) -> list[Said]:
+    def _turns(self, messages: Iterable[Msg | None]) -> list[TurnInput]:
         spoken = ((message, message.get_text_content() or "") for message in messages if message is not None)
         agent = self._bridge.agent
         return [
-            to_turn(message, words, getattr(message, "timestamp", None), agent)
+            message_to_turn(message, words, getattr(message, "timestamp", None), agent)
             for message, words in spoken
             if words.strip() and _said(message, words)
         ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from memscope.adapters.session import said
-from memscope.prompts.memory_block import Said
+from memscope.adapters.session import to_turn
+from memscope.prompts.memory_block import TurnInput
 from memscope.records import Role
 
 
@@ -30,10 +30,10 @@ def key(message: Message, agent: str | None) -> str:
     return message.id if agent is None else f"{agent}/{message.id}"
 
 
-def to_turn(message: Message, text: str, created: str | None, agent: str | None) -> Said:
+def message_to_turn(message: Message, text: str, created: str | None, agent: str | None) -> TurnInput:
     """``created``: the message's own time, which AgentScope writes as this machine's local time."""
     role: Role = "assistant" if message.role == "assistant" else "user"
-    return said(role, text, speaker=message.name, id=key(message, agent), time=_time(created))
+    return to_turn(role, text, speaker=message.name, id=key(message, agent), time=_time(created))
 
 
 def _time(created: str | None) -> str | None:

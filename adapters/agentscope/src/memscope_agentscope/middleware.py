@@ -32,11 +32,11 @@ from memscope.adapters.session import (
     Recall,
     Record,
     SessionPool,
-    said,
+    to_turn,
 )
 from memscope.errors import ConfigError
-from memscope.prompts.memory_block import Said, choose_query
-from memscope_agentscope.messages import key, to_turn
+from memscope.prompts.memory_block import TurnInput, choose_query
+from memscope_agentscope.messages import key, message_to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
 NOTE = "memory"  # the name of the message that shows what is remembered
@@ -212,15 +212,19 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
         kept = self._of(agent).kept
-        fresh: dict[str, Said] = {}
+        fresh: dict[str, TurnInput] = {}
         for turn in self._turns(messages):
             if turn["id"] not in kept:
                 fresh.setdefault(turn["id"], turn)
         kept.update(await self.bridge(agent.state).record(list(fresh.values())))
 
-    def _turns(self, messages: Sequence[Msg]) -> list[Said]:
+    def _turns(self, messages: Sequence[Msg]) -> list[TurnInput]:
         worded = ((message, _words(message)) for message in messages if message.role != "system" and _settled(message))
-        return [to_turn(message, words, message.created_at, self.agent) for message, words in worded if words.strip()]
+        return [
+            message_to_turn(message, words, message.created_at, self.agent)
+            for message, words in worded
+            if words.strip()
+        ]
 
 
 def _words(message: Msg) -> str:
@@ -241,10 +245,10 @@ def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
     return context[own[-1] if own else 0 :]
 
 
-def _query(arrived: Sequence[Said]) -> str:
+def _query(arrived: Sequence[TurnInput]) -> str:
     """All that the user has just said, else what others have; "" for a reply that only goes on."""
     users = [turn["content"] for turn in arrived if turn["role"] == "user"]
-    return choose_query([said("user", "\n".join(users))] if users else arrived)
+    return choose_query([to_turn("user", "\n".join(users))] if users else arrived)
 
 
 def _note(text: str) -> Msg:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection
+from typing import Any, ClassVar, Protocol
 
 from agentscope.message import TextBlock, ToolResultState
 from agentscope.permission import PermissionBehavior, PermissionDecision
 from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import MemscopeError
 
-if TYPE_CHECKING:
-    from memscope_agentscope.middleware import MemoryScopeMiddleware
+
+class AgentMemory(Protocol):
+    """The middleware, as far as its tools need it."""
+
+    def bridge(self, state: AgentState | None = None) -> MemorySession: ...
+    def seen(self, state: AgentState | None) -> Collection[str]: ...
 
 
 def _schema(name: str, **about: Any) -> dict[str, Any]:
@@ -32,7 +37,7 @@ class _MemoryTool(ToolBase):
     permission: ClassVar[PermissionBehavior]
     reason: ClassVar[str]
 
-    def __init__(self, memory: MemoryScopeMiddleware) -> None:
+    def __init__(self, memory: AgentMemory) -> None:
         super().__init__()
         self.memory = memory
 
@@ -58,7 +63,7 @@ class SearchMemoryTool(_MemoryTool):
     permission, reason = PermissionBehavior.ALLOW, "It only reads."
 
     async def run(self, state: AgentState | None, *, query: str = "", **_: Any) -> str:
-        return await self.memory.bridge(state).search_told(query, exclude=self.memory.seen(state))
+        return await self.memory.bridge(state).answer_search(query, exclude=self.memory.seen(state))
 
 
 class RememberTool(_MemoryTool):
@@ -71,7 +76,7 @@ class RememberTool(_MemoryTool):
     permission, reason = PermissionBehavior.PASSTHROUGH, "It writes a memory; the agent's rules decide."
 
     async def run(self, state: AgentState | None, *, statement: str = "", **_: Any) -> str:
-        return await self.memory.bridge(state).remember_told(statement)
+        return await self.memory.bridge(state).answer_remember(statement)
 
 
 class ForgetTool(_MemoryTool):
@@ -87,4 +92,4 @@ class ForgetTool(_MemoryTool):
     permission, reason = PermissionBehavior.ASK, "It removes memories for good."
 
     async def run(self, state: AgentState | None, *, ids: list[str] | None = None, **_: Any) -> str:
-        return await self.memory.bridge(state).forget_told(ids or [])
+        return await self.memory.bridge(state).answer_forget(ids or [])

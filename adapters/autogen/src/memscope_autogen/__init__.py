@@ -6,14 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memscope_autogen.memory import MemoryScopeMemory, MemoryScopeMemoryConfig
+    from memscope_autogen.config import MemoryScopeMemoryConfig
+    from memscope_autogen.memory import MemoryScopeMemory
     from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
 
 __version__ = "0.2.0"
 
 _HOMES = {
     "MemoryScopeMemory": "memory",
-    "MemoryScopeMemoryConfig": "memory",
+    "MemoryScopeMemoryConfig": "config",
     "SearchMemoryTool": "tools",
     "RememberTool": "tools",
     "ForgetTool": "tools",

@@ -22,8 +22,8 @@ from weakref import WeakSet
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import AssistantMessage, LLMMessage, UserMessage
 
-from memscope.adapters.session import MemorySession, said
-from memscope.prompts.memory_block import Said, is_injected, spoken
+from memscope.adapters.session import MemorySession, to_turn
+from memscope.prompts.memory_block import TurnInput, is_injected, strip_memory
 
 MOST_ENTRIES = 4096
 USER_SOURCES = frozenset({"user", "user_proxy"})
@@ -33,7 +33,7 @@ USER_SOURCES = frozenset({"user", "user_proxy"})
 class Entry:
     """A message that was said; ``key`` once it is recorded."""
 
-    turn: Said
+    turn: TurnInput
     key: str = ""
 
     @property
@@ -60,7 +60,7 @@ class Ledger:
     def end(self) -> int:
         return self.dropped + len(self.entries)
 
-    def enter(self, turn: Said) -> Entry:
+    def enter(self, turn: TurnInput) -> Entry:
         entry = Entry(turn)
         self.entries.append(entry)
         if len(self.entries) > MOST_ENTRIES:
@@ -69,7 +69,7 @@ class Ledger:
             self.dropped += cut
         return entry
 
-    def find(self, turn: Said, start: int) -> int | None:
+    def find(self, turn: TurnInput, start: int) -> int | None:
         """Where this was entered at ``start`` or later."""
         words = Entry(turn).words
         for position in range(max(start, self.dropped), self.end):
@@ -77,7 +77,7 @@ class Ledger:
                 return position
         return None
 
-    def overlap(self, turns: Sequence[Said]) -> tuple[int, int]:
+    def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
         """``(i, j)``: ``turns[i:j]`` are the latest entries, what somebody joining a running conversation is shown."""
         shown, known = [Entry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
@@ -135,23 +135,23 @@ class Tap:
 
     # ---- hearing
 
-    def turns(self, messages: Iterable[LLMMessage]) -> list[Said]:
+    def turns(self, messages: Iterable[LLMMessage]) -> list[TurnInput]:
         return [turn for message in messages if (turn := self._turn(message)) is not None]
 
-    def _turn(self, message: LLMMessage) -> Said | None:
+    def _turn(self, message: LLMMessage) -> TurnInput | None:
         text = words_of(message)
         source = getattr(message, "source", "")
         if isinstance(message, AssistantMessage):
             self.ledger.agents.add(source)
-        if not spoken(text).strip():
+        if not strip_memory(text).strip():
             return None
         if isinstance(message, AssistantMessage):
-            return said("assistant", text, speaker=source)
+            return to_turn("assistant", text, speaker=source)
         if source in USER_SOURCES or source == self.bridge.user:
-            return said("user", text)
-        return said("assistant" if source in self.ledger.agents else "person", text, speaker=source)
+            return to_turn("user", text)
+        return to_turn("assistant" if source in self.ledger.agents else "person", text, speaker=source)
 
-    async def hear(self, turns: Sequence[Said]) -> None:
+    async def hear(self, turns: Sequence[TurnInput]) -> None:
         """Said now: entered and recorded, unless another context was quicker."""
         fresh = []
         for turn in turns:
@@ -166,7 +166,7 @@ class Tap:
             self.heard.append(entry)
         await self._record(fresh)
 
-    async def recognise(self, turns: Sequence[Said]) -> None:
+    async def recognise(self, turns: Sequence[TurnInput]) -> None:
         """Said before and shown again: what is recorded already stays as it is, what was forgotten stays so."""
         entries = [Entry(turn) for turn in turns]
         self.heard.extend(entries)

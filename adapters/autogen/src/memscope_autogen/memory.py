@@ -12,32 +12,19 @@ from autogen_core.memory import Memory, MemoryContent, MemoryQueryResult, Update
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import UserMessage
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.instances import place, to_config
+from memscope.adapters.instances import identity, to_config
 from memscope.adapters.session import MemorySession, Recall, Record
 from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport
 from memscope_autogen import content as contents
+from memscope_autogen.config import MemoryScopeMemoryConfig
 from memscope_autogen.conversation import Ledger, Tap
+from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
 SOURCE = "memory"  # of the message that shows what is remembered
-
-
-class MemoryScopeMemoryConfig(BaseModel):
-    """What makes the same memory again; no key and no password is ever in it."""
-
-    user: str
-    agent: str | None = None
-    session: str | None = None
-    memory: dict[str, Any] | None = None
-    recall: Recall = "user"
-    k: int = 10
-    tokens: int = 1000
-    record: Record = "both"
-    strict: bool = False
 
 
 class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]):
@@ -94,7 +81,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         bridge = self._bridge
         if bridge.session is None:
             return Ledger()
-        return _ledgers.setdefault((place(bridge.memory), bridge.user, bridge.agent, bridge.session), Ledger())
+        return _ledgers.setdefault((identity(bridge.memory), bridge.user, bridge.agent, bridge.session), Ledger())
 
     # ---- what a program calls
 
@@ -121,8 +108,6 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
 
     def tools(self) -> list[BaseTool[Any, Any]]:
         """``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall."""
-        from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
-
         return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
 
     async def seen(self) -> set[str]:
@@ -139,6 +124,9 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     # ---- written down, copied
 
     def _to_config(self) -> MemoryScopeMemoryConfig:
+        return self.config()
+
+    def config(self) -> MemoryScopeMemoryConfig:
         return MemoryScopeMemoryConfig(**self._options(), memory=to_config(self._bridge.memory))
 
     def _options(self) -> dict[str, Any]:
@@ -153,7 +141,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return cls(**dict(config))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _load, (type(self), self._to_config().model_dump())
+        return _load, (type(self), self.config().model_dump())
 
     def __copy__(self) -> Self:
         """Another object over the same memory."""

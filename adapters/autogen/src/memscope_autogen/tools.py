@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Collection
+from typing import Any, Protocol, Self, cast
 
 from autogen_core import CancellationToken, Component
+from autogen_core.memory import Memory
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, ToolText
-from memscope_autogen.memory import MemoryScopeMemory, MemoryScopeMemoryConfig
+from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, ToolText
+from memscope_autogen.config import MemoryScopeMemoryConfig
+
+PROVIDER = "memscope_autogen.MemoryScopeMemory"
+
+
+class ToolMemory(Protocol):
+    """``MemoryScopeMemory``, as far as its tools need it."""
+
+    @property
+    def bridge(self) -> MemorySession: ...
+    def config(self) -> MemoryScopeMemoryConfig: ...
+    async def seen(self) -> Collection[str]: ...
 
 
 class SearchArguments(BaseModel):
@@ -38,7 +51,7 @@ class _MemoryTool(BaseTool[Any, Answer]):
     arguments: type[BaseModel]
     words: ToolText
 
-    def __init__(self, memory: MemoryScopeMemory) -> None:
+    def __init__(self, memory: ToolMemory) -> None:
         super().__init__(self.arguments, Answer, self.words.name, self.words.description)
         self.memory = memory
 
@@ -46,11 +59,12 @@ class _MemoryTool(BaseTool[Any, Answer]):
         return value.text if isinstance(value, Answer) else str(value)
 
     def _to_config(self) -> ToolConfig:
-        return ToolConfig(memory=self.memory._to_config())
+        return ToolConfig(memory=self.memory.config())
 
     @classmethod
     def _from_config(cls, config: ToolConfig) -> Self:
-        return cls(MemoryScopeMemory._from_config(config.memory))
+        memory = Memory.load_component({"provider": PROVIDER, "config": config.memory.model_dump()})
+        return cls(cast(ToolMemory, memory))
 
 
 class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
@@ -61,7 +75,7 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = SearchArguments, SEARCH_MEMORY
 
     async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.search_told(args.query, exclude=await self.memory.seen()))
+        return Answer(text=await self.memory.bridge.answer_search(args.query, exclude=await self.memory.seen()))
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):
@@ -72,7 +86,7 @@ class RememberTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = RememberArguments, REMEMBER
 
     async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.remember_told(args.statement))
+        return Answer(text=await self.memory.bridge.answer_remember(args.statement))
 
 
 class ForgetTool(_MemoryTool, Component[ToolConfig]):
@@ -83,4 +97,4 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = ForgetArguments, FORGET
 
     async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.forget_told(args.ids))
+        return Answer(text=await self.memory.bridge.answer_forget(args.ids))

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import MemorySession, Recall, Recalled, Record, SessionPool, said
+from memscope.adapters.session import MemorySession, Recall, Recalled, Record, SessionPool, to_turn
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.records import Turn
 from memscope.text.tokens import estimate_tokens
@@ -119,7 +119,7 @@ class MemoryScopeMemory(BaseMemory):
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
         bridge, text = self._bridge(inputs), self._input(inputs)
         id = self._unanswered.answered(bridge.user, bridge.session, text)
-        await bridge.record([said("user", text, id=id), said("assistant", self._output(outputs))])
+        await bridge.record([to_turn("user", text, id=id), to_turn("assistant", self._output(outputs))])
 
     def clear(self) -> None:
         wait_for(self.aclear())
@@ -150,7 +150,7 @@ class MemoryScopeMemory(BaseMemory):
         if not text.strip():
             return ()
         id = self._unanswered.asked(bridge.user, bridge.session, text)
-        return await bridge.record([said("user", text, id=id)])
+        return await bridge.record([to_turn("user", text, id=id)])
 
     def _input(self, inputs: Mapping[str, Any]) -> str:
         apart = {self.memory_key, self.user_key, self.session_key, STOP}

@@ -7,21 +7,21 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memscope.adapters.session import said
-from memscope.prompts.memory_block import Said
+from memscope.adapters.session import to_turn
+from memscope.prompts.memory_block import TurnInput
 from memscope.records import Turn
 
 SUMMARY = "Here is a summary of the conversation to date:"
 
 
-def turn_of(message: BaseMessage) -> Said | None:
+def turn_of(message: BaseMessage) -> TurnInput | None:
     """What a person or the model said; of instructions, tool calls, their results and summaries nothing."""
     if _is_summary(message):
         return None
     if isinstance(message, HumanMessage):
-        return said("user", text_of(message), speaker=message.name)
+        return to_turn("user", text_of(message), speaker=message.name)
     if isinstance(message, AIMessage):
-        return said("assistant", text_of(message))  # by no name: callers who show it again leave it out
+        return to_turn("assistant", text_of(message))  # by no name: callers who show it again leave it out
     return None
 
 
@@ -30,7 +30,7 @@ def _is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY)
 
 
-def turns_of(messages: Iterable[BaseMessage]) -> list[Said]:
+def turns_of(messages: Iterable[BaseMessage]) -> list[TurnInput]:
     return [turn for message in messages if (turn := turn_of(message)) is not None]
 
 

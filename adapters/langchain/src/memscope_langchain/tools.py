@@ -68,10 +68,10 @@ class SearchMemoryTool(MemoryTool):
     args_schema: type[BaseModel] = SearchArguments
 
     def _run(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime))))
+        return wait_for(told(self._bridge(runtime, config).answer_search(query, exclude=_seen(runtime))))
 
     async def _arun(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).search_told(query, exclude=_seen(runtime)))
+        return await told(self._bridge(runtime, config).answer_search(query, exclude=_seen(runtime)))
 
 
 class RememberTool(MemoryTool):
@@ -82,10 +82,10 @@ class RememberTool(MemoryTool):
     args_schema: type[BaseModel] = RememberArguments
 
     def _run(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).remember_told(statement)))
+        return wait_for(told(self._bridge(runtime, config).answer_remember(statement)))
 
     async def _arun(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).remember_told(statement))
+        return await told(self._bridge(runtime, config).answer_remember(statement))
 
 
 class ForgetTool(MemoryTool):
@@ -96,10 +96,10 @@ class ForgetTool(MemoryTool):
     args_schema: type[BaseModel] = ForgetArguments
 
     def _run(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).forget_told(ids)))
+        return wait_for(told(self._bridge(runtime, config).answer_forget(ids)))
 
     async def _arun(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).forget_told(ids))
+        return await told(self._bridge(runtime, config).answer_forget(ids))
 
 
 async def told(answer: Coroutine[Any, Any, str]) -> str:

@@ -1,7 +1,7 @@
-"""One core a process for all adapters that name the same memory, usable from any event loop and from threads.
+"""One memory per process for all adapters that name the same one, usable from any event loop and from threads.
 
-A core made here lives on memscope's own loop thread: connections, background work and the index are there once, and an
-agent framework may start and end event loops as it likes. A memory given as an object stays where its owner uses it.
+A memory made here lives on memscope's own loop thread: connections, background work and the index exist once, and an
+agent framework may start and end event loops as it likes. A memory given as an object stays on its owner's loop.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
 @dataclass(eq=False)
 class SharedMemory:
-    """A memory and where it runs. ``settings`` is None for a memory that somebody else made and will close."""
+    """A memory and where it runs. ``settings`` is None for a memory that its owner made and closes."""
 
     memory: AsyncMemoryScope
     settings: Settings | None = None
     portal: bool = False  # runs on the loop thread
-    holds: int = 0
+    references: int = 0
     pid: int = 0
 
     async def do(self, operation: Operation[R]) -> R:
@@ -53,13 +53,13 @@ def wait_for(work: Coroutine[Any, Any, R]) -> R:
 
 
 _lock = threading.Lock()
-_cores: list[SharedMemory] = []
+_shared: list[SharedMemory] = []
 
 
 def acquire(given: Memory) -> SharedMemory:
-    """The core for what an adapter was given: an object, settings, a store's path or URL, or None for the default.
+    """The shared memory for an adapter's argument: an object, settings, a store's path or URL, or None for the default.
 
-    Equal settings give the same core. ``release`` it when done; the last one to do so closes it. A process may just
+    Equal settings give the same one. ``release`` it when done; the last one to do so closes it. A process may just
     end, too: what was acknowledged is durable, and what waits for a model waits in the store.
     """
     if isinstance(given, AsyncMemoryScope):
@@ -68,35 +68,35 @@ def acquire(given: Memory) -> SharedMemory:
         return SharedMemory(given.memory, portal=True)
     settings = _settings(given)
     with _lock:
-        core = next((core for core in _cores if core.pid == os.getpid() and core.settings == settings), None)
-        if core is None:
-            core = SharedMemory(AsyncMemoryScope(settings=settings), settings, portal=True, pid=os.getpid())
-            _cores.append(core)
-        core.holds += 1
-        return core
+        shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
+        if shared is None:
+            shared = SharedMemory(AsyncMemoryScope(settings=settings), settings, portal=True, pid=os.getpid())
+            _shared.append(shared)
+        shared.references += 1
+        return shared
 
 
-def checked(given: Memory) -> Memory:
+def check_settings(given: Memory) -> Memory:
     """What ``acquire`` takes, its settings read. ``ConfigError`` or ``PluginError`` if no memory can be made of it."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return given
     settings = _settings(given)
-    if not any(core.settings == settings for core in _cores):
+    if not any(one.settings == settings for one in _shared):
         AsyncMemoryScope(settings=settings)  # opens nothing
     return settings
 
 
-async def release(core: SharedMemory, *, drain_s: float = 5.0) -> None:
-    if _last(core):
-        await core.do(lambda memory: memory.close(drain_s=drain_s))
+async def release(shared: SharedMemory, *, drain_s: float = 5.0) -> None:
+    if _last(shared):
+        await shared.do(lambda memory: memory.close(drain_s=drain_s))
 
 
-def _last(core: SharedMemory) -> bool:
+def _last(shared: SharedMemory) -> bool:
     with _lock:
-        core.holds -= 1
-        if core.holds or core not in _cores:
+        shared.references -= 1
+        if shared.references or shared not in _shared:
             return False
-        _cores.remove(core)
+        _shared.remove(shared)
         return True
 
 
@@ -124,8 +124,8 @@ def to_config(given: Memory) -> dict[str, Any] | None:
     return _public(told)
 
 
-def place(given: Memory) -> str:
-    """The same text for what gives the same memory in this process."""
+def identity(given: Memory) -> str:
+    """Returns a key: equal for arguments that give the same memory in this process."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"
     return json.dumps(to_config(given), sort_keys=True)

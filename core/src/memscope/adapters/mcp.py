@@ -28,11 +28,11 @@ REFLECT = "Make memories of what was said since the last time, and bring what is
 MOST = 100  # memories of one list
 
 
-def server(bridge: MemorySession) -> Any:
+def server(session: MemorySession) -> Any:
     """The SDK's server with the five tools; ``run_stdio_async()`` serves it. ``ConfigError`` without the SDK."""
     server_class, tool_error = _sdk()
     made = server_class("memscope", instructions=INSTRUCTIONS)
-    for name, (about, tool) in tools(bridge).items():
+    for name, (about, tool) in tools(session).items():
         made.add_tool(_refusing(tool, tool_error), name=name, description=about)
     return made
 
@@ -56,23 +56,23 @@ def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
     return called
 
 
-def tools(bridge: MemorySession) -> dict[str, tuple[str, Tool]]:
-    """What each is for, and the tool. Their arguments are all that a model can say: no user, no agent, no session."""
+def tools(session: MemorySession) -> dict[str, tuple[str, Tool]]:
+    """Descriptions and functions of the tools. A model gives their arguments only: no user, no agent, no session."""
 
     async def add_memory(text: str) -> str:
-        return await bridge.remember_told(text)
+        return await session.answer_remember(text)
 
     async def search_memory(query: str) -> str:
-        return await bridge.search_told(query)
+        return await session.answer_search(query)
 
     async def list_memories(limit: int = 20) -> str:
-        return _listed(await _newest(bridge, max(1, min(limit, MOST))))
+        return _format_records(await _newest(session, max(1, min(limit, MOST))))
 
     async def forget_memory(ids: list[str]) -> str:
-        return await bridge.forget_told(ids)
+        return await session.answer_forget(ids)
 
     async def reflect() -> str:
-        return _told(await bridge.do(lambda memory: memory.reflect(user=bridge.user)))
+        return _summarize(await session.do(lambda memory: memory.reflect(user=session.user)))
 
     return {
         "add_memory": (REMEMBER.description, add_memory),
@@ -83,13 +83,13 @@ def tools(bridge: MemorySession) -> dict[str, tuple[str, Tool]]:
     }
 
 
-async def _newest(bridge: MemorySession, limit: int) -> list[Record]:
-    whose: dict[str, Any] = {"user": bridge.user, "agent": bridge.agent, "limit": limit}
-    found = await bridge.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
-    return found or await bridge.do(lambda memory: memory.list(**whose, kinds=["turn"]))
+async def _newest(session: MemorySession, limit: int) -> list[Record]:
+    whose: dict[str, Any] = {"user": session.user, "agent": session.agent, "limit": limit}
+    found = await session.do(lambda memory: memory.list(**whose, kinds=["observation", "insight"]))
+    return found or await session.do(lambda memory: memory.list(**whose, kinds=["turn"]))
 
 
-def _listed(records: list[Record]) -> str:
+def _format_records(records: list[Record]) -> str:
     if not records:
         return "Nothing is remembered yet."
     return block("\n".join(map(_line, records)))
@@ -101,7 +101,7 @@ def _line(record: Record) -> str:
     return f"[id {record.id}] [{record.said:%Y-%m-%d}] {' '.join(record.text.split())}"
 
 
-def _told(report: WorkReport) -> str:
+def _summarize(report: WorkReport) -> str:
     if report.model == "none":
         return f"There is no chat model: {report.pending} turns stay as they were said, and are found all the same."
     waiting = f" {report.pending} wait: {', '.join(report.errors)}." if report.pending else ""

@@ -1,18 +1,14 @@
-"""The block of memories that a model is shown, and telling it from what was said."""
+"""The block of memories in a prompt: built, recognised, removed; and the choice of a query."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memscope.text.language import language
 
-if TYPE_CHECKING:
-    pass
-
-
-Said = Mapping[str, Any]  # a turn as add_turns takes it
+TurnInput = Mapping[str, Any]  # a turn as add_turns takes it
 
 
 OPEN, CLOSE = '<memory source="memscope">', "</memory>"
@@ -31,22 +27,22 @@ QUERY_CHARACTERS = 4_000
 
 
 def block(lines: str) -> str:
-    """What is shown to the model. The marks around it keep it from ever being recorded; a line cannot close them."""
+    """Returns the lines with a note between marks. Marked text is never recorded; a line cannot close the mark."""
     note = _NOTE["zh" if language(lines) == "zh" else "en"]
     return f"{OPEN}\n{note}\n{lines.replace(CLOSE, '</ memory>')}\n{CLOSE}"
 
 
 def is_injected(text: str) -> bool:
-    """Nothing but what memory put there."""
-    return OPEN in text and not spoken(text)
+    """Whether ``text`` is nothing but a block of memories."""
+    return OPEN in text and not strip_memory(text)
 
 
-def spoken(text: str) -> str:
-    """``text`` as it was said: without what memory had put into it."""
+def strip_memory(text: str) -> str:
+    """Returns ``text`` without blocks of memories."""
     return _BLOCK.sub("", text).strip() if OPEN in text else text
 
 
-def choose_query(turns: Sequence[Said]) -> str:
+def choose_query(turns: Sequence[TurnInput]) -> str:
     """What to look up for the turns that just arrived: the user's latest words, else the latest of anyone.
 
     Of a pasted document its beginning and its end, where the question stands.
