@@ -22,12 +22,16 @@ _CODE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\b\w+(?:[._]\w+)*\(.*?\)|\b[A-Za-z]+_\w+|\b[A-Za-z]+\.[A-Za-z]\w+", re.DOTALL
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
+_NAMED_DAY = (
+    r"(?i:\b(?:birthday|anniversary|wedding day|eve|holidays?|easter|passover|ramadan|eid|diwali|hanukkah|thanksgiving"
+    r"|christmas)\b)"
+    r"|生日|纪念日|紀念日|[^\W\d_]节|[^\W\d_]節|清明|端午|中秋|重阳|冬至|夏至|除夕|年三十|过年|過年|元宵|五一|十一(?![点點个個月岁歲号號日年块塊元])|国庆|國慶|元旦"
+)
+_DAY = re.compile(_NAMED_DAY)  # days that a model may know and the rules do not
 _TIME = re.compile(
-    r"(?i:\b(?:birthday|anniversary|wedding day|eve|holidays?|vacation|easter|passover|ramadan|eid|diwali|hanukkah"
-    r"|thanksgiving|christmas|semester|term|season|weekend|since|until|till|ago|(?:day|night|week|month|year|decade)s?"
-    r"|mornings?|evenings?|afternoons?|when)\b)|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
-    r"|生日|纪念日|紀念日|节|節|假|清明|端午|中秋|重阳|冬至|夏至|立[春夏秋冬]|除夕|春节|过年|過年|元宵|五一|十一|国庆|國慶|元旦"
-    r"|学期|學期|[年月周週]|星期|礼拜|禮拜|时候|時候|那天|当天|當天|[0-9一二三四五六七八九十][日号號]"
+    _NAMED_DAY + r"|(?i:\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
+    r"|when|(?:day|night|week|month|year|decade)s?)\b)|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+    r"|学期|學期|假|[年月周週]|星期|礼拜|禮拜|时候|時候|那天|当天|當天|[0-9一二三四五六七八九十][日号號]"
 )
 
 
@@ -39,10 +43,15 @@ async def by_rules(batch: Batch, ctx: WorkerContext) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Time expressions of the quoted words, those beside them in their sentences, and the sentences themselves."""
+    """Time expressions of the quoted words, and those beside them in their sentences; the words, and the sentences.
 
+    ``said``: when the first of the quoted turns was said.
+    """
+
+    said: datetime
     quoted: tuple[Mention, ...]
     beside: tuple[Mention, ...]
+    words: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
@@ -50,7 +59,7 @@ def dated(fact: Observation, batch: Batch) -> Observation:
     found = evidence(fact, batch)
     happened = decide(fact.happened, found)
     ends = any(one.shape in ("until", "before") for one in found.quoted)
-    rule = _rule(fact, batch)
+    rule = _rule(fact, batch, found)
     return replace(
         fact,
         happened=happened,
@@ -61,7 +70,9 @@ def dated(fact: Observation, batch: Batch) -> Observation:
 
 def decide(proposed: Interval | None, found: Evidence) -> Interval | None:
     if found.quoted:
-        return confirmed(found.quoted, proposed) or _only(found.quoted)
+        return _named_day(proposed, found) or confirmed(found.quoted, proposed) or _only(found, proposed)
+    if any(map(_TIME.search, found.words)):
+        return proposed
     if found.beside:
         return confirmed(found.beside, proposed)
     return proposed if any(map(_TIME.search, found.sentences)) else None
@@ -83,7 +94,9 @@ def evidence(fact: Observation, batch: Batch) -> Evidence:
             for one in filter(_dates, mentions(sentence, turn.time)):
                 inside = one.start < end - first and start - first < one.end
                 (quoted if inside else beside).append(one)
-    return Evidence(tuple(map(named, quoted)), tuple(map(named, beside)), tuple(sentences))
+    said = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
+    words = tuple(_without_code(quote.text) for quote in fact.quotes)
+    return Evidence(said, tuple(map(named, quoted)), tuple(map(named, beside)), words, tuple(sentences))
 
 
 def _dates(mention: Mention) -> bool:
@@ -146,21 +159,38 @@ def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
     """ "In May" may be the May of the year that was proposed, "last Friday" that of this week or of the last."""
     meant = readings(mention)
     if mention.shape not in ("point", "range"):
-        return [proposed] if any(interval.overlaps(proposed) for interval in meant) else []
+        return [proposed] if any(one.overlaps(proposed) or one.end == proposed.start for one in meant) else []
     return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]
 
 
-def _only(found: Sequence[Mention]) -> Interval | None:
-    """What the words name, where they name one day or stretch."""
-    plain = [one.interval for one in found if one.shape in ("point", "range") and not one.dayless]
-    return plain[0] if len(plain) == 1 else None
-
-
-def _rule(fact: Observation, batch: Batch) -> Mapping[str, Json] | None:
-    """The rule that the quoted words name, where they name one, as JSON."""
-    found = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
-    if len(found) != 1:
+def _named_day(proposed: Interval | None, found: Evidence) -> Interval | None:
+    """The proposal, where the words name a day that no rule knows, within a time that one does ("last Diwali")."""
+    if proposed is None or not any(_DAY.search(words) for words in found.words):
         return None
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(found[0]).items() if value
-    }
+    inside = [one for one in found.quoted if one.interval.start <= proposed.start and proposed.end <= one.interval.end]
+    return proposed if inside and not any(_DAY.search(one.text) for one in inside) else None
+
+
+def _only(found: Evidence, proposed: Interval | None) -> Interval | None:
+    """What the words name, where they name one day or stretch, and one only.
+
+    Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
+    """
+    plain = [one for one in found.quoted if one.shape in ("point", "range") and not one.dayless]
+    if len(plain) != 1 or (proposed is None and _vague(plain[0], found.said)):
+        return None
+    return plain[0].interval
+
+
+def _vague(mention: Mention, said: datetime) -> bool:
+    interval = mention.interval
+    return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > DAY)
+
+
+def _rule(fact: Observation, batch: Batch, found: Evidence) -> Mapping[str, Json] | None:
+    """The rule that the quoted words name, where they name one, as JSON."""
+    rules = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
+    if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):
+        return None
+    told = {name: value for name, value in asdict(rules[0]).items() if value}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
