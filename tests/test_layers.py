@@ -28,7 +28,8 @@ PLUGINS = {
 LAYERS = """
     errors telemetry
     records
-    text dates validation
+    dates
+    text validation
     models search
     stores config prompts
     pipeline transfer

@@ -31,8 +31,9 @@ from memscope.search.changes import Changes
 from memscope.search.local import Entry, IndexCache
 from memscope.search.snapshot import PAUSE, ScopeIndex, Snapshot
 from memscope.stores.memory import InMemoryStore
+from memscope.text.flags import Flag
 from memscope.text.terms import terms
-from memscope.text.units import Flag, make_units
+from memscope.text.units import make_units
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SPACE = VectorSpace("test", 4)

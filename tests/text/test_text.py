@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memscope.records import Insight, Interval, Observation, Quote, Scope, Turn
 from memscope.text import language, terms, tokens, units
+from memscope.text.flags import Flag
 from memscope.text.stemmer import stem
-from memscope.text.units import Flag
 
 NOW = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TURN = Turn("k", Scope("alice", "helper", "s1"), "user", "Alice Smith", "I moved to Berlin.", NOW, NOW)

@@ -174,6 +174,7 @@ class Settings(Section):
     idle_s: Seconds = 60.0
     poll_s: Seconds = 30.0
     retrieve_s: Seconds = 60.0
+    builtin_vectors: bool = True
     concurrency: Count = 4
     approve: bool = False
     prompts: str | None = None

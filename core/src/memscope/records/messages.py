@@ -127,13 +127,18 @@ class VectorSpace:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One question to a store. ``terms``: the query's distinct hashes; ``k``: hits that will be asked for, about."""
+    """One question to a store. ``terms``: the query's distinct hashes; ``k``: hits that will be asked for, about.
+
+    ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics.
+    """
 
     scope: Scope
     terms: tuple[int, ...]
     periods: tuple[Interval, ...] = ()
     vector: NDArray[np.float32] | None = None
     space: VectorSpace | None = None
+    meaning: NDArray[np.float32] | None = None
+    topics: tuple[int, ...] = ()
     as_of: datetime | None = None
     now: datetime | None = None
     kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
@@ -175,9 +180,12 @@ class Candidates:
     has_roles: bool  # the scope has assistant turns
     time: NDArray[np.int64]  # [n] microseconds since 1970, when said or (insight) last said
     period: NDArray[np.float32]  # [n] 1 inside a period asked for, 0.5 shortly after it, else 0
+    event: NDArray[np.float32]  # [n] 1 about a period asked for, 0.5 about a longer time that meets it, else 0
+    topic: NDArray[np.float32]  # [n] share of the query's topics that the unit touches, rare ones counting more
+    meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN where there is none, or one of the space
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector
     lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
-    legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector
+    legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
     brought: FetchResult | None = (
         None  # records that came along, with all that rests on them, so that nobody asks again
     )

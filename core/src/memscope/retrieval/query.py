@@ -36,6 +36,8 @@ class Query:
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
     asks_assistant: bool = False
+    topics: tuple[int, ...] = ()
+    meaning: NDArray[np.float32] | None = None  # the built-in vector
     # search
     vector: NDArray[np.float32] | None = None
     space: VectorSpace | None = None

@@ -17,7 +17,8 @@ from memscope.pipeline import WorkerContext, worker
 from memscope.records import ROLES, Candidates, Feature, Handle
 from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
-from memscope.text.units import INSIGHT, Flag
+from memscope.text.flags import Flag
+from memscope.text.units import INSIGHT
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 
@@ -38,6 +39,12 @@ WEIGHTS: Mapping[str, float] = {
     "short": -4.3,
     "first_person": 0.46,
     "number": 1.19,
+    "event": 2.5,
+    "personal": 0.4,
+    "asking": -2.0,
+    "unknowing": -2.0,
+    "topic": 1.3,
+    "meaning": 2.6,
     "cosine": 2.6,
 }
 
@@ -46,8 +53,8 @@ HEADER = 0.2  # a term in the header counts for a fifth of one in the body
 LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
-LEGS = ("text", "period", "user", "vector")
-USER = ROLES.index("user")
+LEGS = ("text", "period", "user", "vector", "meaning", "topic")
+USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
 
 @dataclass(frozen=True)
@@ -128,6 +135,14 @@ def _cosine(e: Evidence) -> Values:
     return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
 
 
+def _meaning(e: Evidence) -> Values:
+    return _of_best(np.nan_to_num(np.maximum(e.found.meaning - COSINE_FLOOR, 0)))
+
+
+def _personal(e: Evidence) -> Values:
+    return e.has(Flag.PERSONAL) & (e.found.role != ASSISTANT)
+
+
 def _of_best(values: Values) -> Values:
     return values / max(float(values.max(initial=0)), 1e-9)
 
@@ -155,6 +170,12 @@ FEATURES: tuple[Column, ...] = (
     Column("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
     Column("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
     Column("number", lambda e: e.has(Flag.DIGIT) & e.question.asks_number, "has a number, as asked"),
+    Column("event", lambda e: e.found.event, "is about the period asked for"),
+    Column("personal", _personal, "a lasting statement about oneself"),
+    Column("asking", lambda e: e.has(Flag.ASKING), "only asks"),
+    Column("unknowing", lambda e: e.has(Flag.UNKNOWING), "only says that it does not know"),
+    Column("topic", lambda e: e.found.topic, "shares everyday topics"),
+    Column("meaning", _meaning, "close in meaning, by built-in vectors"),
     Column("cosine", _cosine, "close in meaning"),
 )
 NAMED = tuple((column.name, WEIGHTS[column.name]) for column in FEATURES)

@@ -11,7 +11,20 @@ from memscope.text.language import language
 
 
 @worker(
-    reads=("query", "scope", "terms", "periods", "as_of", "now", "kinds", "exclude", "filter", "k"),
+    reads=(
+        "query",
+        "scope",
+        "terms",
+        "periods",
+        "topics",
+        "meaning",
+        "as_of",
+        "now",
+        "kinds",
+        "exclude",
+        "filter",
+        "k",
+    ),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )
 async def search(question: Query, ctx: WorkerContext) -> Query:
@@ -27,6 +40,8 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
         periods=question.periods,
         vector=vector,
         space=space,
+        meaning=question.meaning,
+        topics=question.topics,
         as_of=question.as_of,
         now=question.now,
         kinds=question.kinds,

@@ -12,6 +12,8 @@ from memscope.records import Interval
 from memscope.retrieval.query import Query
 from memscope.text.terms import names, term
 from memscope.text.tokens import fold, words
+from memscope.text.topics import topics
+from memscope.text.vectors import sentence_vector
 
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these
@@ -48,7 +50,7 @@ _ASSISTANT = re.compile(
 
 @worker(
     reads=("query", "now", "as_of"),
-    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant"),
+    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant", "topics", "meaning"),
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
@@ -62,6 +64,8 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
+        topics=tuple(sorted(topics(ends))),
+        meaning=sentence_vector(ends) if ctx.settings.builtin_vectors else None,
     )
 
 

@@ -11,12 +11,16 @@ from memscope.records import Candidates, Interval, Search
 from memscope.search.bm25 import rarity
 from memscope.search.matching import Matches, Visibility, frequencies, header_matrix, lend, look, match, window_scores
 from memscope.search.snapshot import USER, Bools, Floats, Ints, Snapshot
+from memscope.text.flags import Flag
 from memscope.text.units import microseconds
 
-TEXT, PERIOD, OF_USER, VECTOR = 1, 2, 4, 8  # Candidates.legs
-POOL = {TEXT: 150, PERIOD: 75, OF_USER: 75, VECTOR: 100}
+TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 1, 2, 4, 8, 16, 32  # Candidates.legs
+POOL = {TEXT: 150, PERIOD: 75, OF_USER: 75, VECTOR: 100, MEANING: 100, TOPIC: 75}
+COMPARED = 4  # times as many rows are compared by whole built-in vectors as the leg takes
+LASTING = 0.2  # a topic shared by a lasting statement counts so much more
 HEADER = 0.3  # what a term of the header adds to the pool's score, of its rarity
 DAY = 86_400_000_000
+SHORT = 8 * DAY  # an interval of up to a week is that of an event
 BLOCK, LEAST = 64, -1e30
 
 
@@ -29,7 +33,9 @@ class Found:
     lent: Ints  # the rows that an observation lent a word
     headers: Floats  # [headers, terms]
     period: Floats | None
+    event: Floats | None  # the periods that the row, or a memory on it, is about
     cosine: Floats | None
+    topic: Floats | None
 
 
 @np.errstate(invalid="ignore")  # OpenBLAS may claim it of finite numbers (numpy #24067)
@@ -47,11 +53,13 @@ def search(
         lent=lent,
         headers=headers,
         period=in_periods(index.column["time"], asked.periods),
+        event=events(index, sight, asked.periods),
         cosine=cosines(index, sight, asked),
+        topic=shared_topics(index, sight, asked.topics),
     )
     weights = rarity(sight.statistics.units, found.frequency)
     score = window_scores(index, sight, matches, weights) + HEADER * (headers @ weights)[index.header]
-    rows, legs = pool(index, sight, score, found.period, found.cosine)
+    rows, legs = pool(index, sight, score, found, meaning_leg(index, sight, asked, found))
     return columns(index, sight, asked, found, rows, legs)
 
 
@@ -83,19 +91,102 @@ def cosines(index: Snapshot, sight: Visibility, asked: Search) -> Floats | None:
     return found
 
 
+def events(index: Snapshot, sight: Visibility, periods: tuple[Interval, ...]) -> Floats | None:
+    """1 where a named or remembered interval lies in a period or is short and meets it, 0.5 where a longer one does."""
+    if not periods:
+        return None
+    column, found = index.column, np.zeros(index.rows, np.float32)
+    for first, last in (("start", "end"), ("later_start", "later_end")):
+        start, end = column[first], column[last]
+        for period in periods:
+            begin, until = microseconds(period.start), microseconds(period.end)
+            meets = (end > 0) & (start < until) & (end > begin)
+            short = (end - start <= SHORT) | ((start >= begin) & (end <= until))
+            np.maximum(found, np.where(short, np.float32(1), np.float32(0.5)), out=found, where=meets)
+    return _credited(index, sight, found) if found.any() else None
+
+
+def _credited(index: Snapshot, sight: Visibility, values: Floats) -> Floats:
+    """Values of rows, each at the row that it belongs to (the maximum)."""
+    rows = np.flatnonzero(sight.speaks & (values > 0))
+    home = index.links.home[rows]
+    found = np.zeros(index.rows, np.float32)
+    np.maximum.at(found, home[home >= 0], values[rows][home >= 0])
+    return found
+
+
+def shared_topics(index: Snapshot, sight: Visibility, asked: tuple[int, ...]) -> Floats | None:
+    """[rows] rarity of the topics that a row, or a memory on it, shares with the query; of all the query's, 1."""
+    total, shared = 0.0, np.zeros(index.rows, np.float32)
+    for topic in asked:
+        column = index.column["topics" if topic < 64 else "more_topics"]
+        has = (column >> np.uint64(topic % 64)) & np.uint64(1) == 1
+        weight = float(np.log1p(sight.statistics.units / (1 + np.count_nonzero(has & sight.keys))))
+        total += weight
+        shared += np.float32(weight) * has
+    return _credited(index, sight, shared / np.float32(total)) if total and shared.any() else None
+
+
+def _uses_meaning(index: Snapshot, asked: Search, found: Found) -> bool:
+    """Built-in vectors stand in where the query, or a unit, has none of the store's space."""
+    return asked.meaning is not None and (found.cosine is None or bool(np.isnan(found.cosine).any()))
+
+
+def meaning_leg(index: Snapshot, sight: Visibility, asked: Search, found: Found) -> NDArray[np.int64] | None:
+    """The rows nearest by built-in vector: chosen by the leading dimensions, then compared by all."""
+    if asked.meaning is None or not _uses_meaning(index, asked, found):
+        return None
+    speaks = sight.speaks & (index.meaning.norm > 0)
+    near = np.where(speaks, index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]], -np.inf)
+    rows = _best(speaks, near, index.column["time"], COMPARED * POOL[MEANING])
+    cosine = index.meaning.cosines(rows, asked.meaning)
+    home = index.links.home[rows[np.argsort(-cosine, kind="stable")]]
+    home = home[(home >= 0) & sight.keys[home]]
+    _, first = np.unique(home, return_index=True)
+    return home[np.sort(first)][: POOL[MEANING]].astype(np.int64)
+
+
+def meanings(index: Snapshot, sight: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
+    """[len(rows)] cosine of built-in vectors, of a turn and its memories the best; NaN for none."""
+    cosine = np.full(index.rows + 1, np.nan, np.float32)
+    if asked.meaning is not None and _uses_meaning(index, asked, found):
+        units = rows
+        if index.lending:
+            wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
+            wanted[rows] = True
+            units = np.flatnonzero(sight.speaks & wanted[index.links.home])
+        np.fmax.at(cosine, index.links.home[units], index.meaning.cosines(units, asked.meaning))
+        if found.cosine is not None:
+            cosine[:-1][~np.isnan(found.cosine)] = np.nan
+    return np.round(cosine[rows], 5)
+
+
+def greater(one: Floats | None, other: Floats | None) -> Floats | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return np.maximum(one, other)
+
+
 def pool(
-    index: Snapshot, sight: Visibility, score: Floats, period: Floats | None, cosine: Floats | None
+    index: Snapshot, sight: Visibility, score: Floats, evidence: Found, meaning: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """The best rows of each leg, and the legs of each row."""
     keys, time = sight.keys, index.column["time"]
     found = keys & (score > 0)
     legs = {TEXT: _best(found, score, time, POOL[TEXT])}
-    if period is not None:
-        legs[PERIOD] = _best(keys & (period > 0), period * 1000 + score, time, POOL[PERIOD])
+    timely = greater(evidence.period, evidence.event)
+    if timely is not None:
+        legs[PERIOD] = _best(keys & (timely > 0), timely * 1000 + score, time, POOL[PERIOD])
     if sight.statistics.has_roles:
         legs[OF_USER] = _best(found & (index.column["role"] == USER), score, time, POOL[OF_USER])
-    if cosine is not None:
-        legs[VECTOR] = _best(keys & (cosine > -2), cosine, time, POOL[VECTOR])
+    if evidence.cosine is not None:
+        legs[VECTOR] = _best(keys & (evidence.cosine > -2), evidence.cosine, time, POOL[VECTOR])
+    if meaning is not None:
+        legs[MEANING] = meaning
+    if evidence.topic is not None:
+        lasting = (index.column["flags"] & int(Flag.PERSONAL)) != 0
+        topical = keys & (evidence.topic > 0)
+        legs[TOPIC] = _best(topical, evidence.topic * (1 + LASTING * lasting), time, POOL[TOPIC])
     bits = np.zeros(index.rows, np.uint8)
     for leg, members in legs.items():
         bits[members] |= leg
@@ -157,6 +248,9 @@ def columns(
         has_roles=sight.statistics.has_roles,
         time=column["time"][rows],
         period=_taken(found.period, rows, 0),
+        event=_taken(found.event, rows, 0),
+        topic=_taken(found.topic, rows, 0),
+        meaning=meanings(index, sight, asked, found, rows),
         cosine=np.round(_taken(found.cosine, rows, np.nan), 5),  # further digits depend on where a vector stands
         lent=np.isin(rows, found.lent),
         legs=legs,

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from memscope.records import Search
 from memscope.search.bm25 import K1, B
 from memscope.search.snapshot import ASSISTANT, Bools, Floats, Ints, Postings, Snapshot, Statistics, around, find, mean
-from memscope.text.units import INSIGHT, NEVER, OBSERVATION, TURN, Flag, microseconds, scope_key
+from memscope.text.flags import Flag
+from memscope.text.units import INSIGHT, NEVER, OBSERVATION, TURN, microseconds, scope_key
 
 WINDOW = 2.9  # how many average lengths a unit with its neighbours has
 CELLS = 1 << 18  # terms x rows looked at together

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from memscope.records import ROLES, VectorSpace
 from memscope.search.changes import Changes
-from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN, Flag
+from memscope.text.flags import Flag
+from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN
+from memscope.text.vectors import DIMENSIONS
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -27,8 +29,9 @@ PAUSE = 12 * 3600 * 1_000_000  # microseconds
 LEAN = 80  # a unit of this many terms counts its neighbours half; longer ones lean less on them
 FEW = 256  # new turns up to which linking them one by one beats linking all anew
 LITTLE = 20_000  # terms in the unsorted tail
-_RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
-_KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms")]
+_RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
+_KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms", "meaning")]
+COARSE = 32  # leading dimensions, by falling variance, that choose whose whole vectors are compared
 
 
 class Growing:
@@ -103,6 +106,25 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """Built-in vectors of the rows."""
+
+    packed: NDArray[np.int8]  # [rows, DIMENSIONS]
+    norm: Floats  # [rows] 0 for a row without one
+    coarse: Floats  # [rows, COARSE] of the vectors at length 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.packed.nbytes + self.norm.nbytes + self.coarse.nbytes
+
+    def cosines(self, rows: NDArray[Any], vector: Floats) -> Floats:
+        """[len(rows)], NaN for rows without a vector."""
+        norm = self.norm[rows]
+        cosine: Floats = (self.packed[rows].astype(np.float32) @ vector) / np.where(norm > 0, norm, np.nan)
+        return cosine
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Row i is the unit ``column["seq"][i]``; its terms are ``terms[starts[i]:starts[i+1]]``."""
 
@@ -126,6 +148,7 @@ class Snapshot:
     vector_row: Ints
     space: VectorSpace | None
     aligned: bool  # row i has vector i
+    meaning: Meaning
     expiring: bool
     lending: bool  # there are observations
     postings: Postings | None = None
@@ -148,7 +171,7 @@ class Snapshot:
             self.keys,
         ]
         links = [self.links.previous, self.links.next, self.links.sitting, self.links.home, self.window, self.current]
-        whole = sum(array.nbytes for array in [*arrays, *links, self.vectors, self.vector_row])
+        whole = sum(array.nbytes for array in [*arrays, *links, self.vectors, self.vector_row]) + self.meaning.nbytes
         return whole + (self.postings.nbytes if self.postings else 0) + 1024
 
     @property
@@ -184,6 +207,9 @@ class ScopeIndex:
         self._headers: dict[bytes, int] = {}
         self._last: dict[int, int] = {}  # session -> its last row
         self._vectors: Growing | None = None
+        self._packed = Growing(np.zeros((0, DIMENSIONS), np.int8))
+        self._norm = Growing(np.zeros(0, np.float32))
+        self._coarse = Growing(np.zeros((0, COARSE), np.float32))
         self._vector_row = Growing(np.zeros(0, np.int32))
         self._live = np.zeros(0, np.bool_)
         nothing, ended = np.zeros(0, np.int32), np.full(1, -1, np.int32)
@@ -205,12 +231,19 @@ class ScopeIndex:
         for name, column in self._columns.items():
             column.extend(records[name])
         self._length.extend(body)
+        self._add_meaning(records["meaning"])
         self._lean.extend(LEAN / (LEAN + body))
         self._starts.extend(self._starts.view[-1] + np.cumsum(body))
         self._add_headers(terms, header, np.cumsum(header + body) - header - body)
         in_body = np.ones(len(terms), np.bool_)
         in_body[spread(np.cumsum(header + body) - header - body, header)] = False
         self._terms.extend(terms[in_body])
+
+    def _add_meaning(self, packed: NDArray[np.int8]) -> None:
+        norm = np.sqrt(np.einsum("ij,ij->i", packed, packed, dtype=np.float32))
+        self._packed.extend(packed)
+        self._norm.extend(norm)
+        self._coarse.extend(packed[:, :COARSE] / np.maximum(norm, 1)[:, None])
 
     def _add_headers(self, terms: NDArray[np.uint32], lengths: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
         """Units of one speaker on one day share a header: the distinct ones are few."""
@@ -351,6 +384,7 @@ class ScopeIndex:
             vector_row=self._vector_row.view,
             space=changes.space,
             aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
+            meaning=Meaning(self._packed.view, self._norm.view, self._coarse.view),
             expiring=bool((column["expires"] != NEVER).any()),
             lending=bool((kind == OBSERVATION).any()),
             postings=before.postings if before else None,

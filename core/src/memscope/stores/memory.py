@@ -34,8 +34,7 @@ from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, selected
 from memscope.stores.spaces import Spaces
-from memscope.text.terms import terms_version
-from memscope.text.units import Unit
+from memscope.text.units import Unit, units_version
 
 T = TypeVar("T")
 PAGE = 500
@@ -58,7 +57,7 @@ class UserData:
     number: int = 0
     revision: int = 0
     floor: int = 0
-    terms: str = terms_version
+    terms: str = units_version
     rows: dict[int, Row] = field(default_factory=dict)  # by number
     ids: dict[str, int] = field(default_factory=dict)
     sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of a memory

@@ -6,65 +6,17 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from enum import IntFlag
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from memscope.dates import mentions, recurrences
 from memscope.records import ROLES, Insight, Observation, Record, Turn
-
-if TYPE_CHECKING:
-    pass
-
+from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
-from memscope.text.terms import name_key, terms
-
-
-class Flag(IntFlag):
-    """What a unit is, told at writing."""
-
-    QUESTION = 1
-    FIRST_PERSON = 2
-    DIGIT = 4
-    INSTRUCTION = 8
-    GREETING = 16
-    CLOSED = 32  # a superseded memory
-    PROPOSED = 64
-    PRIMARY = 128  # the one of an insight's units that stands for it
-    STATEMENT = 256
-    CJK = 512  # the text is in Chinese, Japanese or Korean
-
-
-_FLAGS = (
-    (Flag.QUESTION, re.compile(r"[?？][\s\"'”’)」』]*$")),
-    (Flag.FIRST_PERSON, re.compile(r"(?i)\b(?:i|my|me|we|our)\b|我")),
-    (Flag.DIGIT, re.compile(r"\d")),
-    (
-        Flag.INSTRUCTION,
-        re.compile(
-            r"(?i)^\W*(?:please\s+)?(?:always|never|from now on)\b"
-            r"|^\W*(?:请)?(?:以后|总是|从现在起|从今以后|永远不要)"
-        ),
-    ),
-    (Flag.GREETING, re.compile(r"(?i)^\W*(?:(?:hey|hi|hello|thanks|thank you|wow|great)\b|你好|您好|谢谢)")),
-)
-
-
-_WISH = re.compile(
-    r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
-    r"|我(?:更|比较)?(?:喜欢|希望)你"
-)
-
-
-def flags(text: str) -> Flag:
-    found = Flag(0) if language(text) == "en" else Flag.CJK
-    for flag, pattern in _FLAGS:
-        if pattern.search(text):
-            found |= flag
-    if found & Flag.FIRST_PERSON and _WISH.search(text):  # as each wish names who has it
-        found |= Flag.INSTRUCTION
-    return found
-
+from memscope.text.terms import name_key, terms, terms_version
+from memscope.text.topics import topics
+from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION, sentence_vector
 
 # In characters: turns over LONG are cut into pieces of up to PIECE; a last one under REST joins the one before.
 LONG, PIECE, REST = 1000, 800, 200
@@ -110,20 +62,22 @@ class Unit(NamedTuple):
 
 
 # Little endian, packed. target: number of the record whose hit this unit is; times in microseconds since 1970.
+# start to end: the interval that a memory is about, or the first that a turn's own words name; later_*: the second.
+# topics: bits 0-63 and 64-127. meaning: the text's built-in vector, scaled to int8; zeros for none.
 COLUMNS = (
     ("seq", "q"), ("number", "q"), ("target", "q"), ("time", "q"), ("closed", "q"), ("start", "q"), ("end", "q"),
-    ("expires", "q"), ("agent", "Q"), ("session", "Q"), ("speaker", "I"), ("n_header", "H"), ("n_terms", "I"),
-    ("flags", "H"), ("part", "H"), ("kind", "B"), ("role", "B"),
+    ("later_start", "q"), ("later_end", "q"), ("expires", "q"), ("agent", "Q"), ("session", "Q"), ("topics", "Q"),
+    ("more_topics", "Q"), ("speaker", "I"), ("n_header", "H"), ("n_terms", "I"), ("flags", "H"), ("part", "H"),
+    ("kind", "B"), ("role", "B"), ("meaning", f"{DIMENSIONS}s"),
 )  # fmt: skip
-
-
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
-
-
+# Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
+units_version = f"{terms_version}.{VECTORS_VERSION}.1"
 NEVER = (1 << 63) - 1
 
 
 _MOST = 0xFFFF
+_LOW = (1 << 64) - 1
 
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
@@ -173,14 +127,14 @@ def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[i
 def _turn_units(turn: Turn, number: int, seq: int) -> list[Unit]:
     time = microseconds(turn.time)
     shared = {
-        "number": number, "target": number, "time": time, "closed": NEVER, "start": time, "end": time + 1,
+        "number": number, "target": number, "time": time, "closed": NEVER,
         "expires": NEVER, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
     always = Flag.STATEMENT if turn.statement else Flag(0)
     date = date_text(turn.time, language(turn.text))
     return [
-        _unit(piece, date, turn.speaker, {**shared, "seq": seq + part, "part": part, "flags": flags(piece) | always})
+        _unit(piece, date, turn.speaker, {**shared, **_named(piece, turn), "seq": seq + part, "part": part}, always)
         for part, piece in enumerate(chunks(turn.text))
     ]
 
@@ -190,7 +144,7 @@ def _memory_unit(
 ) -> Unit:
     happened = memory.happened
     who = memory.subject if isinstance(memory, Insight) else turn.speaker if turn else memory.about
-    found = flags(memory.text)
+    found = Flag(0)
     found |= Flag.CLOSED if memory.closed_said else Flag(0)
     found |= Flag.PROPOSED if memory.proposed else Flag(0)
     found |= Flag.PRIMARY if primary else Flag(0)
@@ -200,12 +154,13 @@ def _memory_unit(
         "closed": microseconds(memory.closed_said) if memory.closed_said else NEVER,
         "start": microseconds(happened.start) if happened else 0,
         "end": microseconds(happened.end) if happened else 0,
+        "later_start": 0, "later_end": 0,
         "expires": microseconds(memory.expires) if memory.expires else NEVER,
         "agent": scope_key(memory.scope.agent), "session": scope_key(turn.scope.session if turn else None),
-        "speaker": name_key(who), "flags": found, "kind": INSIGHT if isinstance(memory, Insight) else OBSERVATION,
+        "speaker": name_key(who), "kind": INSIGHT if isinstance(memory, Insight) else OBSERVATION,
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
-    return _unit(memory.text, date_text(memory.said, language(memory.text)), who, columns)
+    return _unit(memory.text, date_text(memory.said, language(memory.text)), who, columns, found)
 
 
 def _part(memory: Observation, turn: Turn) -> int:
@@ -221,9 +176,72 @@ def _header(said: str) -> tuple[int, ...]:
     return tuple(terms(said)[:_MOST])
 
 
-def _unit(body: str, date: str, speaker: str, columns: dict[str, int]) -> Unit:
-    header, content = _header(f"{date} {speaker}"), terms(body)
-    columns = {**columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content)}
-    packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS))
+def _unit(body: str, date: str, speaker: str, columns: dict[str, int], state: Flag) -> Unit:
+    header, content, about = _header(f"{date} {speaker}"), terms(body), topic_bits(body)
+    columns = {
+        **columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content),
+        "flags": flags(body) | state, "topics": about & _LOW, "more_topics": about >> 64,
+    }  # fmt: skip
+    packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS[:-1]), packed_vector(body))
     hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
     return Unit(columns["seq"], packed, hashes, f"({date}) {speaker}: {body}")
+
+
+def topic_bits(text: str) -> int:
+    """The topics of a text as the bits of a number below 2**128."""
+    return sum(1 << topic for topic in topics(text))
+
+
+def packed_vector(text: str) -> bytes:
+    """The text's built-in vector as int8, its largest component 127; b"" for none."""
+    vector = sentence_vector(text)
+    if vector is None:
+        return b""
+    packed: bytes = (vector * (127 / abs(vector).max())).round().astype("int8").tobytes()
+    return packed
+
+
+# ------------------------------------------------------------------------------------------------------- named periods
+
+_TIME_WORDS = frozenset(
+    """tomorrow weekend ago fortnight monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday
+    fridays saturday saturdays sunday sundays january february march april june july august september october november
+    december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
+    may days""".split()
+)
+_LETTERS = re.compile(r"[a-z]+")
+_DATED = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
+_DATED_ZH = re.compile(
+    "[明后昨前]天|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
+    "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
+)
+_LONGEST_NAMED = 62 * 86_400 * 1_000_000  # microseconds: a year or "since 2019" is no date of an event
+_HALF_YEAR = timedelta(days=183)
+
+
+def _named(text: str, turn: Turn) -> dict[str, int]:
+    """The first two periods of at most two months that a statement's own words name."""
+    named = _named_periods(text, turn.time) if _may_name_a_day(text) and text.rstrip()[-1:] not in "?？" else []
+    (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
+    return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
+
+
+def _may_name_a_day(text: str) -> bool:
+    """A quick look before the rules of ``dates`` read the text."""
+    if not text.isascii() and _DATED_ZH.search(text):
+        return True
+    return not _TIME_WORDS.isdisjoint(_LETTERS.findall(text.lower())) or _DATED.search(text) is not None
+
+
+def _named_periods(text: str, said: datetime) -> list[tuple[int, int]]:
+    """A date without a year is the one nearest to ``said``."""
+    found: dict[tuple[int, int], None] = {}
+    for mention in mentions(text, said):
+        if mention.dayless or mention.shape in ("since", "after", "before", "until"):
+            continue
+        near = recurrences(mention, said - _HALF_YEAR, said + _HALF_YEAR) if mention.yearless else [mention.interval]
+        for interval in near[-1:]:
+            start, end = microseconds(interval.start), microseconds(interval.end)
+            if end - start <= _LONGEST_NAMED:
+                found[start, end] = None
+    return list(found)

@@ -266,7 +266,9 @@ def measure(pile: Pile) -> Measured:
         lent=lent,
         headers=headers,
         period=local_candidates.in_periods(index.column["time"], asked.periods),
+        event=local_candidates.events(index, sight, asked.periods),
         cosine=_cosines(pile, ordered, index, sight),
+        topic=local_candidates.shared_topics(index, sight, asked.topics),
     )
     weights = rarity(sight.statistics.units, found.frequency)
     score = matching.window_scores(index, sight, matches, weights)
@@ -320,8 +322,11 @@ def best(measured: Measured, most: int) -> list[Found]:
         values.append(measured.score * (measured.index.column["role"] == USER))
     if found.cosine is not None:
         values.append(np.nan_to_num(found.cosine, nan=-1))
-    if found.period is not None:
-        values.append(found.period * 1000 + measured.score)
+    timely = local_candidates.greater(found.period, found.event)
+    if timely is not None:
+        values.append(timely * 1000 + measured.score)
+    if found.topic is not None:
+        values.append(found.topic)
     orders = [np.argsort(-np.where(keys, value, -9), kind="stable").tolist() for value in values]
     chosen = dict.fromkeys(row for rows in zip(*orders, strict=True) for row in rows if keys[row])
     return [measured.ordered[row] for row in list(chosen)[:most]]
@@ -336,9 +341,8 @@ def _brought(pile: Pile, measured: Measured) -> Bools:
 def candidates(pile: Pile) -> Candidates:
     measured = measure(pile)
     sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
-    rows, legs = local_candidates.pool(
-        measured.index, sight, measured.score, measured.found.period, measured.found.cosine
-    )
+    near = local_candidates.meaning_leg(measured.index, sight, pile.search, measured.found)
+    rows, legs = local_candidates.pool(measured.index, sight, measured.score, measured.found, near)
     made = local_candidates.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
     homes: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid

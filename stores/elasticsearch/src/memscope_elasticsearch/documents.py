@@ -12,8 +12,18 @@ from typing import Any
 from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Insight, Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
-from memscope.text.terms import terms_version
-from memscope.text.units import COLUMNS, INSIGHT, NEVER, PACKED, Flag, Unit, make_units, microseconds, scope_key
+from memscope.text.units import (
+    COLUMNS,
+    INSIGHT,
+    NEVER,
+    PACKED,
+    Flag,
+    Unit,
+    make_units,
+    microseconds,
+    scope_key,
+    units_version,
+)
 from memscope_elasticsearch import facts
 from memscope_elasticsearch.client import Body
 
@@ -145,7 +155,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
     header = column["n_header"] * 4
     body = {
         "scope": scope, "kind": kind_of(record), "rid": record_id(record), "part": part,
-        "number": column["number"], "seq": column["seq"], "terms": terms_version,
+        "number": column["number"], "seq": column["seq"], "terms": units_version,
         "target": names.get(column["target"], record_id(record)),
         "agent": str(column["agent"]), "session": str(column["session"]),
         "role": str(column["role"]), "speaker": column["speaker"], "time": column["time"],

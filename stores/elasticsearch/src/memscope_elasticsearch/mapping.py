@@ -11,7 +11,7 @@ from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.search.bm25 import K1
-from memscope.text.terms import terms_version
+from memscope.text.units import units_version
 from memscope_elasticsearch.client import Body, Cluster, refusal
 
 VERSION = 1
@@ -47,7 +47,7 @@ MEMORY: Mapping[str, Body] = {
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
     "facts": _KEYWORD,  # of metadata or data, see facts.py
     "space": {"type": "integer"},  # the vector space it was embedded for last
-    "terms": _KEYWORD,  # text.terms_version
+    "terms": _KEYWORD,  # text.units_version
     "columns": _KEPT,  # base64 of the columns of text.units
     "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
     "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
@@ -85,7 +85,7 @@ def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -
     else:
         index |= {"refresh_interval": "200ms"}
     fields = MEMORY if alias == names.memory else WORK
-    about = {META: {"version": VERSION, "terms": terms_version}}
+    about = {META: {"version": VERSION, "terms": units_version}}
     mappings = {"dynamic": False, "_routing": {"required": True}, "_meta": about, "properties": dict(fields)}
     return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
 

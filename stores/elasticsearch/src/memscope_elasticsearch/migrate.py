@@ -12,7 +12,7 @@ from typing import Any
 
 from memscope.errors import StoreGone
 from memscope.records import Turn
-from memscope.text.terms import terms_version
+from memscope.text.units import units_version
 from memscope_elasticsearch import mapping
 from memscope_elasticsearch.client import Body, Cluster, Operation
 from memscope_elasticsearch.documents import KINDS, Place, Stored, documents, stored
@@ -81,7 +81,7 @@ async def renew(shop: Shop) -> int:
     """Make the units again whose terms are not these; how many records."""
     ((_, about),) = (await shop.cluster.request("GET", f"/{shop.names.memory}")).items()
     meta = about["mappings"]["_meta"]
-    if meta[META].get("terms") == terms_version:
+    if meta[META].get("terms") == units_version:
         return 0
     count = 0
     await shop.refresh()
@@ -90,14 +90,14 @@ async def renew(shop: Shop) -> int:
             of_scope = [one for hit in hits if (one := stored(hit, scope)) is not None]
             count += await _again(shop, scope, of_scope)
         await shop.refresh()
-    meta[META] = {**meta[META], "terms": terms_version}
+    meta[META] = {**meta[META], "terms": units_version}
     await shop.cluster.request("PUT", f"/{shop.names.memory}/_mapping", body={"_meta": meta})
     return count
 
 
 async def _outdated(shop: Shop) -> list[Mapping[str, Any]]:
     clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
-    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": terms_version}}]}}}
+    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": units_version}}]}}}
     answer = await shop.cluster.search(shop.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits")
     hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
     return hits

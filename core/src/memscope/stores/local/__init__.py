@@ -38,8 +38,7 @@ from memscope.stores.local import jobs, records
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
 from memscope.stores.spaces import check_space
-from memscope.text.terms import terms_version
-from memscope.text.units import microseconds
+from memscope.text.units import microseconds, units_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -236,7 +235,7 @@ class LocalStore(LocalSearch):
 
 
 def _current(user: UserTransaction) -> UserTransaction:
-    if user.terms != terms_version:
+    if user.terms != units_version:
         records.derive_units(user)
     return user
 
@@ -263,14 +262,14 @@ def _removal(tx: Transaction, select: Select) -> records.Removal | None:
 def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
     """The changes when there are none; one row is read to know."""
     user = tx.find_user(name)
-    unchanged = user is not None and (user.revision, user.terms) == (since, terms_version)
+    unchanged = user is not None and (user.revision, user.terms) == (since, units_version)
     return _made(tx.spaces().serving, since) if unchanged else None
 
 
 def _changes(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
     """None if units are older than today's terms."""
     user, space = tx.find_user(name), tx.spaces().serving
-    if user is not None and current_only and user.terms != terms_version:
+    if user is not None and current_only and user.terms != units_version:
         return None
     if user is None or user.revision == since:
         return _made(space, since if user is not None else 0)

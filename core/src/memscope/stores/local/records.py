@@ -28,8 +28,7 @@ from memscope.records.serialization import turn_key
 from memscope.stores import rules
 from memscope.stores.local.transaction import Row, UserTransaction
 from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
-from memscope.text.terms import terms_version
-from memscope.text.units import make_units
+from memscope.text.units import make_units, units_version
 
 Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 
@@ -109,7 +108,7 @@ def derive_units(tx: UserTransaction) -> None:
         for row in page:
             _change(tx, row, row.record)
     tx.revision += 1
-    tx.floor, tx.terms = tx.revision, terms_version
+    tx.floor, tx.terms = tx.revision, units_version
 
 
 # ---- turns and change sets

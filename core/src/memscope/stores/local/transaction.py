@@ -32,7 +32,7 @@ class UserTransaction(Protocol):
     """One user's records. ``number`` and ``revision`` are the last ones given; local.py counts them up.
 
     A revision is the number of a unit, of a removal or of a vector, whichever came last: what is newer than a revision
-    has a higher one. An index that knows less than ``floor`` starts anew. ``terms`` is the ``terms_version`` the units
+    has a higher one. An index that knows less than ``floor`` starts anew. ``terms`` is the ``units_version`` the units
     were made with. All four are kept with the user. ``space`` is where new vectors belong.
     """
 

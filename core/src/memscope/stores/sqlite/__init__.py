@@ -31,7 +31,7 @@ from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
 from memscope.stores.sqlite.transaction import SQLiteTransaction
 from memscope.stores.sqlite.user import SQLiteUser
-from memscope.text.terms import terms_version
+from memscope.text.units import units_version
 
 T = TypeVar("T")
 _abandoned: list[Engine] = []  # of a parent process: their connections must neither be used nor closed after a fork
@@ -189,7 +189,7 @@ def _details(path: Path, *, read_only: bool) -> dict[str, Any]:
         "read_only": read_only,
         "sqlite": sqlite3.sqlite_version,
         "schema": schema.SCHEMA,
-        "terms_version": terms_version,
+        "units_version": units_version,
     }
 
 

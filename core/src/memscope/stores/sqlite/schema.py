@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from memscope.errors import StoreTooNew
-from memscope.text.terms import terms_version
+from memscope.text.units import units_version
 
 APPLICATION_ID = 0x6D736370  # "mscp"
 SCHEMA = 1
@@ -99,7 +99,7 @@ def create(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     for statement in TABLES.split(";\n"):
         db.execute(statement)
-    meta = {"schema": SCHEMA, "terms_version": terms_version, "secret": secrets.token_bytes(32)}
+    meta = {"schema": SCHEMA, "units_version": units_version, "secret": secrets.token_bytes(32)}
     db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")

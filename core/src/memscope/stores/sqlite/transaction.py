@@ -10,7 +10,7 @@ from memscope.stores.rules import STAGES, furthest
 from memscope.stores.spaces import Spaces
 from memscope.stores.sqlite.space_table import SpaceTable
 from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
-from memscope.text.terms import terms_version
+from memscope.text.units import units_version
 
 LOOKED_AT = 64
 
@@ -32,7 +32,7 @@ class SQLiteTransaction:
     def user(self, name: str) -> SQLiteUser:
         found = self.find_user(name)
         if found is None:
-            self.db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, terms_version))
+            self.db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, units_version))
             found = self.find_user(name)
         assert found is not None
         return found
