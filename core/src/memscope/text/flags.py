@@ -51,7 +51,8 @@ _LASTING = re.compile(
     r"""(?ix)
     \b i (?: ['’]m | \s am | ['’]ve \s been | \s was ) \s
         (?: (?: originally | actually | still | also | really | quite | very | now ) \s )?
-        (?: an? | the | from | \d+ | born | allergic | afraid | scared | married | single | divorced | vegetarian | vegan
+        (?: an? | the | from | \d+ | born | allergic | afraid | scared | married | single | divorced | vegetarian
+          | vegan
           | diabetic | lactose | left-handed | colou?r-?blind | called | learning | studying | working | living ) \b
     | \b i \s
         (?: (?: really | always | never | usually | often | mostly | only | still | also | just | actually ) \s )?

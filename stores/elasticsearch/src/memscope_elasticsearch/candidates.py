@@ -23,7 +23,8 @@ from memscope.search import matching
 from memscope.search.bm25 import K1, rarity
 from memscope.search.changes import Changes
 from memscope.search.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
-from memscope.text.units import COLUMNS, TURN, Flag
+from memscope.text.flags import Flag
+from memscope.text.units import COLUMNS, TURN
 from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
 
 NO_SITTING = -1

@@ -12,12 +12,12 @@ from typing import Any
 from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Insight, Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
+from memscope.text.flags import Flag
 from memscope.text.units import (
     COLUMNS,
     INSIGHT,
     NEVER,
     PACKED,
-    Flag,
     Unit,
     make_units,
     microseconds,
