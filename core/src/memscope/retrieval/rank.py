@@ -23,28 +23,27 @@ from memscope.text.units import INSIGHT
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 
 WEIGHTS: Mapping[str, float] = {
-    "window": 1.34,
-    "wide": 2.04,
-    "session": 2.11,
-    "answers": 1.44,
-    "header": 10.21,
-    "covered": 1.68,
-    "rare": 1.41,
-    "period": 4.01,
-    "after": 1.81,
-    "speaker": 0.46,
-    "user": 2.43,
-    "instruction": 2.12,
-    "length": -5.32,
-    "short": -4.3,
-    "first_person": 0.46,
-    "number": 1.19,
-    "event": 2.5,
-    "personal": 0.4,
-    "asking": -2.0,
-    "unknowing": -2.0,
-    "topic": 1.3,
-    "meaning": 2.6,
+    "window": 1.14,
+    "wide": 1.92,
+    "session": 1.85,
+    "answers": 1.48,
+    "header": 10.28,
+    "covered": 1.63,
+    "rare": 1.22,
+    "period": 3.97,
+    "after": 1.78,
+    "event": 2.0,
+    "speaker": 0.48,
+    "user": 2.31,
+    "instruction": 2.08,
+    "asking": -0.5,
+    "unknowing": -3.0,
+    "length": -5.37,
+    "short": -4.33,
+    "first_person": 0.51,
+    "number": 1.25,
+    "topic": 0.8,
+    "meaning": 1.8,
     "cosine": 2.6,
 }
 
@@ -135,12 +134,22 @@ def _cosine(e: Evidence) -> Values:
     return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
 
 
+def _event(e: Evidence) -> Values:
+    """Only of a period that is not over: what happened in an earlier one is better told by when it was said."""
+    return e.found.event * e.question.asks_ahead
+
+
+def _asking(e: Evidence) -> Values:
+    """Less of a long turn, whose questions say much besides."""
+    return e.has(Flag.ASKING) / (1 + e.found.length / 10)
+
+
+def _unknowing(e: Evidence) -> Values:
+    return e.has(Flag.UNKNOWING) & (e.found.role == ASSISTANT)
+
+
 def _meaning(e: Evidence) -> Values:
     return _of_best(np.nan_to_num(np.maximum(e.found.meaning - COSINE_FLOOR, 0)))
-
-
-def _personal(e: Evidence) -> Values:
-    return e.has(Flag.PERSONAL) & (e.found.role != ASSISTANT)
 
 
 def _of_best(values: Values) -> Values:
@@ -170,10 +179,9 @@ FEATURES: tuple[Column, ...] = (
     Column("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
     Column("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
     Column("number", lambda e: e.has(Flag.DIGIT) & e.question.asks_number, "has a number, as asked"),
-    Column("event", lambda e: e.found.event, "is about the period asked for"),
-    Column("personal", _personal, "a lasting statement about oneself"),
-    Column("asking", lambda e: e.has(Flag.ASKING), "only asks"),
-    Column("unknowing", lambda e: e.has(Flag.UNKNOWING), "only says that it does not know"),
+    Column("event", _event, "is about the period asked for"),
+    Column("asking", _asking, "only asks"),
+    Column("unknowing", _unknowing, "only says that it does not know"),
     Column("topic", lambda e: e.found.topic, "shares everyday topics"),
     Column("meaning", _meaning, "close in meaning, by built-in vectors"),
     Column("cosine", _cosine, "close in meaning"),

@@ -50,7 +50,7 @@ _ASSISTANT = re.compile(
 
 @worker(
     reads=("query", "now", "as_of"),
-    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant", "topics", "meaning"),
+    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant", "asks_ahead", "topics", "meaning"),
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
@@ -64,6 +64,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
+        asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
         topics=tuple(sorted(topics(ends))),
         meaning=sentence_vector(ends) if ctx.settings.builtin_vectors else None,
     )
@@ -78,6 +79,12 @@ def _ends(query: str) -> str:
 def _content(found: list[str]) -> list[str]:
     telling = [word for word in found if not CJK_STOP.issuperset(word)]
     return telling or found
+
+
+def _reaches_ahead(query: str, reference: datetime) -> bool:
+    """Whether the query names a day of its own that is not over: "this week", "tomorrow"; not every June."""
+    named = (one for one in dates.mentions(query, reference) if not one.dayless and not one.yearless)
+    return any(one.interval.end > reference for one in named)
 
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
