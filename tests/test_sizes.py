@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[1]
 SHIPPED = [path for folder in ("core/src", "adapters", "stores") for path in (ROOT / folder).rglob("*.py")]
 BESIDE = [path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
 MAX_FILE, MAX_FUNCTION = 400, 60
-LONGER_FILES = {"core/src/memscope/stores/rules.py": 450}  # one place for what every store decides
+LONGER_FILES = {
+    "core/src/memscope/stores/rules.py": 450,  # one place for what every store decides
+    "core/src/memscope/search/snapshot.py": 430,  # one data structure
+}
 
 
 def lines(node: ast.AST) -> int:

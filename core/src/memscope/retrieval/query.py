@@ -36,6 +36,7 @@ class Query:
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
     asks_assistant: bool = False
+    asks_personally: bool = False  # about the user, or a wish of theirs
     asks_ahead: bool = False  # names a day of its own that is not over
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector

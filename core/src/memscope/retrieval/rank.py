@@ -32,16 +32,16 @@ WEIGHTS: Mapping[str, float] = {
     "rare": 1.22,
     "period": 3.97,
     "after": 1.78,
-    "event": 2.0,
     "speaker": 0.48,
     "user": 2.31,
     "instruction": 2.08,
-    "asking": -0.5,
-    "unknowing": -3.0,
     "length": -5.37,
     "short": -4.33,
     "first_person": 0.51,
     "number": 1.25,
+    "event": 2.0,
+    "asking": -0.5,
+    "unknowing": -3.0,
     "topic": 0.8,
     "meaning": 1.8,
     "cosine": 2.6,
@@ -52,6 +52,9 @@ HEADER = 0.2  # a term in the header counts for a fifth of one in the body
 LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
+KNOWN = 0.25  # share of a question's words that some unit must have
+NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
+MEANING, TOPIC = 16, 32  # bits of Candidates.legs
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
@@ -198,6 +201,27 @@ def features(question: Query, found: Candidates) -> Values:
     return matrix
 
 
+def has_evidence(question: Query, found: Candidates) -> Values:
+    """[candidates] which may be shown at all.
+
+    A question about the user, or a wish of theirs, is answered by anything that shares a word, a topic or the meaning.
+    Any other question ("Who proved ...?") is answered by words and periods, if some unit knows a fair part of it.
+    """
+    words = (found.legs & ~np.uint8(MEANING | TOPIC)) != 0
+    if question.asks_personally:
+        return words | (found.topic > 0) | (np.nan_to_num(found.meaning) >= NEAR)
+    timely = (found.period > 0) | (found.event > 0)
+    return words & (timely | (coverage(question, found).max(initial=0) >= KNOWN) | ~np.isnan(found.cosine))
+
+
+def coverage(question: Query, found: Candidates) -> Values:
+    """[candidates] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
+    rare = rarity(found.units, np.maximum(found.document_frequency, 0.5))
+    weights = rare * np.array(question.weights, np.float32)
+    share: Values = (((found.tf > 0) | (found.tf_header > 0)) @ weights) / max(float(weights.sum()), 1e-9)
+    return share
+
+
 @worker(
     reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "cjk_vectors"),
     writes=("order", "values", "scores"),
@@ -211,7 +235,7 @@ async def rank(question: Query, ctx: WorkerContext) -> Query:
         scores = values @ np.array([weight for _, weight in NAMED], np.float32)
     best_last = np.lexsort((found.unit, found.time, np.round(scores, 4)))  # of equals the latest
     best: dict[Handle, int] = {}
-    for row in best_last[::-1].tolist():
+    for row in best_last[has_evidence(question, found)[best_last]][::-1].tolist():
         best.setdefault(found.handle[row], row)
     return replace(question, order=tuple(best.values()), values=values, scores=scores)
 

@@ -40,7 +40,7 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
         periods=question.periods,
         vector=vector,
         space=space,
-        meaning=question.meaning,
+        meaning=question.meaning if ctx.settings.builtin_vectors else None,
         topics=question.topics,
         as_of=question.as_of,
         now=question.now,

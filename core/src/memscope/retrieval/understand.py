@@ -48,9 +48,27 @@ _ASSISTANT = re.compile(
 )
 
 
+_PERSONAL = re.compile(
+    r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
+    r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy|please|pls)\b"
+    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意"
+)
+
+
 @worker(
     reads=("query", "now", "as_of"),
-    writes=("terms", "weights", "names", "periods", "asks_number", "asks_assistant", "asks_ahead", "topics", "meaning"),
+    writes=(
+        "terms",
+        "weights",
+        "names",
+        "periods",
+        "asks_number",
+        "asks_assistant",
+        "asks_personally",
+        "asks_ahead",
+        "topics",
+        "meaning",
+    ),
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
@@ -64,9 +82,10 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
+        asks_personally=_PERSONAL.search(wording) is not None,
         asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
         topics=tuple(sorted(topics(ends))),
-        meaning=sentence_vector(ends) if ctx.settings.builtin_vectors else None,
+        meaning=sentence_vector(ends),
     )
 
 

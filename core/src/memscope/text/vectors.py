@@ -30,6 +30,7 @@ DIMENSIONS = 128
 DATA = Path(__file__).parent / "data"
 
 _WORD = re.compile(r"[^\W\d_]+")
+_MOST_PIECES = 2  # a word of more is a name, a typing error or no word: its pieces say nothing of its meaning
 _LONGEST = 32  # letters: nothing longer is a word
 # The parts of "don't" and "I'll" that are no words.
 _CONTRACTED = frozenset(
@@ -75,7 +76,8 @@ def _tokens(text: str) -> list[int]:
 @lru_cache(maxsize=1 << 16)
 def _word_tokens(word: str) -> Sequence[int]:
     silent = len(word) == 1 or len(word) > _LONGEST or word in _SILENT
-    return () if silent else word_pieces(word, _table().tokens)
+    pieces = () if silent else word_pieces(word, _table().tokens)
+    return pieces if len(pieces) <= _MOST_PIECES else ()
 
 
 def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:

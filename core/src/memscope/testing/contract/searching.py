@@ -17,7 +17,9 @@ from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK
 from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
-from memscope.text.units import PACKED
+from memscope.text.units import COLUMNS, PACKED
+
+HEADER_TERMS, BODY_TERMS = ([name for name, _ in COLUMNS].index(name) for name in ("n_header", "n_terms"))
 
 texts = map("text-{}".format, itertools.count())
 
@@ -113,8 +115,8 @@ class Searching(Chapter):
         seqs = units(changes.columns)
         assert seqs == sorted(set(seqs))
         assert len(seqs) > 3
-        counts = [PACKED.unpack_from(changes.columns, at)[11:13] for at in range(0, len(changes.columns), PACKED.size)]
-        assert sum(header + body for header, body in counts) * 4 == len(changes.terms)
+        columns = [PACKED.unpack_from(changes.columns, at) for at in range(0, len(changes.columns), PACKED.size)]
+        assert sum(row[HEADER_TERMS] + row[BODY_TERMS] for row in columns) * 4 == len(changes.terms)
         assert (await store.stats("alice")).units == len(seqs)
 
     async def test_numbers_are_handles_and_never_given_twice(self, store: Store) -> None:
