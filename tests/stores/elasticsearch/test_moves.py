@@ -110,7 +110,7 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
         before = await everything(store)
         assert await texts(store, "zebras")
     for module in (mapping, migrate, made_of):
-        monkeypatch.setattr(module, "terms_version", "other")
+        monkeypatch.setattr(module, "units_version", "other")
     monkeypatch.setattr(tokens, "stem", lambda word: word[::-1])
     text_terms._content_terms.cache_clear()
     async with opened(place) as store:
