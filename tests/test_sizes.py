@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,3 +52,10 @@ def test_half_of_the_functions_have_at_most_8_lines_and_nine_of_ten_30(sizes):
 
 def test_no_function_is_a_program(sizes):
     assert not {name: count for name, count in sizes.items() if count > MAX_FUNCTION}
+
+
+def test_the_walk_of_the_readme_is_an_afternoon():
+    walk = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Read it")[2].partition("[docs/]")[0]
+    files = re.findall(r"\]\((core/src/[^)]+\.py)\)", walk)
+    assert len(files) >= 6
+    assert sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files) <= 1_700

@@ -190,7 +190,7 @@ def test_a_file_in_another_format_is_refused(run, tmp_path):
 
 
 def test_the_clock_stands_on_the_day_after():
-    clock = play.Clock()
+    clock = play.DemoClock()
     clock.set_after(load("en"))
     assert clock().date().isoformat() == "2026-11-06"
 
@@ -198,7 +198,7 @@ def test_the_clock_stands_on_the_day_after():
 def test_recall_counts_shares_and_leaves_out_what_cannot_be_found():
     def answer(evidence, found, category="single"):
         hits = tuple(Hit(turn=play_turn(key), insight=None, score=1.0, found_by=()) for key in found)
-        return play.Answer({"evidence": evidence, "category_name": category}, Retrieval(hits), 1.0)
+        return play.AskedQuestion({"evidence": evidence, "category_name": category}, Retrieval(hits), 1.0)
 
     answers = [
         answer(["a", "b"], ["x", "a"]),

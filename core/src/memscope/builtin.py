@@ -1,4 +1,4 @@
-"""What memscope brings itself, registered the way any plugin registers its own."""
+"""The built-in plugin: stores, models, workers and commands, registered through the hooks of any plugin."""
 
 from __future__ import annotations
 

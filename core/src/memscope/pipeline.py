@@ -24,7 +24,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class WorkerContext:
-    """What a worker may use. Models are None where none is configured; ``zone`` is the user's, where it is known."""
+    """Services of a worker. Models are None where none is configured; ``zone`` is the user's, where it is known."""
 
     store: Store
     settings: Settings
@@ -131,7 +131,7 @@ def assemble(
 
 
 async def run(steps: Sequence[Worker[B]], batch: B, ctx: WorkerContext) -> B:
-    """The batch after all steps. A worker's error ends the operation; nothing was written by then."""
+    """Run all steps. A worker's error ends the operation before anything is written."""
     for step in steps:
         batch = await step(batch, ctx)
     return batch

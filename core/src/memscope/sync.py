@@ -71,7 +71,7 @@ loop_thread = LoopThread()
 def _sync(
     method: Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[MemoryScope, P], R]:
-    """The method with its signature and docstring, waiting for the result."""
+    """Returns the method with its signature and docstring; a call waits for the result."""
 
     @functools.wraps(method)
     def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -118,7 +118,7 @@ class SyncAnswer:
 def _streamed(
     method: Callable[Concatenate[AsyncMemoryScope, P], Answer],
 ) -> Callable[Concatenate[MemoryScope, P], SyncAnswer]:
-    """The method with its signature and docstring; its answer is read without ``await``."""
+    """Returns the method with its signature and docstring; its answer is read without ``await``."""
 
     @functools.wraps(method)
     def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> SyncAnswer:

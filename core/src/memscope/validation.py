@@ -1,4 +1,4 @@
-"""The edge: everything that comes in is checked here, once, and nowhere else."""
+"""Validation of all arguments of a call, once, before anything is stored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may hold. Sizes are bytes of UTF-8."""
+    """Limits of one call. Sizes are bytes of UTF-8."""
 
     text: int = 256 * 1024
     turns: int = 10_000
@@ -38,8 +38,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """Turns as they will be stored, and what had to be done to them."""
+class ValidatedTurns:
+    """Turns as they will be stored, and counts of repairs."""
 
     turns: tuple[Turn, ...]
     timed: tuple[bool, ...]  # the caller gave the time
@@ -85,12 +85,12 @@ def scope(user: object, agent: object = None, session: object = None) -> Scope:
 
 
 def owner(user: object) -> str | None:
-    """The user that a call is about; None means every user."""
+    """Validate an optional user; None means every user."""
     return None if user is None else identifier("user", user)
 
 
 def ids(what: str, value: object) -> tuple[str, ...]:
-    """A list of ids. One id alone would be read as its letters."""
+    """Validate a list of ids. A text is refused: it would be read as a list of letters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InputError(f"{what} must be a list of ids", hint=f"did you mean [{value!r}]?")
     return tuple(map(str, value))
@@ -178,7 +178,7 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
 
 
 def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
-    """A dict of JSON values within the limits; a copy, so that nobody changes it later."""
+    """Validate a dict of JSON values; returns a copy, which the caller cannot change."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -239,13 +239,13 @@ def path(value: object) -> Path:
 
 
 def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
-    """A filter with conditions; one without asks for nothing."""
+    """Validate a filter; returns None for an empty one."""
     check(value)
     return value or None
 
 
 def kinds(value: object) -> frozenset[Kind]:
-    """The kinds of record asked for; all by default."""
+    """Validate kinds of record; all by default."""
     if value is None:
         return KINDS
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -257,7 +257,7 @@ def kinds(value: object) -> frozenset[Kind]:
 
 
 def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
-    """Which records are meant, from the keywords of ``list`` and ``forget``."""
+    """Build a ``Select`` from the keywords of ``list`` and ``forget``."""
     chosen, words = asked.pop("ids", None), asked.pop("text", None)
     for label in ("name", "namespace"):
         if asked.get(label) is not None:
@@ -280,7 +280,7 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 
 def turns(
     given: object, where: Scope, now: datetime, default_zone: tzinfo | None = None, limits: Limits | None = None
-) -> Intake:
+) -> ValidatedTurns:
     """Check a whole call: all of it is taken, or ``InputError`` names the turn and nothing is."""
     limits = limits or Limits()
     if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
@@ -291,17 +291,17 @@ def turns(
         )
     parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
     made = tuple(turn for turn, *_ in parsed)
-    return Intake(
+    return ValidatedTurns(
         made,
         timed=tuple(timed for _, timed, _, _ in parsed),
         repaired=sum(repaired for _, _, repaired, _ in parsed),
         skipped_parts=sum(skipped for *_, skipped in parsed),
-        clock_suspect=_suspects(made, now),
+        clock_suspect=_count_suspect_times(made, now),
     )
 
 
-def _suspects(made: Sequence[Turn], now: datetime) -> int:
-    """Turns from the future, or older than the one before them."""
+def _count_suspect_times(made: Sequence[Turn], now: datetime) -> int:
+    """Count turns from the future, and turns older than the one before them."""
     ahead = sum(turn.time > now + FUTURE for turn in made)
     return ahead + sum(after.time < before.time for before, after in pairwise(made))
 
@@ -315,7 +315,7 @@ def _turn(
     if not isinstance(given, Mapping):
         raise InputError(f"{path} must be a dict or a Turn, got {type(given).__name__}")
     role = _role(path, given.get("role"))
-    words, skipped = _words(path, given.get("content", given.get("text")))
+    words, skipped = _text_of(path, given.get("content", given.get("text")))
     kept = text(f"{path}.content", words, limits.text)
     time = given.get("time", given.get("timestamp"))
     session = given.get("session")
@@ -339,8 +339,8 @@ def _role(path: str, value: object) -> Role:
     raise InputError(f"{path}.role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
 
 
-def _words(path: str, content: object) -> tuple[str, int]:
-    """The text of a message; of one in typed parts the text parts, and how many others there were."""
+def _text_of(path: str, content: object) -> tuple[str, int]:
+    """Returns a message's text (of typed parts the text parts) and the number of other parts."""
     if isinstance(content, str):
         return content, 0
     if not isinstance(content, Sequence) or isinstance(content, bytes):

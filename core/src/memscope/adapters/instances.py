@@ -77,7 +77,7 @@ def acquire(given: Memory) -> SharedMemory:
 
 
 def check_settings(given: Memory) -> Memory:
-    """What ``acquire`` takes, its settings read. ``ConfigError`` or ``PluginError`` if no memory can be made of it."""
+    """Read the settings of an argument. ``ConfigError`` or ``PluginError`` if no memory can be made of them."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return given
     settings = _settings(given)
@@ -110,7 +110,7 @@ def _settings(given: Settings | Mapping[str, Any] | str | Path | None) -> Settin
 
 
 def to_config(given: Memory) -> dict[str, Any] | None:
-    """What was given as JSON that may be written down: without keys, passwords and what the environment says anyway.
+    """Returns an argument as JSON that may be written down: without keys, passwords and settings of the environment.
 
     ``ConfigError`` for a memory given as an object, which only its owner can make again.
     """

@@ -63,12 +63,12 @@ def start(runtime: Runtime, asked: Asked) -> Answer:
 
 
 async def _answer(runtime: Runtime, asked: Asked, answer: Answer) -> AsyncGenerator[str]:
-    window = await answer.spared("recent turns", _window(runtime, asked), [])
-    report = await answer.spared("recording", _record(runtime, asked.scope, "user", asked.text), AddReport())
+    window = await answer.spare("recent turns", _window(runtime, asked), [])
+    report = await answer.spare("recording", _record(runtime, asked.scope, "user", asked.text), AddReport())
     stored = report.stored
     try:
         exclude = (*report.keys, *(turn.key for turn in window))
-        found = await answer.spared("memories", _recall(runtime, asked, exclude), Retrieval())
+        found = await answer.spare("memories", _recall(runtime, asked, exclude), Retrieval())
         if found.reason:
             answer.notes.append(found.reason)
         answer.memories, lines = fitting(found, asked.tokens)
@@ -77,7 +77,7 @@ async def _answer(runtime: Runtime, asked: Asked, answer: Answer) -> AsyncGenera
             async for piece in pieces:
                 yield piece
         work = _record(runtime, asked.scope, "assistant", answer.text)
-        stored += (await answer.spared("recording", work, AddReport())).stored
+        stored += (await answer.spare("recording", work, AddReport())).stored
     finally:  # both sides are embedded together, and not while somebody waits for the first word
         runtime.wake(asked.scope.user, stored)
 

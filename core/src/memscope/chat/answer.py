@@ -1,4 +1,4 @@
-"""An answer on its way."""
+"""Answer: a streamed reply, with the memories it was shown and notes about failures of memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """What has been said so far."""
+        """The text so far."""
         return "".join(self._said)
 
     def __aiter__(self) -> Answer:
@@ -60,8 +60,8 @@ class Answer:
         with self._counting():
             await self._pieces.aclose()
 
-    async def spared(self, what: str, work: Awaitable[T], otherwise: T) -> T:
-        """``otherwise``, and a note, where memory fails: an assistant without memory still answers."""
+    async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
+        """Await a step of memory; where it fails, add a note and return ``otherwise``: the assistant still answers."""
         try:
             async with asyncio.timeout(DEADLINE_S):
                 return await work

@@ -1,7 +1,7 @@
-"""What the model is shown: who it is, the turns of the window, and the new one with the memories before it.
+"""The prompt of an answer: persona, the turns of the window, and the new turn after the memories.
 
-The memories come last, so that all before them is the same from answer to answer and a server may keep it; and they are
-part of the user's message, since what somebody once said is nobody's instruction.
+The memories come last, so that a server can cache the prefix, which is the same from answer to answer. They are part of
+the user's message, since earlier turns are data and no instructions.
 """
 
 from __future__ import annotations
@@ -54,6 +54,6 @@ def _with(lines: str, text: str) -> str:
 
 
 def _alternating(said: Iterable[tuple[str, str]]) -> list[Message]:
-    """Turns of one side in a row, as after an answer that broke off, are one message: some models take no other."""
+    """Join consecutive turns of one side into one message: some models refuse others."""
     sides = groupby(said, key=lambda pair: pair[0])
     return [Message(role=side, content="\n\n".join(text for _, text in pairs)) for side, pairs in sides]

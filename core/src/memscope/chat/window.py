@@ -1,6 +1,6 @@
-"""What was said lately in the same session, as far as a budget of tokens reaches.
+"""The window: recent turns of the same session within a budget of tokens.
 
-It is read from the store for every answer: what was forgotten is gone from it at once, and any process can go on.
+It is read from the store for every answer: a forgotten turn is gone from it at once, and any process can go on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Talk with an assistant that remembers: chat."""
+"""Command for an assistant with memory: chat."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
 
 
 def no_model(talk: Talk, language: str) -> None:
-    """What to set; and, where somebody can say yes, the demo."""
+    """Explain which settings are missing; offer the demo on a terminal."""
     for line in talk.say("no_model", user=visible(talk.user)).splitlines():
         click.echo(line, err=True)
     context = click.get_current_context()
@@ -67,7 +67,7 @@ def no_model(talk: Talk, language: str) -> None:
 
 
 class News(logging.Handler):
-    """Hears what goes on in the background, as a plugin and as a log handler, and tells the talk."""
+    """Passes reports and warnings of the background to the talk, as a plugin and as a log handler."""
 
     talk: Talk | None = None
 
@@ -88,7 +88,7 @@ class News(logging.Handler):
 
 @contextmanager
 def listening(news: News) -> Iterator[None]:
-    """Warnings of the library are told like all else, not written into a line that is being typed."""
+    """Route the library's warnings through the talk, so that none is written into a line being typed."""
     log = logging.getLogger("memscope")
     news.setLevel(logging.WARNING)
     log.addHandler(news)

@@ -19,7 +19,7 @@ from memscope.commands.options import Call, command, pass_call
 from memscope.commands.output import Display, Part, count_nouns, speaks_unicode, visible
 
 if TYPE_CHECKING:
-    from memscope.demo.play import Answer, Conversation, Forgotten
+    from memscope.demo.play import AskedQuestion, Conversation, ForgottenSecret
     from memscope.records import Hit
     from memscope.sync import MemoryScope
 
@@ -30,14 +30,14 @@ NAMES = {"en": "English", "zh": "中文"}
 
 
 @dataclass
-class Played:
+class PlayedConversation:
     """A conversation that was gone through."""
 
     conversation: Conversation
     turns: int
     seconds: float
-    answers: list[Answer] = field(default_factory=list)
-    forgotten: Forgotten | None = None
+    answers: list[AskedQuestion] = field(default_factory=list)
+    forgotten: ForgottenSecret | None = None
 
 
 @command("demo", short_help="Watch memory at work on a conversation.")
@@ -51,11 +51,11 @@ def demo(call: Call, language: str, data: str | None, everything: bool) -> None:
     Without --store, everything happens in a file in a temporary folder; without any network, always.
     """
     from memscope.config.settings import Settings
-    from memscope.demo.play import Clock
+    from memscope.demo.play import DemoClock
     from memscope.sync import MemoryScope
 
     store = call.store or str(Path(tempfile.mkdtemp(prefix="memscope-demo-"), "memory.db"))
-    stage, clock = Stage(call.show, store, everything), Clock()
+    stage, clock = DemoView(call.show, store, everything), DemoClock()
     stage.open()
     with MemoryScope(store, settings=Settings(), clock=clock) as memory:
         for conversation in _conversations(language, data):
@@ -73,13 +73,13 @@ def _conversations(language: str, data: str | None) -> Iterable[Conversation]:
 
 
 @dataclass
-class Stage:
+class DemoView:
     """Shows what happens as it happens, and keeps the score."""
 
     show: Display
     store: str
     everything: bool
-    played: list[Played] = field(default_factory=list)
+    played: list[PlayedConversation] = field(default_factory=list)
 
     def open(self) -> None:
         self.show.laid_out = True
@@ -93,7 +93,7 @@ class Stage:
         start = time.perf_counter()
         with self.show.progress("remembering") as progress:
             count = play.remember(memory, conversation, progress)
-        one = Played(conversation, count, time.perf_counter() - start)
+        one = PlayedConversation(conversation, count, time.perf_counter() - start)
         self.played.append(one)
         self.show.line(f"{count_nouns(count, 'turn')} remembered", (f" in {one.seconds:.2f} s", "dim"))
         self.ask(memory, one)
@@ -110,7 +110,7 @@ class Stage:
 
     # ---- questions
 
-    def ask(self, memory: MemoryScope, one: Played) -> None:
+    def ask(self, memory: MemoryScope, one: PlayedConversation) -> None:
         from memscope.demo import play
 
         questions = one.conversation["questions"]
@@ -123,7 +123,7 @@ class Stage:
             self.answer(answer)
         self.others(one.answers[full:])
 
-    def others(self, rest: list[Answer]) -> None:
+    def others(self, rest: list[AskedQuestion]) -> None:
         """The rest in a line each; of very many the first that were not wholly found."""
         if not rest:
             return
@@ -135,7 +135,7 @@ class Stage:
         for answer in rest if few else missed[:HANDFUL]:
             self.brief(answer)
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: AskedQuestion) -> None:
         self.show.line("")
         category = answer.question.get("category_name")
         self.show.line((visible(answer.question["question"]), "bold"), (f"  {category or ''}", "dim"), hang=2)
@@ -151,7 +151,7 @@ class Stage:
         self.show.line(mark, (f"{rank:>3}  ", "dim"), *shortened(hit_parts(hit)), indent=2, hang=6)
         self.show.line((why(hit), "dim"), indent=8, hang=2)
 
-    def verdict(self, answer: Answer) -> list[Part]:
+    def verdict(self, answer: AskedQuestion) -> list[Part]:
         found, known = len(answer.ranks), len(answer.evidence)
         if not known:
             return [("no evidence is known for this question", "dim")]
@@ -160,7 +160,7 @@ class Stage:
         style = "green" if found == known else "yellow"
         return [(f"{found} of {count_nouns(known, 'known turn')} found", style)]
 
-    def brief(self, answer: Answer) -> None:
+    def brief(self, answer: AskedQuestion) -> None:
         mark = self.mark("✓", "+") if answer.recall == 1 else self.mark("✗", "-") if not answer.ranks else "~"
         style = "green" if answer.recall == 1 else "red" if not answer.ranks else "yellow"
         ranks = ", ".join(map(str, answer.ranks)) or "none"
@@ -169,7 +169,7 @@ class Stage:
 
     # ---- forgetting
 
-    def forget(self, memory: MemoryScope, one: Played) -> None:
+    def forget(self, memory: MemoryScope, one: PlayedConversation) -> None:
         from memscope.demo import play
 
         secret = play.secret_of(one.conversation, one.answers)
@@ -185,7 +185,7 @@ class Stage:
         self.show.line(
             (f"{count_nouns(gone.report.turns, 'turn')} removed, in the file: {gone.report.physical}", "dim"), indent=2
         )
-        self.claim(
+        self.show_claim(
             not gone.found_after,
             f"“{visible(secret.answer.question['question'])}” no longer finds it",
             "it is still found",
@@ -193,10 +193,10 @@ class Stage:
         if gone.traces:
             before, after = gone.traces
             said = f"its bytes are gone from the file: {before} before, {after} now"
-            self.claim(not after and bool(before), said, said.replace("are gone from", "in"))
+            self.show_claim(not after and bool(before), said, said.replace("are gone from", "in"))
 
-    def claim(self, holds: bool, said: str, otherwise: str) -> None:
-        """What the demo says about memscope, checked when it is said."""
+    def show_claim(self, holds: bool, said: str, otherwise: str) -> None:
+        """Print a claim of the demo, checked here, or its opposite."""
         mark = (self.mark("✓", "+"), "bold green") if holds else (self.mark("✗", "-"), "bold red")
         self.show.line(mark, " ", said if holds else otherwise, indent=2, hang=2)
 
@@ -220,17 +220,17 @@ class Stage:
         self.scores(scored, own=own)
         self.next_steps()
 
-    def speed(self, answers: Sequence[Answer]) -> None:
+    def speed(self, answers: Sequence[AskedQuestion]) -> None:
         turns, seconds = (sum(getattr(one, name) for one in self.played) for name in ("turns", "seconds"))
         half = f", a question in {statistics.median(a.milliseconds for a in answers):.1f} ms" if answers else ""
         self.show.line((f"{count_nouns(turns, 'turn')} stored durably in {seconds:.2f} s{half} (median)", "dim"))
 
-    def scores(self, scored: Sequence[Answer], *, own: bool) -> None:
+    def scores(self, scored: Sequence[AskedQuestion], *, own: bool) -> None:
         from memscope.demo.play import recall
 
         if own or not scored:
             return
-        groups: dict[str, list[Answer]] = defaultdict(list)
+        groups: dict[str, list[AskedQuestion]] = defaultdict(list)
         for answer in scored:
             groups[str(answer.question.get("category_name", ""))].append(answer)
         self.show.line(("recall@10  ", "bold"), f"{recall(scored)} %")
@@ -277,7 +277,7 @@ class Stage:
             ],
         }
 
-    def answer_json(self, answer: Answer) -> Mapping[str, Any]:
+    def answer_json(self, answer: AskedQuestion) -> Mapping[str, Any]:
         return {
             "id": answer.question["id"],
             "question": answer.question["question"],
@@ -287,7 +287,7 @@ class Stage:
             "hits": [hit_json(hit) for hit in answer.found] if self.everything else [hit.id for hit in answer.found],
         }
 
-    def forgotten_json(self, gone: Forgotten) -> Mapping[str, Any]:
+    def forgotten_json(self, gone: ForgottenSecret) -> Mapping[str, Any]:
         return {
             **asdict(gone.report),
             "found_before": gone.found_before,

@@ -8,6 +8,7 @@ from typing import Any
 from memscope.commands.output import Display, Part, count_nouns, visible
 from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn, WorkReport
 from memscope.records.serialization import to_json
+from memscope.stores.rules import record_id
 
 STRONGEST = 3  # features named
 ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
@@ -23,7 +24,7 @@ def hit_parts(hit: Hit) -> list[Part]:
 
 
 def why(hit: Hit) -> str:
-    """What found the hit, and the features that speak most for it."""
+    """Returns how the hit was found, and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
     told = ", ".join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
     return f"found by {' + '.join(hit.found_by)}" + (f": {told}" if told else "")
@@ -42,7 +43,7 @@ def record_line(show: Display, record: Record) -> None:
         (who, "bold"),
         visible(record.text),
     ]
-    show.line(*parts, (f"  {visible(id_of(record))}", "dim"), *_state(record), hang=2)
+    show.line(*parts, (f"  {visible(record_id(record))}", "dim"), *_state(record), hang=2)
 
 
 def _state(record: Record) -> list[Part]:
@@ -70,10 +71,6 @@ def _field(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join("-" if item is None else str(item) for item in value)
     return str(value)
-
-
-def id_of(record: Record) -> str:
-    return record.key if isinstance(record, Turn) else record.id
 
 
 # ---------------------------------------------------------------------------------------------------------------- work

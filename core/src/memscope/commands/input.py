@@ -1,4 +1,4 @@
-"""Messages as they are typed, pasted or piped: one at a time, however many lines each has.
+"""Input of messages, typed, pasted or piped: one at a time, of one or more lines.
 
 On a terminal with GNU readline a paste is one message (bracketed paste). The history of lines stays in this process.
 """
@@ -18,7 +18,7 @@ CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
 
 
 class Keyboard(Protocol):
-    """Where messages come from. ``asks`` tells whether a person can be asked something."""
+    """Source of messages. ``asks``: a person can answer a question."""
 
     asks: bool
 
@@ -27,7 +27,7 @@ class Keyboard(Protocol):
         ...
 
     def above(self, say: Callable[[], None]) -> None:
-        """Say something while a line may be being typed, without hurting it."""
+        """Print above a line that is being typed, and restore it."""
         ...
 
 

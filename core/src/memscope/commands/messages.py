@@ -1,4 +1,4 @@
-"""What ``memscope chat`` says to people, in English and Chinese: the same names in both."""
+"""Messages of ``memscope chat`` in English and Chinese, under the same names."""
 
 from __future__ import annotations
 

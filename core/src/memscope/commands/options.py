@@ -1,4 +1,4 @@
-"""What every command is called with: whose memory, which store, and how to answer."""
+"""Options shared by all commands (user, store, output), and options of several commands."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Call:
 
     @property
     def location(self) -> str:
-        """Where the store is."""
+        """Location of the store."""
         return self.store if self.store is not None else self.settings().store
 
     @contextmanager
@@ -127,7 +127,7 @@ def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
 
 
 def confirm_or_exit(call: Call, question: str) -> None:
-    """Go on only if a person says yes; where none can be asked, ``--yes`` has to be given."""
+    """Ask a person, and exit unless the answer is yes; without a terminal ``--yes`` is required."""
     if call.json or not sys.stdin.isatty():
         raise click.UsageError(f"{question} There is no terminal to ask on: give --yes")
     if not click.confirm(question, err=True):
@@ -158,5 +158,5 @@ def filter_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
-    """The interval as ``list`` and ``forget`` take it; a side that was not given is open."""
+    """Returns the interval for ``list`` and ``forget``; a missing side is open."""
     return None if since is None and until is None else (since or BEGINNING, until or END)

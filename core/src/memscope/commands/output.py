@@ -78,7 +78,7 @@ def speaks_unicode(stream: TextIO) -> bool:
 
 
 class Display:
-    """Where a command's output goes. With ``machine`` only ``data`` says anything on stdout."""
+    """Output of a command. With ``machine``, only ``data`` writes to stdout."""
 
     def __init__(self, *, machine: bool) -> None:
         self.machine = machine
@@ -143,7 +143,7 @@ class Display:
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end: between words, and between Chinese, Japanese or Korean characters.
+    """Yields begin and end of each line of a text, broken between words or Chinese, Japanese or Korean characters.
 
     All lines but the first are ``hang`` columns narrower.
     """

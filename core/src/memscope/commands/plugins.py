@@ -1,4 +1,4 @@
-"""Which plugins there are: plugins."""
+"""Command that lists plugins: plugins."""
 
 from __future__ import annotations
 

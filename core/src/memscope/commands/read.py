@@ -1,4 +1,4 @@
-"""What is remembered: retrieve, context, list, show, history."""
+"""Commands that read memory: retrieve, context, list, show, history."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from memscope.commands.formatting import hit_parts, id_of, record_card, record_line, retrieval_json, why
+from memscope.commands.formatting import hit_parts, record_card, record_line, retrieval_json, why
 from memscope.commands.options import Call, command, filter_option, pass_call, period, period_options
 from memscope.commands.output import print_error, visible, visible_columns
 from memscope.records import Kind
 from memscope.records.serialization import to_json
+from memscope.stores.rules import record_id
 
 KINDS = click.Choice(["turn", "observation", "insight"])
 
@@ -49,7 +50,7 @@ def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, 
 @filter_option
 @pass_call
 def context(call: Call, /, query: str, **asked: Any) -> None:
-    """What to put into a prompt for QUERY: dated lines, oldest first, within a budget of tokens."""
+    """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     with call.memory() as memory:
         lines = memory.context(query, **call.scope, **asked)
     call.show.data({"query": query, "context": lines})
@@ -78,7 +79,7 @@ def list_(
             **call.scope, **asked, kinds=kinds or None, period=period(since, until), limit=limit or None
         )
     for record in found:
-        call.show.data({"id": id_of(record), **to_json(record)})
+        call.show.data({"id": record_id(record), **to_json(record)})
         record_line(call.show, record)
     if not found:
         print_error("memscope: nothing there")
@@ -91,7 +92,7 @@ def show(call: Call, id: str) -> None:
     """Show the turn or memory ID with all its fields."""
     with call.memory() as memory:
         record = memory.get(id, **call.whose)
-    call.show.data({"id": id_of(record), **to_json(record)})
+    call.show.data({"id": record_id(record), **to_json(record)})
     if not call.json:
         record_card(call.show, record)
 
@@ -104,7 +105,7 @@ def history(call: Call, id: str) -> None:
     with call.memory() as memory:
         versions = memory.history(id, **call.whose)
     for version in versions:
-        call.show.data({"id": id_of(version), **to_json(version)})
+        call.show.data({"id": record_id(version), **to_json(version)})
         call.show.line((f"v{version.version}  ", "dim"), (f"recorded {version.recorded:%Y-%m-%d %H:%M}", "cyan"))
         record_line(call.show, version)
     if not versions:

@@ -1,4 +1,4 @@
-"""The slash commands of ``memscope chat``: each a function of the talk and of what stands behind its name."""
+"""The slash commands of ``memscope chat``: each a function of the talk and of its argument."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memscope.commands.edit import show_receipt
-from memscope.commands.formatting import hit_json, hit_parts, id_of, record_line, retrieval_json, show_work, why
+from memscope.commands.formatting import hit_json, hit_parts, record_line, retrieval_json, show_work, why
 from memscope.commands.input import QUOTES
 from memscope.commands.output import count_nouns, visible
 from memscope.commands.store import show_status
@@ -15,6 +15,7 @@ from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
 from memscope.records.serialization import to_json
+from memscope.stores.rules import record_id
 
 SHOWN = 20  # records of /list
 Command = Callable[[Talk, str], None]
@@ -34,7 +35,7 @@ def run(talk: Talk, line: str) -> None:
 
 
 def complete(talk: Talk, line: str) -> Sequence[str]:
-    """What may follow: names of commands, and behind /forget the ids that were shown."""
+    """Completions: names of commands, and after /forget the ids shown before."""
     name, gap, rest = line.lstrip().partition(" ")
     if not gap:
         return [f"{one} " for one in COMMANDS if name.startswith("/") and one.startswith(name)]
@@ -76,9 +77,9 @@ def list_(talk: Talk, number: str) -> None:
     if number and not number.isdecimal():
         raise InputError(f"/list takes a number, not {number!r}")
     records = talk.memory.list(**talk.whose, limit=int(number) if number else SHOWN)
-    talk.ids += [id_of(record) for record in records]
+    talk.ids += [record_id(record) for record in records]
     for record in records:
-        talk.show.data({"id": id_of(record), **to_json(record)})
+        talk.show.data({"id": record_id(record), **to_json(record)})
         record_line(talk.show, record)
     if not records:
         talk.note(talk.say("nothing"))
@@ -112,7 +113,7 @@ def add(talk: Talk, text: str) -> None:
 
 
 def forget(talk: Talk, what: str) -> None:
-    """Ids if all of them are, else what contains the words, which is asked first."""
+    """Forget the ids if each word is one, else records that contain the words, after a question."""
     try:
         report = talk.memory.forget(**talk.whose, ids=what.split())
     except NotFound:

@@ -46,7 +46,7 @@ class Talk:
         return self.phrases[phrase].format(**values)
 
     def note(self, said: str) -> None:
-        """Something beside the answers: on stderr where stdout is read by a program."""
+        """Print a note beside the answers: on stderr where a program reads stdout."""
         if self.show.machine or not self.keyboard.asks:
             print_error(said)
         else:
@@ -61,7 +61,7 @@ class Talk:
     # ---- what the back end did
 
     def receive(self, news: WorkReport | str) -> None:
-        """Called from the loop's thread: said at once, unless an answer is being said."""
+        """Called from the loop's thread: shown at once, unless an answer is being printed."""
         self.unread.append(news)
         if not self.busy and self.keyboard.asks:
             self.keyboard.above(self.show_news)

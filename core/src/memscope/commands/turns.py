@@ -1,4 +1,4 @@
-"""Turns in, and everything in and out as JSON lines: add, import, export."""
+"""Commands that add turns, and read and write JSON lines: add, import, export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONGEST = 4 * 1024 * 1024  # bytes of a line
 
 @dataclass
 class Added:
-    """What became of the turns; ``broken`` maps the numbers of refused lines to the reason."""
+    """Counts of added turns; ``broken`` maps the numbers of refused lines to the reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
     keys: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ def _turns(added: Added) -> Iterator[tuple[int, Any]]:
 
 
 def _raw_lines() -> Iterator[bytes]:
-    """The lines on stdin, each cut off at ``LONGEST``: what may come from anywhere must not fill the memory."""
+    """The lines on stdin, each cut off at ``LONGEST``, so that no input fills the memory."""
     stdin = sys.stdin.buffer
     while line := stdin.readline(LONGEST):
         rest = line

@@ -1,4 +1,4 @@
-"""What makes memories of turns, when it is told to: consolidate, reflect, reembed, unpark."""
+"""Commands that run the back end once: consolidate, reflect, reembed, unpark."""
 
 from __future__ import annotations
 

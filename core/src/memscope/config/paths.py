@@ -1,4 +1,4 @@
-"""Where a platform keeps a user's files."""
+"""The platform's folders for data and configuration."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Section(BaseModel):
 
 
 class PluginSettings(Section):
-    """Which entry points are loaded: all, or those in ``allow``; never those in ``block``; ``require`` must load."""
+    """Selection of entry points: all, or those in ``allow``; never those in ``block``; ``require`` must load."""
 
     allow: Names | None = None
     block: Names = ()
@@ -84,7 +84,7 @@ class PipelineSettings(Section):
 
 
 class ConsolidationSettings(Section):
-    """What becomes an observation: ``levels`` of the 0-3 scale, said by ``roles``. A batch is ``batch_turns`` long."""
+    """Selection of observations: ``levels`` of the 0-3 scale, said by ``roles``. A batch has ``batch_turns`` turns."""
 
     levels: Levels = (2, 3)
     roles: Names = ("user", "person")
@@ -100,7 +100,7 @@ class ReflectionSettings(Section):
 
 
 class LimitSettings(Section):
-    """What one call may hold; the fields of ``validation.Limits``. Sizes are bytes of UTF-8."""
+    """Limits of one call; the fields of ``validation.Limits``. Sizes are bytes of UTF-8."""
 
     text: Count = 256 * 1024
     turns: Count = 10_000
@@ -152,7 +152,7 @@ class ModelSettings(Section):
         return name
 
     def options(self) -> dict[str, Any]:
-        """What ``models.endpoint.endpoint`` takes: a model without address or preset is OpenAI's."""
+        """Arguments of ``models.endpoint.endpoint``; a model without address or preset is OpenAI's."""
         given = {name: getattr(self, name) for name in type(self).model_fields if name != "provider"}
         given["preset"] = self.preset or ("" if self.base_url else "openai")
         given["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}

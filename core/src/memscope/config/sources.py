@@ -1,4 +1,4 @@
-"""Where settings come from: arguments, environment variables and one YAML file, as layers that remember places."""
+"""Sources of settings: arguments, environment variables and one YAML file, as layers that remember places."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Layers:
         return result
 
     def place(self, path: Path_) -> str:
-        """Where the value in force for ``path`` stands, or what it is part of."""
+        """Returns the place of the value in force for ``path``, or of its section."""
         for length in range(len(path), 0, -1):
             for layer in reversed(self.layers):
                 if path[:length] in layer.places:
@@ -68,7 +68,7 @@ def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Sources:
-    """What was given, before it is known which names there are."""
+    """The given values, before their names are checked."""
 
     file: Layer
     environ: Mapping[str, str]

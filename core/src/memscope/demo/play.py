@@ -23,7 +23,7 @@ Progress = Callable[[int, int | None], None]
 
 
 @dataclass
-class Clock:
+class DemoClock:
     """The day after the conversation, so that "last week" in a question means what its asker meant."""
 
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 
 def remember(memory: MemoryScope, conversation: Conversation, progress: Progress) -> int:
-    """Add the turns; how many there are."""
+    """Add the turns; returns their number."""
     said = list(turns(conversation))
     step = min(1000, max(10, len(said) // 50))
     progress(0, len(said))
@@ -74,8 +74,8 @@ def remember(memory: MemoryScope, conversation: Conversation, progress: Progress
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What was found for a question whose ``evidence`` (keys of turns) is known."""
+class AskedQuestion:
+    """The hits of a question whose ``evidence`` (keys of turns) is known."""
 
     question: Mapping[str, Any]
     found: Retrieval
@@ -87,7 +87,7 @@ class Answer:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Where known evidence stands among the hits, from 1."""
+        """Ranks of the known evidence among the hits, from 1."""
         return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
 
     @property
@@ -99,13 +99,13 @@ class Answer:
         return bool(self.evidence) and self.question.get("category_name") != ADVERSARIAL
 
 
-def ask(memory: MemoryScope, conversation: Conversation, question: Mapping[str, Any]) -> Answer:
+def ask(memory: MemoryScope, conversation: Conversation, question: Mapping[str, Any]) -> AskedQuestion:
     start = time.perf_counter()
     found = memory.retrieve(question["question"], user=user_of(conversation), k=K)
-    return Answer(question, found, 1000 * (time.perf_counter() - start))
+    return AskedQuestion(question, found, 1000 * (time.perf_counter() - start))
 
 
-def recall(answers: Sequence[Answer]) -> float | None:
+def recall(answers: Sequence[AskedQuestion]) -> float | None:
     """The share of the known evidence among the first ten hits, averaged over questions, in percent."""
     counted = [answer.recall for answer in answers if answer.counts]
     return round(100 * sum(counted) / len(counted), 1) if counted else None
@@ -115,20 +115,20 @@ def recall(answers: Sequence[Answer]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Secret:
+class SecretWords:
     """Words that stand in one turn only, and a question whose evidence that turn is."""
 
     words: str
-    answer: Answer
+    answer: AskedQuestion
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class ForgottenSecret:
     """``traces``: how often the words stood in the store's files, before and after; None where there are no files."""
 
-    secret: Secret
+    secret: SecretWords
     report: ForgetReport
-    after: Answer
+    after: AskedQuestion
     traces: tuple[int, int] | None
 
     @property
@@ -140,17 +140,17 @@ class Forgotten:
         return any(self.secret.words in hit.text for hit in self.after.found)
 
 
-def secret_of(conversation: Conversation, answers: Sequence[Answer]) -> Secret | None:
+def secret_of(conversation: Conversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
     """The secret of our own conversations; of others the first evidence that was found and is said once only."""
     texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
     for answer in answers:
         if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRETS:
-            return Secret(SECRETS[conversation["lang"]], answer)
+            return SecretWords(SECRETS[conversation["lang"]], answer)
     for answer in answers:
         for key in sorted(answer.evidence & {hit.id for hit in answer.found}):
             words = _plain_words(texts[key])
             if len(words) > 8 and sum(words in text for text in texts.values()) == 1:
-                return Secret(words, answer)
+                return SecretWords(words, answer)
     return None
 
 
@@ -159,12 +159,12 @@ def _plain_words(text: str) -> str:
     return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
 
 
-def forget(memory: MemoryScope, conversation: Conversation, secret: Secret, store: Path | None) -> Forgotten:
+def forget(memory: MemoryScope, conversation: Conversation, secret: SecretWords, store: Path | None) -> ForgottenSecret:
     before = traces(store, secret.words)
     report = memory.forget(user=user_of(conversation), text=secret.words)
     gone = traces(store, secret.words)
     after = ask(memory, conversation, secret.answer.question)
-    return Forgotten(secret, report, after, None if before is None or gone is None else (before, gone))
+    return ForgottenSecret(secret, report, after, None if before is None or gone is None else (before, gone))
 
 
 def traces(store: Path | None, words: str) -> int | None:

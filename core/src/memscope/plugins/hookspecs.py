@@ -1,4 +1,4 @@
-"""Every place where a plugin can take part. A hook is a function of a plugin whose name begins with ``memscope_``.
+"""The hooks of plugins. A hook is a function of a plugin whose name begins with ``memscope_``.
 
 ``register(name, what)`` takes an object or "module:Object", imported on use. Operation hooks may be async. ``before``:
 return a replacement of the first argument, or None to keep it; an exception refuses the call and nothing is stored.
@@ -38,38 +38,38 @@ def memscope_register_workers(register: Register) -> None:
     """name: "OPERATION.NAME" as in ``pipelines``; what: a ``Worker``."""
 @hookspec
 def memscope_register_adapters(register: Register) -> None:
-    """name: the framework; what: what its users import first."""
+    """name: the framework; what: the class or function that its users import first."""
 @hookspec
 def memscope_register_commands(cli: click.Group) -> None:
     """Add commands to the command line."""
 
 @hookspec
 def memscope_before_add_turns(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """Turns that were checked and have no keys yet."""
+    """Validated turns, before they get keys."""
 @hookspec
 def memscope_after_add_turns(report: AddReport, scope: Scope) -> Maybe[object]:
     """The turns are durable."""
 @hookspec
 def memscope_before_consolidate(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """A batch on its way to the model."""
+    """Turns of a batch, before the model is asked."""
 @hookspec
 def memscope_after_consolidate(report: WorkReport, scope: Scope) -> Maybe[object]:
     """The observations are stored."""
 @hookspec
 def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -> Maybe[Sequence[Observation]]:
-    """What insights will be made from."""
+    """Observations of a batch, before the model is asked."""
 @hookspec
 def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
     """The insights are stored."""
 @hookspec
 def memscope_before_retrieve(question: Query, scope: Scope) -> Maybe[Query]:
-    """A question that nothing was looked up for yet."""
+    """The query, before the search."""
 @hookspec
 def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]:
-    """What the caller gets."""
+    """The result for the caller."""
 @hookspec
 def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
-    """What is about to be removed."""
+    """The selection, before anything is removed."""
 @hookspec
 def memscope_after_forget(report: ForgetReport, scope: Scope) -> Maybe[object]:
     """The receipt."""

@@ -118,7 +118,7 @@ class Plugins:
         return ""
 
     def _add(self, plugin: object, name: str, about: Plugin | None = None) -> None:
-        """All of the plugin, or nothing of it and the error."""
+        """Register a plugin as a whole, or raise and leave nothing of it."""
         if name in self._listed:
             raise PluginError(f"two plugins are named {name!r}", hint="give one of them another name")
         try:
@@ -189,7 +189,7 @@ class Plugins:
         return store
 
     def _why_missing(self, scheme: str) -> tuple[str, str] | None:
-        """What keeps the plugin from being there that a store's name promises, and what helps."""
+        """Explain why the plugin of a store's scheme is missing, with a hint."""
         from memscope.config.sections import EXTRAS
 
         name = scheme.partition("+")[0]
@@ -217,7 +217,7 @@ class Plugins:
     # ---- operations
 
     async def before(self, operation: str, value: T, **context: Any) -> T:
-        """``value`` as the plugins want it, one after another. Raises ``PluginError``: the call must not go on."""
+        """Pass ``value`` through the plugins' hooks in order. ``PluginError`` refuses the call."""
         for impl, given in self._operations[f"{PREFIX}before_{operation}"]:
             try:
                 reply = await self._answer(impl, _arguments(given, value, context))
@@ -231,7 +231,7 @@ class Plugins:
         return value
 
     async def after(self, operation: str, value: object, **context: Any) -> None:
-        """Tell the plugins; what goes wrong there is logged once a plugin, and without its text."""
+        """Call the plugins' hooks; an error is logged once per plugin and operation, without its text."""
         for impl, given in self._operations[f"{PREFIX}after_{operation}"]:
             try:
                 await self._answer(impl, _arguments(given, value, context))
@@ -278,7 +278,7 @@ def _register(registry: Registry, plugin: str) -> Callable[[str, object], None]:
 
 
 def _found() -> list[EntryPoint]:
-    """Installed twice (editable over a wheel) is still one."""
+    """Entry points without duplicates (editable over a wheel)."""
     return list({(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}.values())
 
 

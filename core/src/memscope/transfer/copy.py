@@ -1,4 +1,4 @@
-"""One store into another, user by user: resumable, and verified by counts and digests on both sides.
+"""Copy one store into another, user by user: resumable, verified by counts and digests on both sides.
 
 Vectors stay behind (``reembed --missing`` makes them anew). What is in the target already is left alone; a user who is
 there whole is not read twice.
@@ -17,7 +17,8 @@ from memscope.errors import StoreError
 from memscope.records import Json, Record, Select, Stage, Turn
 from memscope.records.serialization import to_json
 from memscope.stores import Store
-from memscope.transfer.jsonl import ImportWriter, lines, record_id
+from memscope.stores.rules import record_id
+from memscope.transfer.jsonl import ImportWriter, lines
 
 Progress = Callable[[int, int | None], None]
 STAGES: tuple[Stage, ...] = ("consolidate", "reflect")
@@ -26,7 +27,7 @@ _LARGE = 1 << 128
 
 @dataclass
 class Digest:
-    """What a store has of a user: counts, and a sum over all records that does not depend on their order."""
+    """Digest of a user's records in a store: counts, and a sum that does not depend on their order."""
 
     counts: Counter[str] = field(default_factory=Counter)
     sum: int = 0
@@ -63,7 +64,7 @@ async def digest(store: Store, user: str) -> Digest:
 
 
 def _content(record: Record) -> dict[str, Any]:
-    """All of it but its place, which is the store's own."""
+    """Returns a record's content without its sequence number, which is the store's own."""
     made = to_json(record)
     if isinstance(record, Turn):
         made.pop("seq", None)

@@ -35,6 +35,7 @@ from memscope.records import (
 )
 from memscope.records.serialization import from_json, to_json
 from memscope.stores import Store
+from memscope.stores.rules import record_id
 from memscope.stores.unfinished import part_of
 from memscope.validation import Limits
 
@@ -99,7 +100,7 @@ async def _write_lines(store: Store, part: Path, user: str | None, progress: Pro
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """What the system says against a file, as an ``InputError``."""
+    """Turn an ``OSError`` about the file into an ``InputError``."""
     try:
         yield
     except OSError as error:
@@ -137,7 +138,7 @@ async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
 
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
-    """Which of the ids wait for the stage of their kind."""
+    """Returns the ids that wait for the stage of their kind."""
     if kind not in WAITS:
         return set()
     select = Select(user, ids=ids, pending=WAITS[kind])
@@ -149,10 +150,6 @@ async def _versions(store: Store, record: Record) -> tuple[Memory, ...]:
         return ()
     versions = await store.history(record.scope.user, record.id)
     return tuple(old for old in versions if old.id == record.id and old.version < record.version)
-
-
-def record_id(record: Record) -> str:
-    return record.key if isinstance(record, Turn) else record.id
 
 
 # --------------------------------------------------------------------------------------------------------------- import
@@ -247,7 +244,7 @@ class ImportWriter:
                 continue
 
     async def _settle(self) -> None:
-        """The user's lines are written."""
+        """Finish a user: mark records as done that the export knows as done."""
         done = [
             id
             for kind, ids in self._done_before.items()

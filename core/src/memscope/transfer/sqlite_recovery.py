@@ -1,6 +1,6 @@
-"""A backup put in the place of a store, and what is readable of a damaged store put into a new one.
+"""Restore a backup over a store, and recover the readable records of a damaged store into a new one.
 
-Both are for SQLite files, and for nobody having the store open.
+Both work on SQLite files that no process has open.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _restore(backup: Path, target: Path) -> Mapping[str, Any]:
 
 
 def _copy(backup: Path, new: Path) -> None:
-    """A checked copy of a checked file."""
+    """Copy a sound file, and check the copy."""
     try:
         files.probe(backup)
         with closing(files.open_reader(backup, files.connect)) as db:
@@ -76,7 +76,7 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _swap(new: Path, target: Path) -> Path | None:
-    """Replace the target; where the old file went if it was not a sound store."""
+    """Replace the target; returns the new path of the old file if that was damaged."""
     lock = files.FileLock(target)
     try:
         with lock.held():
@@ -156,15 +156,15 @@ async def recover(damaged: Path, target: Path, *, progress: Progress | None = No
         return await _fill(found, lines, made, progress)
 
 
-async def _fill(found: Found, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
+async def _fill(found: SalvagedRows, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
     part = part_of(target)
     files.remove(part)
     store = SQLiteStore(part)
     try:
         await store.open()
-        told = _of(found.lines, progress)
+        report = _progress_of(found.lines, progress)
         limits = jsonl.UNLIMITED
-        counts = await jsonl.import_(store, lines, user=None, strict=False, progress=told, limits=limits)
+        counts = await jsonl.import_(store, lines, user=None, strict=False, progress=report, limits=limits)
         stats = await store.stats()
         await store.close()
         os.replace(part, target)
@@ -185,13 +185,13 @@ async def _fill(found: Found, lines: Path, target: Path, progress: Progress | No
     }
 
 
-def _of(total: int, progress: Progress | None) -> Progress | None:
+def _progress_of(total: int, progress: Progress | None) -> Progress | None:
     return progress and (lambda done, _: progress(done, total))
 
 
 @dataclass
-class Found:
-    """What rows say about the whole: names of users by number, counts, the secret of the turn keys."""
+class SalvagedRows:
+    """Facts read from the rows: names of users by number, counts, the secret of the turn keys."""
 
     lines: int = 0
     users: dict[int, str] = field(default_factory=dict)
@@ -209,11 +209,11 @@ CREATE TABLE item(user, stage, number, PRIMARY KEY(user, stage, number)) WITHOUT
 """
 
 
-def _salvage(source: Path, lines: Path) -> Found:
+def _salvage(source: Path, lines: Path) -> SalvagedRows:
     """The rows of the file, put in order in a database of their own, as the lines of an export."""
     with closing(sqlite3.connect("", isolation_level=None)) as spool, page_reader.opened(source) as pages:
         spool.executescript(SPOOL + "BEGIN;")
-        found = Found()
+        found = SalvagedRows()
         for row in pages.rows():
             _sort(row, found, spool)
         found.broken += pages.broken
@@ -224,7 +224,7 @@ def _salvage(source: Path, lines: Path) -> Found:
     return found
 
 
-def _sort(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _sort(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     """Tell by its shape which table a row is of (``schema.TABLES``); rows of other tables are not needed."""
     for shape, take in SHAPES:
         if len(row.values) == len(shape) and all(map(_is, row.values, shape)):
@@ -235,7 +235,7 @@ def _is(value: object, kind: type | None) -> bool:
     return kind is None or isinstance(value, kind)
 
 
-def _take_user(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_user(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         return
     _, name, _, _, _, _, turns, observations, insights, _ = row.values
@@ -245,7 +245,7 @@ def _take_user(row: Row, found: Found, spool: sqlite3.Connection) -> None:
         found.expected[kind] += number if isinstance(number, int) else 0
 
 
-def _take_record(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_record(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
     record = _record(body, found)
     if record is not None:
@@ -253,7 +253,7 @@ def _take_record(row: Row, found: Found, spool: sqlite3.Connection) -> None:
         spool.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)", (kind, user, number, body))
 
 
-def _record(body: Value, found: Found) -> Record | None:
+def _record(body: Value, found: SalvagedRows) -> Record | None:
     """None, and counted, where the text is not what was written."""
     try:
         return checksummed.decode(str(body))
@@ -262,27 +262,27 @@ def _record(body: Value, found: Found) -> Record | None:
         return None
 
 
-def _take_history(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_history(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if _record(row.values[-1], found) is not None:
         spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
 
 
-def _take_tombstone(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_tombstone(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
 
 
-def _take_item(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_item(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO item VALUES (?, ?, ?)", row.values[:3])
 
 
-def _take_secret(row: Row, found: Found, spool: sqlite3.Connection) -> None:
+def _take_secret(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.values[0] == "secret" and isinstance(row.values[1], bytes):
         found.secret = row.values[1]
 
 
-Take = Callable[[Row, Found, sqlite3.Connection], None]
+Take = Callable[[Row, SalvagedRows, sqlite3.Connection], None]
 SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
     ((int, int, int, str, *[None] * 14, str), _take_record),
     ((None, str, str, int, int, int, int, int, int, int), _take_user),
@@ -293,7 +293,7 @@ SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
 )
 
 
-def _lines(found: Found, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+def _lines(found: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Tombstones come first, so that nothing forgotten comes in."""
     yield {"memscope": jsonl.FORMAT, "secret": (found.secret or os.urandom(32)).hex()}
     for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):

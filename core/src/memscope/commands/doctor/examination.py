@@ -1,4 +1,4 @@
-"""What ``doctor`` examines, and what it finds."""
+"""The input and output of doctor's checks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass
 class Examination:
-    """What is examined; None where it could not be had."""
+    """State shared by the checks; a field is None where it could not be opened."""
 
     call: Call
     opened: AsyncExitStack

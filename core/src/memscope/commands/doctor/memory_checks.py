@@ -1,4 +1,4 @@
-"""Checks of ``doctor``: what waits and why, and memories that are doubled or stale; no model is asked."""
+"""Checks of ``doctor``: pending work and its errors, the clock, duplicate and stale memories; no model is asked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
 
 
 async def work(exam: Examination) -> AsyncIterator[Finding]:
-    """What waits, and what was given up."""
+    """Pending, failed and parked work."""
     if exam.memory is None:
         return
     waiting = _items(exam.status["pending"])
@@ -97,7 +97,7 @@ def _held(user: str) -> Select:
 
 
 def _of(user: str, held: Sequence[Observation | Insight], now: datetime) -> Iterable[tuple[str, str]]:
-    """What is wrong with a user's memories, and what mends it."""
+    """Returns problems of a user's memories, each with its remedy."""
     whose, current = f"user {user!a}", [one for one in held if one.current]
     if doubles := _doubles(current):
         forget = " ".join(f"--id {id}" for id in doubles[:NAMED])

@@ -17,7 +17,7 @@ DEADLINE_S = 15.0
 SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
 MODEL = 5  # exit code
 WITHOUT = {"chat": "turns are found, not consolidated", "embedding": "search by words and dates", "rerank": ""}
-#: What mends an error of a model that somebody met; {section} is chat, embedding or rerank.
+#: Remedies by the code of a model's error; {section} is chat, embedding or rerank.
 MENDS: Mapping[str, str] = {
     "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY, or the variable of the preset (docs/models.md)",
     "model_rejected": "check {section}.model and {section}.base_url",
@@ -91,7 +91,7 @@ async def _failed(section: str, name: str, model: Any, error: ModelError) -> Fin
 
 
 async def _served(model: Any) -> list[str] | None:
-    """The names at the endpoint; None where it does not tell."""
+    """Returns the models of the endpoint; None where it does not list them."""
     try:
         names: list[str] | None = await model.served(deadline_s=DEADLINE_S)
     except (MemscopeError, AttributeError):
