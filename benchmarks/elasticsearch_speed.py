@@ -52,7 +52,7 @@ class Said:
     def __post_init__(self) -> None:
         ranks = np.arange(1, VOCABULARY + 1)
         self.shares = np.cumsum(1 / ranks**1.07)
-        self.asking = [self.chance.randrange(self.users) for _ in range(QUESTIONS)]
+        self.queries = [self.chance.randrange(self.users) for _ in range(QUESTIONS)]
 
     def text(self, seed: int) -> str:
         drawn = np.random.default_rng(seed).random(WORDS) * self.shares[-1]
@@ -63,7 +63,7 @@ class Said:
 
     def questions(self) -> list[tuple[str, str]]:
         """One for each of some users, who stay the same; others each time."""
-        numbers = [n + self.users * self.chance.randrange(self.size // self.users) for n in self.asking]
+        numbers = [n + self.users * self.chance.randrange(self.size // self.users) for n in self.queries]
         return [(self.user(n), " ".join(self.chance.sample(self.text(n).split(), 6))) for n in numbers]
 
 

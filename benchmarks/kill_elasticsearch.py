@@ -21,8 +21,8 @@ from uuid import uuid4
 from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
 from memscope.records import AppendResult
-from memscope_elasticsearch import ElasticsearchStore, Options, append, lanes, work
-from memscope_elasticsearch.append import Committer
+from memscope_elasticsearch import ElasticsearchStore, Options, append, jobs, user_lock
+from memscope_elasticsearch.append import GroupCommitter
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
@@ -106,22 +106,22 @@ def post(path: str, body: Mapping[str, Any] | None) -> Any:
 def answer_first() -> None:
     """Acknowledges what it has not written."""
 
-    async def write(self: Committer, group: list[append.Request]) -> None:
+    async def write(self: GroupCommitter, group: list[append.Request]) -> None:
         for request in group:
             keys = tuple(draft.turn.key for draft in request.inserts)
             request.answer.set_result(AppendResult(keys, ("stored",) * len(keys)))
-        await append._Group(self._shop, group, self._heads).write()
+        await append._Group(self._session, group, self._heads).write()
 
-    Committer._write = write  # type: ignore[method-assign]
+    GroupCommitter._write = write  # type: ignore[method-assign]
 
 
 def drop_what_was_begun() -> None:
     """Nobody finishes what a dead writer began; who comes next begins anew."""
 
-    async def redo(shop: Any, user: str, intent: lanes.Intent) -> None:
-        await lanes.clear(shop, user, intent, lambda lane: None)
+    async def redo(session: Any, user: str, intent: user_lock.WriteIntent) -> None:
+        await user_lock.clear(session, user, intent, lambda state: None)
 
-    work.redo = redo
+    jobs.redo = redo
 
 
 MUTANTS = {

@@ -25,7 +25,7 @@ def location(prefix: str) -> str:
 async def remove(store: ElasticsearchStore) -> None:
     """The indices of a test."""
     last = ElasticsearchStore(store.options)
-    for alias in (last._shop.names.memory, last._shop.names.work):
+    for alias in (last._session.names.memory, last._session.names.work):
         await last.cluster.request("DELETE", f"/{alias}-*", ignore_unavailable="true")
     await last.close()
 

@@ -10,7 +10,7 @@ import pytest
 
 from memscope.records import ChangeSet, Select, Supersession, TurnInsert
 from memscope.testing.records import at, get, ids, inserts, observation, remember, turn
-from memscope_elasticsearch import Options, forget, lanes, plans, work
+from memscope_elasticsearch import Options, apply, forget, jobs, user_lock
 from memscope_elasticsearch.documents import documents, scope_hash
 from memscope_elasticsearch.store import utc_now
 from stores.elasticsearch.node import Killed, needs_node, opened, texts
@@ -45,10 +45,10 @@ def die(patched: pytest.MonkeyPatch, step: str) -> None:
         raise Killed
 
     where: dict[str, tuple[object, str]] = {
-        "read": (plans.Board, "read"),
-        "flush": (plans.Board, "flush"),
-        "settle": (work, "settle"),
-        "clear": (lanes, "clear"),
+        "read": (apply.PendingWrites, "read"),
+        "flush": (apply.PendingWrites, "flush"),
+        "settle": (jobs, "settle"),
+        "clear": (user_lock, "clear"),
     }
     patched.setattr(*where[step], end)
 
@@ -60,7 +60,7 @@ async def test_what_a_writer_began_by_a_clock_ahead_keeps_nobody_waiting(
 ) -> None:
     async with opened(place) as store:
         await store.append("alice", inserts("a", "b"))
-        monkeypatch.setattr(store._shop, "clock", lambda: utc_now() + timedelta(days=400))
+        monkeypatch.setattr(store._session, "clock", lambda: utc_now() + timedelta(days=400))
         with monkeypatch.context() as patched:
             die(patched, "flush")
             with pytest.raises(Killed):
@@ -71,8 +71,8 @@ async def test_what_a_writer_began_by_a_clock_ahead_keeps_nobody_waiting(
         elif by == "a worker":
             assert await other.claim("consolidate", 9, 60, user="alice")
         else:
-            await other.cluster.refresh(other._shop.names.work)
-            await work.finish_abandoned(other._shop)
+            await other.cluster.refresh(other._session.names.work)
+            await jobs.finish_abandoned(other._session)
         assert "o" in await ids(other)
 
 
@@ -111,11 +111,11 @@ async def test_a_late_write_cannot_bring_back_what_was_forgotten(place: Options)
         await store.append(
             "alice", [TurnInsert(turn("long", "So many zebras. " * 300)), TurnInsert(turn("b", "other"))]
         )
-        shop = store._shop
-        (made,) = (await shop.load("alice", ["long"])).values()
-        late = shop.creates(scope_hash("alice"), documents(made.record, made.number))
+        session = store._session
+        (made,) = (await session.load("alice", ["long"])).values()
+        late = session.creates(scope_hash("alice"), documents(made.record, made.number))
         await store.forget(Select("alice", ids=frozenset({"long"})))
-        outcomes = await shop.cluster.bulk(late)
+        outcomes = await session.cluster.bulk(late)
         assert not any(outcome.ok for outcome in outcomes)
-        await shop.refresh()
+        await session.refresh()
         assert await texts(store, "zebras") == set()

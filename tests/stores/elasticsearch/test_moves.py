@@ -116,5 +116,5 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
     async with opened(place) as store:
         assert {"zebras in Köln"} <= await texts(store, "zebras")
         assert await everything(store) == before
-        assert await migrate.renew(store._shop) == 0
+        assert await migrate.renew(store._session) == 0
     text_terms._content_terms.cache_clear()

@@ -19,8 +19,8 @@ from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, 
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
-from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, shop
-from memscope_elasticsearch.shop import Recent
+from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, session
+from memscope_elasticsearch.session import UnrefreshedIds
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
 
 
@@ -74,7 +74,7 @@ async def test_what_was_written_is_found_however_long_a_refresh_takes(place: Opt
         for user in users:
             assert await texts(store, "zebras", user) == {"zebras"}
             assert await texts(store, "Berlin", user) == {"zebras"}  # which the observation was made from
-        assert set(users) <= set(store._shop.recent.users())
+        assert set(users) <= set(store._session.unrefreshed.users())
         await until_found(store)
         assert store.cluster.refreshes == 0
 
@@ -85,10 +85,10 @@ async def test_where_no_refresh_comes_one_is_made(
     place: Options, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For whoever reads more than can be read directly, for whoever waits, and for the process itself."""
-    monkeypatch.setattr(shop, "PATIENT_S", 0.1)
+    monkeypatch.setattr(session, "PATIENT_S", 0.1)
     async with opened(place) as store:
         await refresh_every(store, "-1")
-        await store.append("alice", inserts(*(f"k{n}" for n in range(shop.MOST_FRESH))))
+        await store.append("alice", inserts(*(f"k{n}" for n in range(session.MOST_FRESH))))
         await texts(store, "Berlin")
         assert store.cluster.refreshes == 0
         await store.append("alice", [TurnInsert(turn("last", "zebras"))])
@@ -98,7 +98,7 @@ async def test_where_no_refresh_comes_one_is_made(
         assert before
         await store.searchable("alice")
         assert store.cluster.refreshes > before
-        monkeypatch.setattr(shop, "LONGEST_S", 0.1)
+        monkeypatch.setattr(session, "LONGEST_S", 0.1)
         await refresh_every(store, "-1", write=False)
         await store.append("bob", inserts("k", user="bob"))
         await until_found(store)
@@ -106,7 +106,7 @@ async def test_where_no_refresh_comes_one_is_made(
 
 async def until_found(store: ElasticsearchStore) -> None:
     async with asyncio.timeout(20):
-        while store._shop.recent.users():
+        while store._session.unrefreshed.users():
             await asyncio.sleep(0.05)
 
 
@@ -136,7 +136,7 @@ async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(plac
             await each.use_space(VectorSpace("m", 2))
         await store.append("alice", inserts(*(f"k{n}" for n in range(300))))
         await store.searchable("alice")
-        await other._shop.settle()
+        await other._session.settle()
         await refresh_every(store, "-1")
         done: set[str] = set()
         for each in (store, other, store):
@@ -259,7 +259,7 @@ async def forwarded() -> AsyncIterator[tuple[int, Callable[[], AbstractContextMa
 @needs_node
 async def test_an_index_of_somebody_else_is_refused(place: Options) -> None:
     async with opened(place) as store:
-        names = store._shop.names
+        names = store._session.names
     newer = {mapping.META: {"version": mapping.VERSION + 1}}
     for changed, expected in (({"_meta": newer}, StoreTooNew), ({"_meta": {}}, StoreCorrupt)):
         last = ElasticsearchStore(place)
@@ -296,7 +296,7 @@ async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> N
 
 async def leave(store: ElasticsearchStore) -> None:
     """What the end of an event loop does, without its complaints."""
-    await store._shop.close()
+    await store._session.close()
     await store.cluster.disconnect()
 
 
@@ -314,18 +314,18 @@ def test_what_was_written_in_a_loop_that_ended_is_waited_for_in_another() -> Non
         await store.close()
 
     asyncio.run(add())
-    assert store._shop.recent.users() == ["alice"]
+    assert store._session.unrefreshed.users() == ["alice"]
     asyncio.run(look())
     asyncio.run(remove(store))
 
 
 def test_ids_that_nobody_waits_for_go_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    recent = Recent()
-    recent.note("alice", ["a"])
-    later = time.monotonic() + shop.KEPT_S + 1
-    monkeypatch.setattr(shop.time, "monotonic", lambda: later)
-    recent.note("bob", ["b"])
-    assert recent.users() == ["bob"]
+    unrefreshed = UnrefreshedIds()
+    unrefreshed.note("alice", ["a"])
+    later = time.monotonic() + session.KEPT_S + 1
+    monkeypatch.setattr(session.time, "monotonic", lambda: later)
+    unrefreshed.note("bob", ["b"])
+    assert unrefreshed.users() == ["bob"]
 
 
 @needs_node

@@ -14,9 +14,9 @@ import memscope.stores
 from memscope.errors import InputError
 from memscope.records.filters import check, matches
 from memscope.search.bm25 import K1
-from memscope_elasticsearch import facts
-from memscope_elasticsearch.candidates import Scores
+from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.documents import document_id, scope_hash
+from memscope_elasticsearch.term_frequencies import TermFrequencies
 
 SOURCE = Path(memscope.stores.__file__).parent / "elasticsearch"
 
@@ -47,13 +47,13 @@ def test_every_match_of_a_filter_fulfils_its_query(filter: dict[str, Any], mappi
     except InputError:
         return
     if matches(filter, mapping):
-        assert all(fulfils(facts.tokens(mapping), clause) for clause in facts.query(filter))
+        assert all(fulfils(metadata_tokens.tokens(mapping), clause) for clause in metadata_tokens.query(filter))
 
 
 @given(key=keys, value=values, other=values)
 def test_an_equality_finds_nothing_else(key: str, value: Any, other: Any) -> None:
-    (clause,) = facts.query({key: {"$eq": value}})
-    assert fulfils(facts.tokens({key: other}), clause) == matches({key: {"$eq": value}}, {key: other})
+    (clause,) = metadata_tokens.query({key: {"$eq": value}})
+    assert fulfils(metadata_tokens.tokens({key: other}), clause) == matches({key: {"$eq": value}}, {key: other})
 
 
 @given(
@@ -64,18 +64,18 @@ def test_scores_tell_how_often_a_term_is_there(top: float, times: list[int]) -> 
     """Up to the share that all have in common: if every unit has a term in multiples of two, that counts as one."""
     scores = [float(np.float32(top * tf / (tf + K1))) for tf in [1, *times]]
     hits = [{"matched_queries": {"7": score}} for score in scores]
-    read = Scores()
+    read = TermFrequencies()
     read.see(hits)
-    assert [read.frequencies(hit) for hit in hits] == [{7: tf} for tf in [1, *times]]
+    assert [read.of(hit) for hit in hits] == [{7: tf} for tf in [1, *times]]
 
 
 @pytest.mark.parametrize("least", [2, 3, 5])
 def test_the_least_score_need_not_be_of_one_time(least: int) -> None:
     times = [least, least + 1, least + 2, 3 * least + 1]
     hits = [{"matched_queries": {"0": tf / (tf + K1)}} for tf in times]
-    read = Scores()
+    read = TermFrequencies()
     read.see(hits)
-    assert [read.frequencies(hit)[0] for hit in hits] == times
+    assert [read.of(hit)[0] for hit in hits] == times
 
 
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), min_size=2, max_size=2, unique=True))

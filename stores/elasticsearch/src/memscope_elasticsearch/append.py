@@ -1,4 +1,4 @@
-"""Turns come in: whatever waits is written together, for however many users, in three requests.
+"""Group commit of turns: concurrent calls, of any number of users, are written in three requests.
 
 1. which of the keys are here already, and the users' counters
 2. the counters, each under the version it was read in
@@ -17,11 +17,11 @@ from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import AppendResult, TurnInsert
 from memscope.records.serialization import turn_key
 from memscope.stores.rules import waits_for
-from memscope_elasticsearch import heads
+from memscope_elasticsearch import counters
 from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.counters import UserCounters
 from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
-from memscope_elasticsearch.heads import Head
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
 
 MOST = 1000  # turns written together
 ROUNDS = 100
@@ -48,21 +48,21 @@ class Request:
         return ((i, draft) for i, draft in enumerate(self.inserts) if self.outcomes[i] is None)
 
 
-class Committer:
-    """Writes for all who wait in one event loop. While one group is on its way, the next one gathers."""
+class GroupCommitter:
+    """Group commit per event loop: while one group is being written, the next one gathers."""
 
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._waiting: deque[Request] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._heads: dict[str, Head] = {}
+        self._heads: dict[str, UserCounters] = {}
 
     async def append(self, user: str, inserts: Sequence[TurnInsert], done: Iterable[str]) -> AppendResult:
         if not inserts:
             return AppendResult((), ())
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         request = Request(user, inserts, frozenset(done), answer, [""] * len(inserts), [None] * len(inserts))
-        if not self._shop.cluster.options.group_commit:
+        if not self._session.cluster.options.group_commit:
             await self._write([request])
             return await answer
         self._waiting.append(request)
@@ -75,7 +75,7 @@ class Committer:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        await asyncio.sleep(0)  # whoever adds at this moment comes along
+        await asyncio.sleep(0)  # calls made at this moment come along
         while self._waiting:
             group = [self._waiting.popleft()]
             count = len(group[0].inserts)
@@ -86,7 +86,7 @@ class Committer:
 
     async def _write(self, group: list[Request]) -> None:
         try:
-            await _Group(self._shop, group, self._heads).write()
+            await _Group(self._session, group, self._heads).write()
         except BaseException as error:
             for request in group:
                 if not request.answer.done():
@@ -101,7 +101,7 @@ class Committer:
 
 
 @dataclass
-class _Entry:
+class _TurnWrite:
     """A turn about to be written; ``ids`` of its documents, the first of which decides."""
 
     request: Request
@@ -114,8 +114,8 @@ class _Entry:
 class _Group:
     """Requests that are written together. ``known``: what kind of document stands at a key, None for nothing."""
 
-    def __init__(self, shop: Shop, requests: list[Request], cache: dict[str, Head]) -> None:
-        self._shop, self._requests, self._cache = shop, requests, cache
+    def __init__(self, session: Session, requests: list[Request], cache: dict[str, UserCounters]) -> None:
+        self._session, self._requests, self._cache = session, requests, cache
         self._known: dict[Id, str | None] = {}
 
     async def write(self) -> None:
@@ -129,7 +129,7 @@ class _Group:
 
     # ---- which keys are free
 
-    async def _resolve(self) -> list[_Entry]:
+    async def _resolve(self) -> list[_TurnWrite]:
         """Entries for what is to be written; outcomes for what is here already."""
         while True:
             missing: set[Id] = set()
@@ -138,8 +138,8 @@ class _Group:
                 return entries
             await self._look_up(missing)
 
-    def _attempt(self, missing: set[Id]) -> list[_Entry]:
-        entries: list[_Entry] = []
+    def _attempt(self, missing: set[Id]) -> list[_TurnWrite]:
+        entries: list[_TurnWrite] = []
         ours: set[Id] = set()
         settled: list[tuple[Request, int, str, Outcome]] = []
         for request in self._requests:
@@ -150,7 +150,7 @@ class _Group:
                     continue
                 if outcome == "stored":
                     ours.add((request.user, key))
-                    entries.append(_Entry(request, index, key))
+                    entries.append(_TurnWrite(request, index, key))
                 else:
                     settled.append((request, index, key, outcome))
         for request, index, key, outcome in settled if not missing else ():
@@ -174,58 +174,60 @@ class _Group:
     async def _look_up(self, missing: set[Id]) -> None:
         users = list(dict.fromkeys(user for user, _ in missing if user not in self._cache))
         ids = sorted(missing)
-        shop = self._shop
-        wanted = [{**shop.at(scope_hash(user), key), "_source": ["kind", "scope"]} for user, key in ids]
-        found = await shop.cluster.documents(wanted + [heads.wanted(shop.names, user) for user in users])
+        session = self._session
+        wanted = [{**session.at(scope_hash(user), key), "_source": ["kind", "scope"]} for user, key in ids]
+        found = await session.cluster.documents(wanted + [counters.wanted(session.names, user) for user in users])
         for id, document in zip(ids, found[: len(ids)], strict=True):
             self._known[id] = document.get("_source", {}).get("kind")
         for user, document in zip(users, found[len(ids) :], strict=True):
-            self._cache[user] = heads.read(document)
+            self._cache[user] = counters.read(document)
 
     # ---- numbers
 
-    async def _number(self, entries: list[_Entry]) -> None:
+    async def _number(self, entries: list[_TurnWrite]) -> None:
         """Give each entry a number and its documents. A counter that was moved by others is read again."""
-        by_user: dict[str, list[_Entry]] = {}
+        by_user: dict[str, list[_TurnWrite]] = {}
         for entry in entries:
             by_user.setdefault(entry.request.user, []).append(entry)
         left = list(by_user)
-        for _ in range(heads.ATTEMPTS):
+        for _ in range(counters.ATTEMPTS):
             moved = {user: self._advance(user, by_user[user]) for user in left}
-            outcomes = await self._shop.cluster.bulk([heads.save(self._shop.names, *item) for item in moved.items()])
-            for (user, head), outcome in zip(moved.items(), outcomes, strict=True):
+            outcomes = await self._session.cluster.bulk(
+                [counters.save(self._session.names, *item) for item in moved.items()]
+            )
+            for (user, counter), outcome in zip(moved.items(), outcomes, strict=True):
                 self._cache.pop(user, None)
                 if outcome.ok:
-                    head.fence = outcome.fence
-                    self._cache[user] = head
+                    counter.version = outcome.version
+                    self._cache[user] = counter
             left = [user for user in left if user not in self._cache]
             if not left:
                 return self._trim()
-            self._cache |= await heads.load(self._shop.cluster, self._shop.names, left)
+            self._cache |= await counters.load(self._session.cluster, self._session.names, left)
         raise StoreBusy("too many write for the same user at once", hint="try again")
 
     def _trim(self) -> None:
         while len(self._cache) > 10_000:
             del self._cache[next(iter(self._cache))]
 
-    def _advance(self, user: str, entries: list[_Entry]) -> Head:
-        known = self._cache.get(user, Head())
-        head = replace(known, open=dict(known.open))
+    def _advance(self, user: str, entries: list[_TurnWrite]) -> UserCounters:
+        known = self._cache.get(user, UserCounters())
+        counter = replace(known, open=dict(known.open))
         for entry in entries:
             draft = entry.request.inserts[entry.index]
-            entry.number = head.take(1)
+            entry.number = counter.take(1)
             turn = replace(draft.turn, key=entry.key, seq=entry.number)
             wait = None if entry.key in entry.request.done else waits_for(turn)
-            made = documents(turn, entry.number, place=head.place(turn), wait=wait)
-            entry.operations = self._shop.creates(scope_hash(user), made)
-        return head
+            made = documents(turn, entry.number, place=counter.place(turn), wait=wait)
+            entry.operations = self._session.creates(scope_hash(user), made)
+        return counter
 
     # ---- writing
 
-    async def _create(self, entries: list[_Entry]) -> None:
-        shop = self._shop
-        outcomes = iter(await shop.cluster.attempt(operation for entry in entries for operation in entry.operations))
-        lost: list[_Entry] = []
+    async def _create(self, entries: list[_TurnWrite]) -> None:
+        session = self._session
+        outcomes = iter(await session.cluster.attempt(operation for entry in entries for operation in entry.operations))
+        lost: list[_TurnWrite] = []
         for entry in entries:
             own = [next(outcomes) for _ in entry.operations]
             if refused := next((outcome.error for outcome in own if outcome.error), None):
@@ -243,15 +245,15 @@ class _Group:
             request.answer.set_exception(error)
         request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it
 
-    def _settle(self, entry: _Entry) -> None:
+    def _settle(self, entry: _TurnWrite) -> None:
         entry.request.keys[entry.index], entry.request.outcomes[entry.index] = entry.key, "stored"
-        self._shop.wrote(entry.request.user, (operation.id for operation in entry.operations))
+        self._session.wrote(entry.request.user, (operation.id for operation in entry.operations))
 
-    async def _look_again(self, lost: list[_Entry]) -> None:
+    async def _look_again(self, lost: list[_TurnWrite]) -> None:
         """Somebody was quicker; or it was this very write, whose first answer got lost: then the number is ours."""
-        shop = self._shop
-        wanted = [shop.at(scope_hash(entry.request.user), entry.key) for entry in lost]
-        found = await shop.cluster.documents(wanted, includes="kind,number")
+        session = self._session
+        wanted = [session.at(scope_hash(entry.request.user), entry.key) for entry in lost]
+        found = await session.cluster.documents(wanted, includes="kind,number")
         strays: list[Operation] = []
         for entry, document in zip(lost, found, strict=True):
             source: Mapping[str, object] = document.get("_source", {})
@@ -260,7 +262,7 @@ class _Group:
                 self._settle(entry)
             else:
                 strays += [replace(one, action="delete", body=None) for one in entry.operations[1:]]
-        await shop.cluster.bulk(strays)
+        await session.cluster.bulk(strays)
 
 
 def free_key(base: bytes, taken: object) -> str:
@@ -279,4 +281,4 @@ def free_key(base: bytes, taken: object) -> str:
     return turn_key(base, free)
 
 
-__all__ = ["Body", "Committer", "unit_id"]
+__all__ = ["Body", "GroupCommitter", "unit_id"]

@@ -1,7 +1,7 @@
-"""Plans are written: new memories first, then those they close or change. Each document's step can be done twice.
+"""Apply change sets: load the records they name, decide, write. New memories are written before those they close.
 
-What is read, decided and written here happens under the user's lane (``lanes.py``); a plan that was begun by a worker
-that died is written again from its intent, with the same numbers and ids.
+All of it happens under the user's lock (``user_lock.py``). Every write is idempotent: a change set whose writer died is
+applied again from its write-ahead intent, with the same numbers and ids.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from memscope_elasticsearch.documents import (
     unit_id,
     without_vectors,
 )
-from memscope_elasticsearch.shop import Shop, without_nothing
+from memscope_elasticsearch.session import Session
 
 Memory: TypeAlias = Observation | Insight
 ATTEMPTS = 20
 
 
 @dataclass(slots=True)
-class Entry:
+class MemoryWrite:
     """A memory as it shall stand: ``stored`` as it stands now, if it does."""
 
     record: Memory
@@ -54,12 +54,12 @@ class Written:
     unsourced: frozenset[str]
 
 
-class Board:
+class PendingWrites:
     """What a plan touches, as it is and as it becomes."""
 
-    def __init__(self, shop: Shop, user: str) -> None:
-        self.shop, self.user, self.scope = shop, user, scope_hash(user)
-        self.entries: dict[str, Entry] = {}
+    def __init__(self, session: Session, user: str) -> None:
+        self.session, self.user, self.scope = session, user, scope_hash(user)
+        self.entries: dict[str, MemoryWrite] = {}
         self.turns: dict[str, Stored] = {}
         self.taken: dict[str, str] = {}  # of new ids: the kind of document that has them
         self.names: dict[tuple[str, str | None], str] = {}  # who holds a name
@@ -75,35 +75,35 @@ class Board:
         ids |= {source for one in plan.new for source in one.sources} | set(holders.values())
         ids |= {source for one in plan.revised for source in one.memory.sources}
         self.held, self.names = holders, dict(holders)
-        self.taken = await self.shop.taken(self.user, [one.id for one in plan.new])
+        self.taken = await self.session.taken(self.user, [one.id for one in plan.new])
         await self.load(ids)
 
-    async def load(self, rids: Iterable[str]) -> None:
-        found = await self.shop.load(self.user, set(rids) - self.entries.keys() - self.turns.keys())
+    async def load(self, record_ids: Iterable[str]) -> None:
+        found = await self.session.load(self.user, set(record_ids) - self.entries.keys() - self.turns.keys())
         self._keep(found)
         roots = {root for one in found.values() if not isinstance(one.record, Turn) for root in one.source["roots"]}
-        self._keep(await self.shop.load(self.user, roots - self.turns.keys()))
+        self._keep(await self.session.load(self.user, roots - self.turns.keys()))
 
     def _keep(self, found: Mapping[str, Stored]) -> None:
-        for rid, one in found.items():
+        for record_id, one in found.items():
             if isinstance(one.record, Turn):
-                self.turns[rid] = one
+                self.turns[record_id] = one
             else:
                 older, valid_to = list(one.source.get("older") or ()), one.source.get("valid_to")
                 wait = one.source.get("wait")
-                self.entries[rid] = Entry(one.record, one, one.number, wait, older=older, valid_to=valid_to)
+                self.entries[record_id] = MemoryWrite(one.record, one, one.number, wait, older=older, valid_to=valid_to)
 
     async def holders(self, named: Iterable[tuple[str | None, str | None]]) -> dict[tuple[str, str | None], str]:
         wanted = [(name, space) for name, space in named if name is not None]
         if not wanted:
             return {}
-        found = await self.shop.cluster.documents([self._name_at(name, space) for name, space in wanted])
+        found = await self.session.cluster.documents([self._name_at(name, space) for name, space in wanted])
         pairs = zip(wanted, found, strict=True)
         return {key: one["_source"]["state"]["holder"] for key, one in pairs if "_source" in one}
 
     def _name_at(self, name: str, namespace: str | None) -> Body:
         id = document_id(self.scope, "name", repr(namespace), name)
-        return {"_index": self.shop.names.work, "_id": id, "routing": self.scope}
+        return {"_index": self.session.names.work, "_id": id, "routing": self.scope}
 
     def roots(self, memory: Memory) -> list[tuple[int, Turn]]:
         found: dict[int, Turn] = {}
@@ -125,14 +125,14 @@ class Board:
         turns = (self.turns[turn.key] for _, turn in roots)
         return [place for one in turns for place in one.source.get("places") or ()]
 
-    def made(self, entry: Entry) -> dict[str, Body]:
+    def made(self, entry: MemoryWrite) -> dict[str, Body]:
         roots = self.roots(entry.record)
         return documents(
             entry.record, entry.number, roots, wait=entry.wait, places=self.places(roots), supersedes=entry.supersedes
         )
 
-    def here(self, rid: str) -> bool:
-        return rid in self.entries or rid in self.turns
+    def here(self, record_id: str) -> bool:
+        return record_id in self.entries or record_id in self.turns
 
     # ---- deciding, as stores/memory.py does
 
@@ -165,10 +165,10 @@ class Board:
         return Written(new, other, frozenset(unsourced))
 
     def _create(self, memory: Memory, number: int) -> None:
-        entry = self.entries[memory.id] = Entry(memory, number=number, wait=waits_for(memory), touched=True)
+        entry = self.entries[memory.id] = MemoryWrite(memory, number=number, wait=waits_for(memory), touched=True)
         self._settle_in(entry)
 
-    def _settle_in(self, entry: Entry) -> None:
+    def _settle_in(self, entry: MemoryWrite) -> None:
         """A memory that is current takes its name from the one that had it."""
         memory = entry.record
         if memory.name is None or not memory.current:
@@ -208,8 +208,8 @@ class Board:
         self._settle_in(entry)
         return True
 
-    def done(self, rid: str) -> None:
-        entry = self.entries.get(rid)
+    def done(self, record_id: str) -> None:
+        entry = self.entries.get(record_id)
         if entry is not None and entry.wait is not None:
             entry.wait, entry.touched = None, True
 
@@ -224,23 +224,23 @@ class Board:
         if not operations:
             return
         outcomes = await self._write(operations)
-        behind = {op.id for op, outcome in zip(operations, outcomes, strict=True) if op.fence and not outcome.ok}
+        behind = {op.id for op, outcome in zip(operations, outcomes, strict=True) if op.version and not outcome.ok}
         for entry in changed:
             if entry.stored is not None and entry.stored.id in behind:
                 await self._again(entry, token)
 
     async def _write(self, operations: Sequence[Operation]) -> list[Outcome]:
-        outcomes = await self.shop.cluster.bulk(operations)
-        self.shop.wrote(self.user, (op.id for op in operations if op.index == self.shop.names.memory))
+        outcomes = await self.session.cluster.bulk(operations)
+        self.session.wrote(self.user, (op.id for op in operations if op.index == self.session.names.memory))
         return outcomes
 
-    def _new(self, entry: Entry) -> list[Operation]:
+    def _new(self, entry: MemoryWrite) -> list[Operation]:
         made = self.made(entry)
         first = next(iter(made.values()))
         first["valid_to"] = entry.valid_to
-        return self.shop.creates(self.scope, made)
+        return self.session.creates(self.scope, made)
 
-    def changes(self, entry: Entry, token: str) -> list[Operation]:
+    def changes(self, entry: MemoryWrite, token: str) -> list[Operation]:
         """The units anew; a vector stays where the text does."""
         stored = entry.stored
         assert stored is not None
@@ -256,15 +256,15 @@ class Board:
                     "stamp": token if entry.revised else stored.source.get("stamp"),
                 }
             if not same:
-                body |= without_vectors(self.shop.spaces.numbers())
-            fence = stored.fence if part == 0 else None
+                body |= without_vectors(self.session.vectors.numbers())
+            version = stored.version if part == 0 else None
             action = "update" if part < stored.parts else "index"
-            operations.append(Operation(action, self.shop.names.memory, id, self.scope, body, fence))
+            operations.append(Operation(action, self.session.names.memory, id, self.scope, body, version))
         extra = range(len(made), stored.parts)
         return operations + [self._blank(unit_id(self.scope, entry.record.id, p, entry.number)) for p in extra]
 
     def _blank(self, id: str) -> Operation:
-        return Operation("index", self.shop.names.memory, id, self.scope, blank(self.scope, self.shop.now()))
+        return Operation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
 
     def _naming(self) -> list[Operation]:
         operations = []
@@ -275,11 +275,11 @@ class Board:
                 operations.append(Operation("index", at["_index"], at["_id"], self.scope, body))
         return operations
 
-    async def _again(self, entry: Entry, token: str) -> None:
-        """A vector came in meanwhile, which is no reason to stop; anything else means that the lane was lost."""
+    async def _again(self, entry: MemoryWrite, token: str) -> None:
+        """A vector came in meanwhile, which is no reason to stop; anything else means that the lock was lost."""
         for _ in range(ATTEMPTS):
             assert entry.stored is not None
-            now = (await self.shop.load(self.user, [entry.record.id])).get(entry.record.id)
+            now = (await self.session.load(self.user, [entry.record.id])).get(entry.record.id)
             if now is None or now.source.get("rev", 1) != entry.stored.source.get("rev", 1):
                 raise StoreBusy("another process wrote for this user meanwhile", hint="try again")
             entry.stored = now
@@ -293,30 +293,34 @@ def _memories(plan: ChangeSet) -> list[Memory]:
     return [*plan.new, *(revision.memory for revision in plan.revised)]
 
 
-async def settle(shop: Shop, user: str, rids: Sequence[str], wait: Stage) -> None:
+async def settle(session: Session, user: str, record_ids: Sequence[str], wait: Stage) -> None:
     """These records wait for that stage no more."""
-    await set_waiting(shop, user, dict.fromkeys(rids), only=wait)
+    await set_waiting(session, user, dict.fromkeys(record_ids), only=wait)
 
 
-async def set_waiting(shop: Shop, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None) -> None:
+async def set_waiting(
+    session: Session, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None
+) -> None:
     """What each record waits for from now on; with ``only``, of those that wait for that."""
     left = dict(waits)
     for _ in range(ATTEMPTS):
-        found = await shop.load(user, left)
+        found = await session.load(user, left)
         todo = [
             one
-            for rid, one in found.items()
-            if one.source.get("wait") != left[rid] and only in (None, one.source.get("wait"))
+            for record_id, one in found.items()
+            if one.source.get("wait") != left[record_id] and only in (None, one.source.get("wait"))
         ]
         if not todo:
             return
         scope = scope_hash(user)
         operations = [
-            Operation("update", shop.names.memory, one.id, scope, {"wait": left[str(one.source["rid"])]}, one.fence)
+            Operation(
+                "update", session.names.memory, one.id, scope, {"wait": left[str(one.source["rid"])]}, one.version
+            )
             for one in todo
         ]
-        outcomes = await shop.cluster.bulk(operations)
-        shop.wrote()
+        outcomes = await session.cluster.bulk(operations)
+        session.wrote()
         left = {
             str(one.source["rid"]): left[str(one.source["rid"])]
             for one, done in zip(todo, outcomes, strict=True)
@@ -327,4 +331,4 @@ async def set_waiting(shop: Shop, user: str, waits: Mapping[str, Stage | None], 
     raise StoreBusy("records change all the time", hint="try again")
 
 
-__all__ = ["Board", "Entry", "Written", "set_waiting", "settle", "without_nothing"]
+__all__ = ["MemoryWrite", "PendingWrites", "Written", "set_waiting", "settle"]

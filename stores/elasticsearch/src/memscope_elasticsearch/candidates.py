@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 from memscope.records import Candidates, FetchResult, Handle, Search
 from memscope.search import candidates as local_candidates
 from memscope.search import matching
-from memscope.search.bm25 import K1, rarity
+from memscope.search.bm25 import rarity
 from memscope.search.changes import Changes
 from memscope.search.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.text.flags import Flag
 from memscope.text.units import COLUMNS, TURN
 from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
+from memscope_elasticsearch.term_frequencies import TermFrequencies
 
-NO_SITTING = -1
-MOST_TIMES, MOST_LEAST = 1000.0, 40
+NO_WINDOW = -1
 HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a part
 RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundUnit:
     """A unit as the index gave it: columns of ``text.units``, the query's terms in it, and where it stands.
 
     ``tf``, ``header``: by index of the query's term.
@@ -43,7 +43,7 @@ class Found:
     seq: int
     columns: bytes
     target: str
-    rid: str
+    record_id: str
     place: int
     size: int  # of the record
     tf: Mapping[int, float]
@@ -51,19 +51,19 @@ class Found:
     supersedes: tuple[str, ...] = ()
 
     @property
-    def sitting(self) -> int:
-        return self.place >> ORDINALS if self.place >= 0 else NO_SITTING
+    def window(self) -> int:
+        return self.place >> ORDINALS if self.place >= 0 else NO_WINDOW
 
 
-def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> Found:
+def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> FoundUnit:
     """``terms``: the query's as they are spelled, and their index."""
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
-    return Found(
+    return FoundUnit(
         seq=int.from_bytes(columns[:8], "little", signed=True),
         columns=columns,
         target=source["target"],
-        rid=source["rid"],
+        record_id=source["rid"],
         place=source.get("place", -1),
         size=source["size"],
         tf=tf,
@@ -72,7 +72,7 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str
     )
 
 
-def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> Found:
+def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
     """A unit whose words are at hand."""
     return found(source, Counter(terms[word] for word in source.get("words", "").split() if word in terms), terms)
 
@@ -84,13 +84,13 @@ class Counts:
     units: int = 0
     length: float = 0.0
     turn_length: float = 0.0
-    sittings: int = 0
+    windows: int = 0
     speakers: tuple[int, ...] = ()
     has_roles: bool = False
     frequency: tuple[int, ...] = ()
 
 
-class Pieces(ScopeIndex):
+class PartialIndex(ScopeIndex):
     """Makes a snapshot of some of a user's units: neighbours are those whose places are next to each other."""
 
     def __init__(self, places: NDArray[np.int64], lengths: Mapping[int, int]) -> None:
@@ -106,50 +106,14 @@ class Pieces(ScopeIndex):
         order = order[np.argsort(self._places[order], kind="stable")]
         places = self._places[order]
         next_to = (np.diff(places) == 1) & (np.diff(places >> ORDINALS) == 0)
-        previous, following, sitting = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
+        previous, following, window = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
         previous[order[1:][next_to]] = order[:-1][next_to]
         following[order[:-1][next_to]] = order[1:][next_to]
         names, member = np.unique(places >> ORDINALS, return_inverse=True)
-        sitting[order] = member
+        window[order] = member
         here = np.bincount(member, self._length.view[order], minlength=len(names))
         told = np.array([self._sums.get(int(name), 0) for name in names], np.float64)
-        return previous, following, sitting, np.maximum(here, told).astype(np.float32)
-
-
-class Scores:
-    """What the scores of single terms tell: how often each is there.
-
-    Without a part for the length, BM25 gives ``top * tf / (tf + k1)``. The top of a term is not told; it is what makes
-    whole numbers of all its scores, the least of them the smallest that does.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[int, set[float]] = {}
-        self._tops: dict[int, float] = {}
-
-    def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        for hit in hits:
-            for term, score in hit.get("matched_queries", {}).items():
-                self._seen.setdefault(int(term), set()).add(score)
-        self._tops = {term: _top(np.array(sorted(scores))) for term, scores in self._seen.items()}
-
-    def frequencies(self, hit: Mapping[str, Any]) -> dict[int, float]:
-        return {int(term): self._times(int(term), score) for term, score in hit.get("matched_queries", {}).items()}
-
-    def _times(self, term: int, score: float) -> float:
-        return float(round(min(K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
-
-
-def _top(scores: NDArray[np.float64]) -> float:
-    """``scores`` are distinct and rising."""
-    for least in range(1, MOST_LEAST):
-        top = scores[0] * (least + K1) / least
-        if top <= scores[-1]:
-            break
-        times = K1 * scores / (top - scores)
-        if (np.abs(times - np.round(times)) < 0.01 + 0.001 * times).all():
-            return float(top)
-    return float(scores[0] * (1 + K1))
+        return previous, following, window, np.maximum(here, told).astype(np.float32)
 
 
 def _characters(hit: Mapping[str, Any]) -> int:
@@ -158,17 +122,17 @@ def _characters(hit: Mapping[str, Any]) -> int:
 
 
 @dataclass
-class Pile:
+class CandidateSet:
     """The units found for one question, and what is known of their surroundings."""
 
     search: Search
-    units: dict[int, Found] = field(default_factory=dict)  # by seq
-    scores: Scores = field(default_factory=Scores)
+    units: dict[int, FoundUnit] = field(default_factory=dict)  # by seq
+    frequencies: TermFrequencies = field(default_factory=TermFrequencies)
     unread: AbstractSet[int] = frozenset()  # of which the words are not known yet
     characters: int = 0  # of the answers
     cosine: dict[int, float] = field(default_factory=dict)
     counts: Counts = Counts()
-    lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each sitting
+    lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
     allowed: frozenset[str] | None = None  # records that fit the filter
     brought: FetchResult | None = None
 
@@ -179,7 +143,7 @@ class Pile:
         """Units with what the scores of their terms tell; by seq, the cosine that a score stands for."""
         cosines = {}
         for hit in hits:
-            unit = found(hit["_source"], self.scores.frequencies(hit) if words else {}, self.terms)
+            unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, self.terms)
             cosines[unit.seq] = 2 * hit["_score"] - 1
             if words or unit.seq not in self.units:
                 self.units[unit.seq] = unit
@@ -194,18 +158,18 @@ class Pile:
                 self.units[unit.seq] = unit
         gone = {source["rid"] for source in fresh.values() if source.get("kind") not in KINDS and "rid" in source}
         if gone:
-            kept = [unit for unit in self.units.values() if unit.rid not in gone and unit.target not in gone]
+            kept = [unit for unit in self.units.values() if unit.record_id not in gone and unit.target not in gone]
             self.units = {unit.seq: unit for unit in kept}
 
-    def ordered(self) -> list[Found]:
+    def ordered(self) -> list[FoundUnit]:
         return [self.units[seq] for seq in sorted(self.units)]
 
-    def snapshot(self, ordered: Sequence[Found]) -> Snapshot:
-        superseded = {rid for unit in ordered for rid in unit.supersedes}
+    def snapshot(self, ordered: Sequence[FoundUnit]) -> Snapshot:
+        superseded = {record_id for unit in ordered for record_id in unit.supersedes}
         nothing = np.zeros(0, np.int64)
         columns = np.frombuffer(b"".join(unit.columns for unit in ordered), RECORD).copy()
         columns["n_header"] = [len(unit.header) for unit in ordered]
-        replaced = [unit.rid in superseded for unit in ordered]
+        replaced = [unit.record_id in superseded for unit in ordered]
         columns["flags"][replaced] |= int(Flag.PROPOSED)  # as it will be in a moment
         changes = Changes(
             revision=1,
@@ -218,9 +182,9 @@ class Pile:
             whole=True,
         )
         places = np.array([unit.place for unit in ordered], np.int64)
-        return Pieces(places, self.lengths).extend(changes)
+        return PartialIndex(places, self.lengths).extend(changes)
 
-    def _terms(self, ordered: Sequence[Found], columns: NDArray[Any]) -> bytes:
+    def _terms(self, ordered: Sequence[FoundUnit], columns: NDArray[Any]) -> bytes:
         """The terms of each unit, headers first, as far as the query has them; the others are one that it has not."""
         asked = np.array(self.search.terms, "<u4")
         other = next(term for term in range(len(asked) + 1) if term not in self.search.terms)
@@ -241,9 +205,9 @@ class Pile:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A pile measured, as ``search.candidates`` measures a snapshot; ``score`` is that of the pool."""
+    """A candidate set measured, as ``search.candidates`` measures a snapshot; ``score`` is that of the pool."""
 
-    ordered: list[Found]
+    ordered: list[FoundUnit]
     index: Snapshot
     sight: matching.Visibility
     found: local_candidates.Found
@@ -251,24 +215,24 @@ class Measured:
 
 
 @np.errstate(invalid="ignore")  # as local_candidates.search
-def measure(pile: Pile) -> Measured:
-    """As ``search.candidates``, with the scope's own frequencies and lengths in place of the pile's."""
-    ordered = pile.ordered()
-    index, asked = pile.snapshot(ordered), pile.search
+def measure(pool: CandidateSet) -> Measured:
+    """As ``search.candidates``, with the scope's own frequencies and lengths in place of the candidate set's."""
+    ordered = pool.ordered()
+    index, asked = pool.snapshot(ordered), pool.search
     excluded = np.array([row for row, unit in enumerate(ordered) if unit.target in asked.exclude], np.int64)
-    sight = matching.look(index, asked, np.unique(index.column["target"][excluded]), _numbers(pile, ordered))
-    sight = replace(sight, statistics=_statistics(pile.counts, sight.statistics))
+    sight = matching.look(index, asked, np.unique(index.column["target"][excluded]), _numbers(pool, ordered))
+    sight = replace(sight, statistics=_statistics(pool.counts, sight.statistics))
     terms = np.array(asked.terms, np.uint32)
     matches, lent = matching.lend(index, sight, matching.match(index, terms), len(terms))
     headers = matching.header_matrix(index, terms)
     found = local_candidates.Found(
         matches=matches,
-        frequency=_frequencies(pile, matching.frequencies(index, sight, matches, headers), sight.statistics.units),
+        frequency=_frequencies(pool, matching.frequencies(index, sight, matches, headers), sight.statistics.units),
         lent=lent,
         headers=headers,
         period=local_candidates.in_periods(index.column["time"], asked.periods),
         event=local_candidates.events(index, sight, asked.periods),
-        cosine=_cosines(pile, ordered, index, sight),
+        cosine=_cosines(pool, ordered, index, sight),
         topic=local_candidates.shared_topics(index, sight, asked.topics),
     )
     weights = rarity(sight.statistics.units, found.frequency)
@@ -276,16 +240,16 @@ def measure(pile: Pile) -> Measured:
     return Measured(ordered, index, sight, found, score + local_candidates.HEADER * (headers @ weights)[index.header])
 
 
-def _frequencies(pile: Pile, here: Floats, units: int) -> Floats:
+def _frequencies(pool: CandidateSet, here: Floats, units: int) -> Floats:
     """The scope's; a word that was written just now is known from what is at hand only."""
-    told = np.array(pile.counts.frequency or [0] * len(here), np.float32)
+    told = np.array(pool.counts.frequency or [0] * len(here), np.float32)
     return np.minimum(np.maximum(here, told), max(units, 1)).astype(np.float32)
 
 
-def _numbers(pile: Pile, ordered: Sequence[Found]) -> NDArray[np.int64] | None:
-    if pile.allowed is None:
+def _numbers(pool: CandidateSet, ordered: Sequence[FoundUnit]) -> NDArray[np.int64] | None:
+    if pool.allowed is None:
         return None
-    return np.array([unit.seq >> PARTS for unit in ordered if unit.rid in pile.allowed], np.int64)
+    return np.array([unit.seq >> PARTS for unit in ordered if unit.record_id in pool.allowed], np.int64)
 
 
 def _statistics(counts: Counts, here: Statistics) -> Statistics:
@@ -296,14 +260,16 @@ def _statistics(counts: Counts, here: Statistics) -> Statistics:
         units=counts.units,
         average_length=counts.length / max(1, counts.units),
         sitting_length=here.sitting_length,
-        average_sitting=counts.turn_length / max(1, counts.sittings),
+        average_sitting=counts.turn_length / max(1, counts.windows),
         speakers=np.union1d(np.array(counts.speakers, np.uint32), here.speakers),
         has_roles=counts.has_roles or here.has_roles,
     )
 
 
-def _cosines(pile: Pile, ordered: Sequence[Found], index: Snapshot, sight: matching.Visibility) -> Floats | None:
-    known = [(row, pile.cosine[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in pile.cosine]
+def _cosines(
+    pool: CandidateSet, ordered: Sequence[FoundUnit], index: Snapshot, sight: matching.Visibility
+) -> Floats | None:
+    known = [(row, pool.cosine[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in pool.cosine]
     if not known:
         return None
     found = np.full(index.rows, np.nan, np.float32)
@@ -315,7 +281,7 @@ def _cosines(pile: Pile, ordered: Sequence[Found], index: Snapshot, sight: match
     return found
 
 
-def best(measured: Measured, most: int) -> list[Found]:
+def best(measured: Measured, most: int) -> list[FoundUnit]:
     """The units that are likely to be in front, from each leg in turn."""
     keys, found = measured.sight.keys, measured.found
     values = [measured.score]
@@ -333,19 +299,19 @@ def best(measured: Measured, most: int) -> list[Found]:
     return [measured.ordered[row] for row in list(chosen)[:most]]
 
 
-def _brought(pile: Pile, measured: Measured) -> Bools:
+def _lazy_records(pool: CandidateSet, measured: Measured) -> Bools:
     """A unit whose record did not come along is there for its neighbours only: nobody has to ask again."""
-    known = pile.brought.records if pile.brought is not None else {}
+    known = pool.brought.records if pool.brought is not None else {}
     return np.array([unit.target in known for unit in measured.ordered], np.bool_)
 
 
-def candidates(pile: Pile) -> Candidates:
-    measured = measure(pile)
-    sight = replace(measured.sight, keys=measured.sight.keys & _brought(pile, measured))
-    near = local_candidates.meaning_leg(measured.index, sight, pile.search, measured.found)
+def candidates(pool: CandidateSet) -> Candidates:
+    measured = measure(pool)
+    sight = replace(measured.sight, keys=measured.sight.keys & _lazy_records(pool, measured))
+    near = local_candidates.meaning_leg(measured.index, sight, pool.search, measured.found)
     rows, legs = local_candidates.pool(measured.index, sight, measured.score, measured.found, near)
-    made = local_candidates.columns(measured.index, measured.sight, pile.search, measured.found, rows, legs)
+    made = local_candidates.columns(measured.index, measured.sight, pool.search, measured.found, rows, legs)
     homes: dict[Handle, Handle] = {
-        unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.rid
+        unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.record_id
     }
-    return replace(made, handle=[homes[number] for number in made.handle], brought=pile.brought)
+    return replace(made, handle=[homes[number] for number in made.handle], brought=pool.brought)

@@ -42,20 +42,20 @@ _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primar
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One line of a bulk: ``action`` is create, index, update or delete; ``fence`` the version it was read with."""
+    """An action of a bulk: create, index, update, delete. ``version``: the (seq_no, primary_term) it was read with."""
 
     action: str
     index: str
     id: str
     routing: str
     body: Body | None = None
-    fence: tuple[int, int] | None = None
+    version: tuple[int, int] | None = None
     by_alias: bool = True
 
     def lines(self) -> list[str]:
         about: Body = {"_index": self.index, "_id": self.id, "routing": self.routing, "require_alias": self.by_alias}
-        if self.fence is not None:
-            about["if_seq_no"], about["if_primary_term"] = self.fence
+        if self.version is not None:
+            about["if_seq_no"], about["if_primary_term"] = self.version
         if self.action == "delete":
             del about["require_alias"]
         head = encode({self.action: about})
@@ -70,7 +70,7 @@ class Outcome:
     """What became of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
 
     status: int
-    fence: tuple[int, int] = (-1, -1)
+    version: tuple[int, int] = (-1, -1)
     error: MemscopeError | None = None
 
     @property

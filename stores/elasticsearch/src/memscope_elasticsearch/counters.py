@@ -1,7 +1,8 @@
-"""Counters of each user: numbers of records, and the sittings their turns belong to.
+"""Counters per user: the last number given to a record, and the conversation windows of the turns.
 
-A **sitting** is a run of turns of one session without a pause of more than ``PAUSE``. Each of its units has the next
-ordinal: neighbours are found by their place, which is known when a turn is written.
+A **conversation window** is a run of turns of one session without a pause of more than ``PAUSE``. Its units are
+counted: window and ordinal make a unit's place, by which its neighbours are found. The index
+calls a window ``sitting``.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from memscope_elasticsearch.documents import Place, document_id, scope_hash
 from memscope_elasticsearch.mapping import Names
 
 PAUSE = 12 * 3600 * 1_000_000  # microseconds; as stores/snapshot.py
-OPEN = 32  # sessions whose last sitting is remembered
+OPEN = 32  # sessions whose last window is remembered
 ATTEMPTS = 50
 
 
 @dataclass(slots=True)
-class Head:
-    """``number`` is the last one given; ``open`` by session: sitting, next ordinal, time of the last turn."""
+class UserCounters:
+    """``number`` is the last one given; ``open`` by session: window, next ordinal, time of the last turn."""
 
     number: int = 0
-    sitting: int = 0
+    window: int = 0
     open: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    fence: tuple[int, int] | None = None
+    version: tuple[int, int] | None = None
 
     def take(self, count: int) -> int:
         first = self.number + 1
@@ -36,17 +37,17 @@ class Head:
 
     def place(self, turn: Turn) -> Place:
         session, time = scope_key(turn.scope.session), microseconds(turn.time)
-        sitting, ordinal, last = self.open.pop(session, (0, 0, 0))
-        if not sitting or abs(time - last) > PAUSE:
-            self.sitting += 1
-            sitting, ordinal = self.sitting, 0
-        self.open[session] = (sitting, ordinal + len(chunks(turn.text)), time)
+        window, ordinal, last = self.open.pop(session, (0, 0, 0))
+        if not window or abs(time - last) > PAUSE:
+            self.window += 1
+            window, ordinal = self.window, 0
+        self.open[session] = (window, ordinal + len(chunks(turn.text)), time)
         while len(self.open) > OPEN:
             del self.open[next(iter(self.open))]
-        return Place(sitting, ordinal)
+        return Place(window, ordinal)
 
     def state(self) -> Body:
-        return {"number": self.number, "sitting": self.sitting, "open": [[k, *v] for k, v in self.open.items()]}
+        return {"number": self.number, "sitting": self.window, "open": [[k, *v] for k, v in self.open.items()]}
 
 
 def wanted(names: Names, user: str) -> Body:
@@ -54,23 +55,23 @@ def wanted(names: Names, user: str) -> Body:
     return {"_index": names.work, "_id": document_id(scope, "head"), "routing": scope}
 
 
-def read(document: Mapping[str, object]) -> Head:
+def read(document: Mapping[str, object]) -> UserCounters:
     source = document.get("_source")
     if not isinstance(source, Mapping):
-        return Head()
+        return UserCounters()
     state = source["state"]
-    fence = (int(str(document["_seq_no"])), int(str(document["_primary_term"])))
-    return Head(state["number"], state["sitting"], {k: (s, o, t) for k, s, o, t in state["open"]}, fence)
+    version = (int(str(document["_seq_no"])), int(str(document["_primary_term"])))
+    return UserCounters(state["number"], state["sitting"], {k: (s, o, t) for k, s, o, t in state["open"]}, version)
 
 
-def save(names: Names, user: str, head: Head) -> Operation:
+def save(names: Names, user: str, counter: UserCounters) -> Operation:
     at = wanted(names, user)
-    body = {"scope": at["routing"], "kind": "head", "user": user, "state": head.state()}
-    action = "create" if head.fence is None else "index"
-    return Operation(action, at["_index"], at["_id"], at["routing"], body, head.fence)
+    body = {"scope": at["routing"], "kind": "head", "user": user, "state": counter.state()}
+    action = "create" if counter.version is None else "index"
+    return Operation(action, at["_index"], at["_id"], at["routing"], body, counter.version)
 
 
-async def load(cluster: Cluster, names: Names, users: Sequence[str]) -> dict[str, Head]:
+async def load(cluster: Cluster, names: Names, users: Sequence[str]) -> dict[str, UserCounters]:
     found = await cluster.documents([wanted(names, user) for user in users])
     return {user: read(document) for user, document in zip(users, found, strict=True)}
 
@@ -78,9 +79,9 @@ async def load(cluster: Cluster, names: Names, users: Sequence[str]) -> dict[str
 async def take(cluster: Cluster, names: Names, user: str, count: int) -> int:
     """The first of ``count`` numbers that nobody else has."""
     while True:
-        head = (await load(cluster, names, [user]))[user]
-        first = head.take(count)
-        (outcome,) = await cluster.bulk([save(names, user, head)])
+        counter = (await load(cluster, names, [user]))[user]
+        first = counter.take(count)
+        (outcome,) = await cluster.bulk([save(names, user, counter)])
         if outcome.ok:
             return first
 

@@ -24,14 +24,14 @@ from memscope.text.units import (
     scope_key,
     units_version,
 )
-from memscope_elasticsearch import facts
+from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
 BULKY = "words,header,facts,columns"  # of no use to who reads a record
 PARTS = 16  # bits of a unit's number for its part
-ORDINALS = 20  # bits of a place for the ordinal in its sitting
+ORDINALS = 20  # bits of a place for the ordinal in its conversation window
 _FIELDS = [name for name, _ in COLUMNS]
 
 
@@ -46,7 +46,7 @@ def document_id(scope: str, *parts: object) -> str:
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def record_id(record: Record) -> str:
+def id_of(record: Record) -> str:
     return record.key if isinstance(record, Turn) else record.id
 
 
@@ -61,7 +61,7 @@ class Stored:
     record: Record
     source: Mapping[str, Any]
     id: str
-    fence: tuple[int, int]
+    version: tuple[int, int]
 
     @property
     def number(self) -> int:
@@ -82,8 +82,8 @@ def stored(document: Mapping[str, Any], scope: str) -> Stored | None:
     if not holds_record(document, scope):
         return None
     source = document["_source"]
-    fence = (document.get("_seq_no", -1), document.get("_primary_term", -1))
-    return Stored(decode(source["body"]), source, document["_id"], fence)
+    version = (document.get("_seq_no", -1), document.get("_primary_term", -1))
+    return Stored(decode(source["body"]), source, document["_id"], version)
 
 
 def encode(record: Record) -> str:
@@ -102,9 +102,9 @@ def decode(body: str) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn's units stand among the neighbours they are read with: a sitting, and the ordinal of the first."""
+    """Where a turn's units stand among the neighbours: a conversation window, and the ordinal of the first."""
 
-    sitting: int
+    window: int
     ordinal: int
 
     @classmethod
@@ -112,7 +112,7 @@ class Place:
         return cls(place >> ORDINALS, place & ((1 << ORDINALS) - 1))
 
     def of(self, part: int) -> int:
-        return (self.sitting << ORDINALS) + self.ordinal + part
+        return (self.window << ORDINALS) + self.ordinal + part
 
 
 def documents(
@@ -137,26 +137,26 @@ def documents(
     for part, unit in enumerate(units_made):
         body = _unit(record, unit, part, names, scope) | {"size": size}
         if place is not None:
-            body |= {"sitting": place.sitting, "place": places[part]}
+            body |= {"sitting": place.window, "place": places[part]}
         if part == 0:
             body |= _record(record, roots, wait, supersedes)
             body |= {"body": encoded, "parts": len(units_made), "places": list(places)}
-        made[unit_id(scope, record_id(record), part, number)] = body
+        made[unit_id(scope, id_of(record), part, number)] = body
     return made
 
 
-def unit_id(scope: str, rid: str, part: int, number: int) -> str:
+def unit_id(scope: str, record_id: str, part: int, number: int) -> str:
     """Of the first unit: by the record alone, so that there is one. Of others: by the writer's number as well."""
-    return document_id(scope, rid) if part == 0 else document_id(scope, rid, part, number)
+    return document_id(scope, record_id) if part == 0 else document_id(scope, record_id, part, number)
 
 
 def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope: str) -> Body:
     column = dict(zip(_FIELDS, PACKED.unpack(unit.columns), strict=True))
     header = column["n_header"] * 4
     body = {
-        "scope": scope, "kind": kind_of(record), "rid": record_id(record), "part": part,
+        "scope": scope, "kind": kind_of(record), "rid": id_of(record), "part": part,
         "number": column["number"], "seq": column["seq"], "terms": units_version,
-        "target": names.get(column["target"], record_id(record)),
+        "target": names.get(column["target"], id_of(record)),
         "agent": str(column["agent"]), "session": str(column["session"]),
         "role": str(column["role"]), "speaker": column["speaker"], "time": column["time"],
         "closed": _known(column["closed"]), "expires": _known(column["expires"]),
@@ -164,7 +164,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
         "length": column["n_terms"], "columns": b64encode(unit.columns).decode(),
         "words": hashed(unit.terms[header:]), "header": hashed(unit.terms[:header]),
-        "facts": facts.tokens(record.metadata if isinstance(record, Turn) else record.data),
+        "facts": metadata_tokens.tokens(record.metadata if isinstance(record, Turn) else record.data),
     }  # fmt: skip
     return body
 
@@ -209,8 +209,8 @@ def _key(name: str | None) -> str:
     return str(scope_key(name))
 
 
-def tombstone(scope: str, rid: str) -> Body:
-    return {"scope": scope, "kind": GONE, "rid": rid, "part": 0}
+def tombstone(scope: str, record_id: str) -> Body:
+    return {"scope": scope, "kind": GONE, "rid": record_id, "part": 0}
 
 
 def blank(scope: str, at: int) -> Body:
@@ -221,6 +221,6 @@ def is_memory(record: Record | None) -> bool:
     return isinstance(record, Observation | Insight)
 
 
-def without_vectors(spaces: Iterable[int]) -> Body:
+def without_vectors(vectors: Iterable[int]) -> Body:
     """What takes the vectors of a document away."""
-    return {"space": None, **{f"vec_{number}": None for number in spaces}}
+    return {"space": None, **{f"vec_{number}": None for number in vectors}}

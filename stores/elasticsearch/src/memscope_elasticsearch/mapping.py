@@ -42,7 +42,7 @@ MEMORY: Mapping[str, Body] = {
     "time": _LONG, "closed": _LONG, "expires": _LONG,  # microseconds since 1970
     "proposed": _FLAG, "spare": _FLAG,
     "place": _LONG, "sitting": _LONG, "length": {"type": "integer"},
-    "size": {"type": "integer"},  # bytes of the record, for whoever wants to bring it along
+    "size": {"type": "integer"},  # bytes of the record, for those who bring it along
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
     "facts": _KEYWORD,  # of metadata or data, see facts.py

@@ -17,7 +17,7 @@ from memscope_elasticsearch import mapping
 from memscope_elasticsearch.client import Body, Cluster, Operation
 from memscope_elasticsearch.documents import KINDS, Place, Stored, documents, stored
 from memscope_elasticsearch.mapping import META, Names
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
 
 PAGE = 500
 
@@ -77,47 +77,51 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 # ---- the terms
 
 
-async def renew(shop: Shop) -> int:
+async def renew(session: Session) -> int:
     """Make the units again whose terms are not these; how many records."""
-    ((_, about),) = (await shop.cluster.request("GET", f"/{shop.names.memory}")).items()
+    ((_, about),) = (await session.cluster.request("GET", f"/{session.names.memory}")).items()
     meta = about["mappings"]["_meta"]
     if meta[META].get("terms") == units_version:
         return 0
     count = 0
-    await shop.refresh()
-    while hits := await _outdated(shop):
+    await session.refresh()
+    while hits := await _outdated(session):
         for scope in dict.fromkeys(hit["_source"]["scope"] for hit in hits):
             of_scope = [one for hit in hits if (one := stored(hit, scope)) is not None]
-            count += await _again(shop, scope, of_scope)
-        await shop.refresh()
+            count += await _again(session, scope, of_scope)
+        await session.refresh()
     meta[META] = {**meta[META], "terms": units_version}
-    await shop.cluster.request("PUT", f"/{shop.names.memory}/_mapping", body={"_meta": meta})
+    await session.cluster.request("PUT", f"/{session.names.memory}/_mapping", body={"_meta": meta})
     return count
 
 
-async def _outdated(shop: Shop) -> list[Mapping[str, Any]]:
+async def _outdated(session: Session) -> list[Mapping[str, Any]]:
     clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
     body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": units_version}}]}}}
-    answer = await shop.cluster.search(shop.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits")
+    answer = await session.cluster.search(session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits")
     hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
     return hits
 
 
-async def _again(shop: Shop, scope: str, found: Sequence[Stored]) -> int:
+async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
     """Texts did not change, nor did the number of units: vectors stay."""
     if not found:
         return 0
     user = found[0].record.scope.user
-    roots = await shop.load(user, {rid for one in found for rid in one.source.get("roots") or ()})
+    roots = await session.load(user, {record_id for one in found for record_id in one.source.get("roots") or ()})
     operations = []
     for one in found:
-        on = [(roots[rid].number, roots[rid].record) for rid in one.source.get("roots") or () if rid in roots]
+        on = [
+            (roots[record_id].number, roots[record_id].record)
+            for record_id in one.source.get("roots") or ()
+            if record_id in roots
+        ]
         turns = [(number, record) for number, record in on if isinstance(record, Turn)]
         place = Place.at(one.source["places"][0]) if isinstance(one.record, Turn) else None
         made = documents(one.record, one.number, sorted(turns), place=place)
         for part, (id, body) in enumerate(made.items()):
             changed = {name: body[name] for name in ("columns", "words", "header", "length", "terms")}
-            fence = one.fence if part == 0 else None
-            operations.append(Operation("update", shop.names.memory, id, scope, changed, fence))
-    await shop.cluster.bulk(operations)
+            version = one.version if part == 0 else None
+            operations.append(Operation("update", session.names.memory, id, scope, changed, version))
+    await session.cluster.bulk(operations)
     return len(found)

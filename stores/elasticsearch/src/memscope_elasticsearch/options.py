@@ -21,7 +21,7 @@ class Options:
 
     ``prefix`` begins the name of every index. ``vectors`` is the ``index_options`` type of new vector fields.
     ``request_s``: one request; ``deadline_s``: with its retries, or waiting for another writer of the same user.
-    ``lease_s``: how long a writer may hold a user's lane before others finish what it began.
+    ``lease_s``: how long a writer may hold a user's lock before others finish what it began.
     """
 
     client: Mapping[str, Any] = field(repr=False, default_factory=dict)

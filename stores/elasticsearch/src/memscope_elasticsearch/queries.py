@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from memscope.records import ROLES, Search
 from memscope.text.units import microseconds, scope_key
-from memscope_elasticsearch import facts
+from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
 
 if TYPE_CHECKING:
-    from memscope_elasticsearch.candidates import Found, Pile
+    from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
 TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
 NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
@@ -58,7 +58,7 @@ def _wanted(asked: Search) -> list[Body]:
     """What is seen, of the kinds and with the metadata asked for."""
     clauses = seen(asked)
     clauses[1] = {"terms": {"kind": sorted(asked.kinds)}}
-    return clauses + (facts.query(asked.filter) if asked.filter else [])
+    return clauses + (metadata_tokens.query(asked.filter) if asked.filter else [])
 
 
 def _named(asked: Search) -> list[Body]:
@@ -133,41 +133,41 @@ def counting(asked: Search) -> Body:
 # ---- the second request
 
 
-def _around(unit: Found, steps: Sequence[int]) -> set[int]:
+def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
     return {unit.place + step for step in steps} if unit.place >= 0 else set()
 
 
-def _beside(pile: Pile, front: Sequence[Found]) -> Body:
+def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
     """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
     near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
     places = set[int]().union(*near)
-    places -= {unit.place for unit in pile.units.values()}
-    here = {unit.rid for unit in pile.units.values()}
-    homes = sorted({unit.target for unit in pile.units.values()} - here)
+    places -= {unit.place for unit in pool.units.values()}
+    here = {unit.record_id for unit in pool.units.values()}
+    homes = sorted({unit.target for unit in pool.units.values()} - here)
     turns = [
         {"terms": {"place": sorted(place for place in places if place >= 0)}},
         {"bool": {"filter": [{"terms": {"rid": homes}}, {"term": {"kind": "turn"}}]}},
-        {"terms": {"seq": sorted(pile.unread)}},
+        {"terms": {"seq": sorted(pool.unread)}},
     ]
     return {"bool": {"should": turns, "minimum_should_match": 1}}
 
 
-def neighbours(pile: Pile, front: Sequence[Found], wanted: Wanted) -> tuple[Body, Body]:
+def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
     """These with the question's terms in them; the first search brings the records of those that are wanted along."""
-    filters = [*seen(pile.search), _beside(pile, front)]
+    filters = [*seen(pool.search), _beside(pool, front)]
     short = {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
 
     def body(fields: list[str], **more: Body) -> Body:
-        query = {"filter": filters, "should": _named(pile.search), "minimum_should_match": 0, **more}
+        query = {"filter": filters, "should": _named(pool.search), "minimum_should_match": 0, **more}
         return {"size": 2000, "_source": fields, "track_total_hits": False, "query": {"bool": query}}
 
     return body(sorted({*_UNIT, *_RECORD}), must=short), body(_UNIT, must_not=short)
 
 
-def sittings(pile: Pile) -> Body:
-    """How many terms each sitting has that something was found in."""
-    found = sorted({unit.sitting for unit in pile.units.values() if unit.sitting >= 0})
-    filters = [*seen(pile.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": found}}]
+def windows(pool: CandidateSet) -> Body:
+    """Returns the search for the lengths of the conversation windows with hits in them."""
+    found = sorted({unit.window for unit in pool.units.values() if unit.window >= 0})
+    filters = [*seen(pool.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": found}}]
     sums = {
         "terms": {"field": "sitting", "size": max(1, len(found))},
         "aggs": {"length": {"sum": {"field": "length"}}},
@@ -179,28 +179,28 @@ def sittings(pile: Pile) -> Body:
 class Wanted:
     """Records to bring along: by id, and short ones that have a place."""
 
-    rids: list[str]
+    record_ids: list[str]
     places: list[int]
 
 
-def affordable(pile: Pile, front: Sequence[Found]) -> Wanted:
+def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     """Those of the best from which the ranking will choose ``k``, and short ones beside; as far as there is room in the
     answer. A long one must not keep many others out.
     """
-    k = pile.search.k
-    room = ROOM - pile.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
-    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pile.units.values()}
+    k = pool.search.k
+    room = ROOM - pool.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
+    places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
     room -= int(room * BESIDE) if places else 0
-    rids: dict[str, None] = {}
+    record_ids: dict[str, None] = {}
     for unit in front[: 40 + 3 * k]:
         cost = unit.size + ENVELOPE
-        if unit.target not in rids and cost < room / SHARE:
-            rids[unit.target] = None
+        if unit.target not in record_ids and cost < room / SHARE:
+            record_ids[unit.target] = None
             room -= cost
-    return Wanted(list(rids), sorted(places))
+    return Wanted(list(record_ids), sorted(places))
 
 
-def _places(front: Sequence[Found], room: float) -> set[int]:
+def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
     """Places beside the best, as many as their records fit in there: those that are short."""
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
@@ -216,16 +216,16 @@ def records(scope: str, wanted: Wanted) -> Body:
     """The records wanted by id, and what rests on any of them."""
     resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
     turns = {"term": {"kind": "turn"}}
-    should: list[Body] = [{"terms": {name: wanted.rids}} for name in ("rid", "sources")]
+    should: list[Body] = [{"terms": {name: wanted.record_ids}} for name in ("rid", "sources")]
     should.append({"bool": {"filter": resting, "must_not": turns}})
     filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]
     query = {"bool": {"filter": filters, "should": should, "minimum_should_match": 1}}
     return {"size": 1000, "_source": _RECORD, "track_total_hits": False, "query": query}
 
 
-def missing_cosines(pile: Pile, vector: Body) -> Body:
-    seqs = sorted(seq for seq in pile.units if seq not in pile.cosine)
+def missing_cosines(pool: CandidateSet, vector: Body) -> Body:
+    seqs = sorted(seq for seq in pool.units if seq not in pool.cosine)
     count = max(1, len(seqs))
-    filters = [{"term": {"scope": scope_hash(pile.search.scope.user)}}, {"terms": {"seq": seqs}}]
+    filters = [{"term": {"scope": scope_hash(pool.search.scope.user)}}, {"terms": {"seq": seqs}}]
     knn = {**vector, "k": count, "num_candidates": count, "filter": filters}
     return {"size": count, "_source": ["seq"], "track_total_hits": False, "knn": knn}

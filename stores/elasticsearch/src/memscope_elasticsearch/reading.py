@@ -9,11 +9,11 @@ from typing import Any
 from memscope.records import FetchResult, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
 from memscope.records.filters import matches
 from memscope.text.units import microseconds, scope_key
-from memscope_elasticsearch import facts, heads, lanes
+from memscope_elasticsearch import counters, metadata_tokens, user_lock
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, record_id, scope_hash, stored
+from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, id_of, scope_hash, stored
 from memscope_elasticsearch.mapping import health
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
 
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 MOST_DERIVED = 10_000
@@ -21,49 +21,55 @@ MOST_DERIVED = 10_000
 # ---- by id
 
 
-async def fetch(shop: Shop, user: str, ids: Sequence[Handle]) -> FetchResult:
+async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
     """Records as they are now; what rests on them as a search finds it, and what this process has just written."""
-    rids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
-    if not rids:
-        shop.cluster.check_open()
+    record_ids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
+    if not record_ids:
+        session.cluster.check_open()
         return FetchResult({}, {})
-    ids = await shop.fresh(user)
+    ids = await session.fresh(user)
     fresh, records, found = await asyncio.gather(
-        fresh_memories(shop, user, ids), shop.load(user, rids), shop.find_any(user, "sources", rids)
+        fresh_memories(session, user, ids),
+        session.load(user, record_ids),
+        session.find_any(user, "sources", record_ids),
     )
     known = {one.id: one for one in found} | fresh
     memories = {id: one for id, one in known.items() if one is not None}
-    return FetchResult({rid: one.record for rid, one in records.items()}, derived(records, memories.values()))
+    return FetchResult(
+        {record_id: one.record for record_id, one in records.items()}, derived(records, memories.values())
+    )
 
 
-async def fresh_memories(shop: Shop, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
+async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
     """Memories among what was written too lately to be found, None for those that went."""
     scope = scope_hash(user)
-    documents = await shop.documents(scope, ids, excludes=BULKY)
+    documents = await session.documents(scope, ids, excludes=BULKY)
     return {document["_id"]: stored(document, scope) for document in documents}
 
 
-def derived(rids: Iterable[Handle], memories: Iterable[Stored]) -> dict[Handle, tuple[Observation | Insight, ...]]:
+def derived(
+    record_ids: Iterable[Handle], memories: Iterable[Stored]
+) -> dict[Handle, tuple[Observation | Insight, ...]]:
     """Per record what names it as a source, in the order it was stored."""
-    made: dict[Handle, list[Observation | Insight]] = {rid: [] for rid in rids}
+    made: dict[Handle, list[Observation | Insight]] = {record_id: [] for record_id in record_ids}
     for one in sorted(memories, key=lambda one: one.number):
         if not isinstance(one.record, Turn):
             for source in dict.fromkeys(one.record.sources):
                 made.get(source, []).append(one.record)
-    return {rid: tuple(resting) for rid, resting in made.items() if resting}
+    return {record_id: tuple(resting) for record_id, resting in made.items() if resting}
 
 
-async def history(shop: Shop, user: str, id: str) -> list[Observation | Insight]:
+async def history(session: Session, user: str, id: str) -> list[Observation | Insight]:
     """Earlier versions and those linked by supersession, in both directions."""
-    await shop.settle()
+    await session.settle()
     chain: dict[str, Stored] = {}
     waiting = {id}
     while waiting:
-        found = await shop.load(user, waiting)
-        chain |= {rid: one for rid, one in found.items() if not isinstance(one.record, Turn)}
-        before = await shop.find_any(user, "superseded_by", [rid for rid in found if rid in chain])
-        after = {one.record.superseded_by for rid, one in found.items() if not isinstance(one.record, Turn)}
-        waiting = {record_id(one.record) for one in before} | {rid for rid in after if rid is not None}
+        found = await session.load(user, waiting)
+        chain |= {record_id: one for record_id, one in found.items() if not isinstance(one.record, Turn)}
+        before = await session.find_any(user, "superseded_by", [record_id for record_id in found if record_id in chain])
+        after = {one.record.superseded_by for record_id, one in found.items() if not isinstance(one.record, Turn)}
+        waiting = {id_of(one.record) for one in before} | {record_id for record_id in after if record_id is not None}
         waiting -= chain.keys()
     versions = [version for one in sorted(chain.values(), key=lambda one: one.number) for version in _versions(one)]
     return sorted(versions, key=lambda memory: memory.recorded)
@@ -97,7 +103,7 @@ def clauses(select: Select) -> list[Body]:
         found.append({"range": {"expires": {"lte": microseconds(select.expired_by)}}})
     if select.live_at is not None:
         found.append({"bool": {"must_not": [{"range": {"expires": {"lte": microseconds(select.live_at)}}}]}})
-    return found + (facts.query(select.filter) if select.filter else [])
+    return found + (metadata_tokens.query(select.filter) if select.filter else [])
 
 
 def _period(start: int, end: int) -> Body:
@@ -114,15 +120,15 @@ def fits(select: Select, record: Record) -> bool:
     )
 
 
-async def selected(shop: Shop, select: Select) -> AsyncIterator[list[Stored]]:
+async def selected(session: Session, select: Select) -> AsyncIterator[list[Stored]]:
     """Pages of what is selected, by rising number."""
-    await shop.settle()
+    await session.settle()
     scope = scope_hash(select.user)
     for ids in _portions(select.ids):
         narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
-        async for hits in shop.pages(select.user, narrowed, kinds=select.kinds):
+        async for hits in session.pages(select.user, narrowed, kinds=select.kinds):
             page = [one for hit in hits if (one := stored(hit, scope)) is not None and fits(select, one.record)]
-            page = await _living(shop, select, page)
+            page = await _living(session, select, page)
             if page:
                 yield page
 
@@ -134,27 +140,27 @@ def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:
     return [ordered[start : start + 10_000] for start in range(0, len(ordered), 10_000)]
 
 
-async def _living(shop: Shop, select: Select, page: list[Stored]) -> list[Stored]:
+async def _living(session: Session, select: Select, page: list[Stored]) -> list[Stored]:
     """Without statements whose memory has expired."""
-    statements = [record_id(one.record) for one in page if one.source.get("statement")]
+    statements = [id_of(one.record) for one in page if one.source.get("statement")]
     if select.live_at is None or not statements:
         return page
     over = {
-        source for one in await shop.find_any(select.user, "sources", statements)
+        source for one in await session.find_any(select.user, "sources", statements)
         if not isinstance(one.record, Turn) and one.record.expires is not None and one.record.expires <= select.live_at
         for source in one.record.sources
     }  # fmt: skip
-    return [one for one in page if not one.source.get("statement") or record_id(one.record) not in over]
+    return [one for one in page if not one.source.get("statement") or id_of(one.record) not in over]
 
 
-async def tombstones(shop: Shop, user: str) -> list[str]:
-    await shop.settle()
+async def tombstones(session: Session, user: str) -> list[str]:
+    await session.settle()
     scope, after, found = scope_hash(user), "", list[str]()
     while True:
         query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}
         body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [after], "_source": ["rid"], "query": query}
-        answer = await shop.cluster.search(
-            shop.names.memory, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
+        answer = await session.cluster.search(
+            session.names.memory, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
         )
         hits = answer.get("hits", {}).get("hits", [])
         found += [hit["_source"]["rid"] for hit in hits]
@@ -163,16 +169,18 @@ async def tombstones(shop: Shop, user: str) -> list[str]:
         after = hits[-1]["sort"][0]
 
 
-async def users(shop: Shop) -> list[str]:
-    await shop.settle()
+async def users(session: Session) -> list[str]:
+    await session.settle()
     found: list[str] = []
     after: dict[str, Any] = {}
     while True:
         sources = {"size": 1000, "sources": [{"scope": {"terms": {"field": "scope"}}}], **after}
         body = {"size": 0, "query": {"terms": {"kind": list(KINDS)}}, "aggs": {"scopes": {"composite": sources}}}
-        answer = await shop.cluster.search(shop.names.memory, body, paths="aggregations.scopes.buckets.key")
+        answer = await session.cluster.search(session.names.memory, body, paths="aggregations.scopes.buckets.key")
         buckets = answer.get("aggregations", {}).get("scopes", {}).get("buckets", [])
-        found += (await heads.names_of(shop.cluster, shop.names, [one["key"]["scope"] for one in buckets])).values()
+        found += (
+            await counters.names_of(session.cluster, session.names, [one["key"]["scope"] for one in buckets])
+        ).values()
         if len(buckets) < 1000:
             return sorted(found)
         after = {"after": buckets[-1]["key"]}
@@ -181,27 +189,27 @@ async def users(shop: Shop) -> list[str]:
 # ---- counts
 
 
-async def stats(shop: Shop, user: str | None) -> Stats:
-    await shop.settle()
-    await shop.spaces.meta()
+async def stats(session: Session, user: str | None) -> Stats:
+    await session.settle()
+    await session.vectors.meta()
     kinds: Body = {"terms": {"kind": list(KINDS)}}
     scope = scope_hash(user) if user is not None else None
     filters = [kinds] if scope is None else [kinds, {"term": {"scope": scope}}]
-    active = shop.spaces.active
+    active = session.vectors.active
     counts: dict[str, Body] = {
         "records": {"filter": {"term": {"part": 0}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}},
         "waits": {"terms": {"field": "wait"}},
-        "embed": {"filter": {"bool": shop.spaces.waiting("embed")}},
+        "embed": {"filter": {"bool": session.vectors.waiting("embed")}},
         "vectors": {"filter": {"exists": {"field": active.field}} if active else {"match_none": {}}},
     }
     body = {"size": 0, "track_total_hits": True, "query": {"bool": {"filter": filters}}, "aggs": counts}
-    answer = await shop.cluster.search(shop.names.memory, body, routing=scope)
+    answer = await session.cluster.search(session.names.memory, body, routing=scope)
     found = answer["aggregations"]
     records = {one["key"]: one["doc_count"] for one in found["records"]["kinds"]["buckets"]}
     waits = {one["key"]: one["doc_count"] for one in found["waits"]["buckets"]} | {"embed": found["embed"]["doc_count"]}
-    failed, parked, errors = await _troubles(shop, user)
+    failed, parked, errors = await _troubles(session, user)
     return Stats(
-        users=len(await users(shop)) if user is None else int(bool(records)),
+        users=len(await users(session)) if user is None else int(bool(records)),
         turns=records.get("turn", 0),
         observations=records.get("observation", 0),
         insights=records.get("insight", 0),
@@ -212,15 +220,19 @@ async def stats(shop: Shop, user: str | None) -> Stats:
         parked=parked,
         errors=errors,
         space=active.space if active else None,
-        details=await health(shop.cluster, shop.names) if user is None else {},
+        details=await health(session.cluster, session.names) if user is None else {},
     )
 
 
-async def _troubles(shop: Shop, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+async def _troubles(session: Session, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     """Items that failed and that are parked, by stage, and the codes of their batches."""
     failed, parked, errors = {str(s): 0 for s in STAGES}, {str(s): 0 for s in STAGES}, dict[str, int]()
-    found = [await lanes.load(shop, user)] if user is not None else [lane async for _, lane in lanes.troubled(shop)]
-    for batch in (batch for lane in found for batch in lane.batches if batch.code):
+    found = (
+        [await user_lock.load(session, user)]
+        if user is not None
+        else [state async for _, state in user_lock.troubled(session)]
+    )
+    for batch in (batch for state in found for batch in state.batches if batch.code):
         (parked if batch.parked else failed)[batch.stage] += len(batch.items)
         errors[batch.code] = errors.get(batch.code, 0) + 1
     return failed, parked, errors

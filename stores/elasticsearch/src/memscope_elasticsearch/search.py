@@ -1,8 +1,8 @@
 """A question in two requests. Scope, as a filter in every part and as routing, keeps everybody else out.
 
 1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
-2. neighbours of the best and the turns that observations lend to; lengths of their sittings; the cosines that are
-   missing; the records themselves
+2. neighbours of the best and the turns that observations lend to; lengths of their conversation windows;
+   missing cosines; the records themselves
 
 What this process wrote too lately to be found is read directly, beside the first.
 """
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from memscope.records import Candidates, FetchResult, Handle, Record, Search, Turn
 from memscope.records.filters import matches
-from memscope_elasticsearch import asking, reading
+from memscope_elasticsearch import queries, reading
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import decode, holds_record, scope_hash, stored
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
 
 if TYPE_CHECKING:
-    from memscope_elasticsearch.candidates import Counts, Found, Pile
+    from memscope_elasticsearch.candidates import CandidateSet, Counts, FoundUnit
 
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
@@ -30,34 +30,36 @@ _PATHS = f"{_HITS}_source,{_HITS}_id,{_HITS}_score,{_HITS}matched_queries,{_TOLD
 Sources = Mapping[str, Mapping[str, Any]]
 
 
-async def search(shop: Shop, asked: Search) -> Candidates:
-    from memscope_elasticsearch.candidates import Pile, best, candidates, measure
+async def search(session: Session, asked: Search) -> Candidates:
+    from memscope_elasticsearch.candidates import CandidateSet, best, candidates, measure
 
-    pile, vector = Pile(asked), await _vector(shop, asked)
-    ids, bodies = await shop.fresh(asked.scope.user), [*asking.legs(asked, vector), asking.counting(asked)]
-    fresh, answers = await asyncio.gather(_fresh(shop, asked, ids), _ask(shop, asked, bodies))
-    _take(pile, answers, fresh, dense=vector is not None)
-    if not pile.units:
-        return candidates(pile)
-    front = best(measure(pile), len(pile.units))
-    await _complete(shop, pile, front, vector, fresh)
-    return candidates(pile)
+    pool, vector = CandidateSet(asked), await _vector(session, asked)
+    ids, bodies = await session.fresh(asked.scope.user), [*queries.legs(asked, vector), queries.counting(asked)]
+    fresh, answers = await asyncio.gather(_fresh(session, asked, ids), _ask(session, asked, bodies))
+    _take(pool, answers, fresh, dense=vector is not None)
+    if not pool.units:
+        return candidates(pool)
+    front = best(measure(pool), len(pool.units))
+    await _complete(session, pool, front, vector, fresh)
+    return candidates(pool)
 
 
-async def _ask(shop: Shop, asked: Search, bodies: Sequence[Body]) -> list[Any]:
-    return await shop.cluster.searches(shop.names.memory, bodies, routing=scope_hash(asked.scope.user), paths=_PATHS)
+async def _ask(session: Session, asked: Search, bodies: Sequence[Body]) -> list[Any]:
+    return await session.cluster.searches(
+        session.names.memory, bodies, routing=scope_hash(asked.scope.user), paths=_PATHS
+    )
 
 
 # ---- the first request
 
 
-async def _vector(shop: Shop, asked: Search) -> Body | None:
+async def _vector(session: Session, asked: Search) -> Body | None:
     """The part of a knn query that is the same for all of them; None where the store has no such vectors."""
     if asked.vector is None or asked.space is None:
         return None
-    if all(known.space != asked.space for known in shop.spaces.known):
-        await shop.spaces.meta()
-    active = shop.spaces.active
+    if all(known.space != asked.space for known in session.vectors.known):
+        await session.vectors.meta()
+    active = session.vectors.active
     if active is None or active.space != asked.space:
         return None
     import numpy as np
@@ -69,28 +71,28 @@ async def _vector(shop: Shop, asked: Search) -> Body | None:
     return {"field": active.field, "query_vector": b64encode((values / norm).astype(">f4").tobytes()).decode()}
 
 
-async def _fresh(shop: Shop, asked: Search, ids: Sequence[str]) -> Sources:
+async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> Sources:
     """Units written too lately to be found, by id, as they are now."""
     scope = scope_hash(asked.scope.user)
-    documents = await shop.documents(scope, ids, excludes="facts")
+    documents = await session.documents(scope, ids, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
 
 
-def _take(pile: Pile, answers: Sequence[Mapping[str, Any]], fresh: Sources, *, dense: bool) -> None:
-    """Put the hits on the pile; those of the vector leg, the last one, come without words."""
+def _take(pool: CandidateSet, answers: Sequence[Mapping[str, Any]], fresh: Sources, *, dense: bool) -> None:
+    """Add the hits to the candidate set; those of the vector leg, the last one, come without words."""
     *legs, _ = [answer.get("hits", {}).get("hits", []) for answer in answers]
-    pile.counts = _counts(answers[-1].get("aggregations", {}), len(pile.search.terms))
+    pool.counts = _counts(answers[-1].get("aggregations", {}), len(pool.search.terms))
     by_vector = legs.pop() if dense else []
     for hits in legs:
-        pile.scores.see(hits)
-    pile.add_hits([hit for hits in legs for hit in hits])
-    known = set(pile.units)
-    pile.cosine |= pile.add_hits(by_vector, words=False)
-    pile.unread = pile.cosine.keys() - known
-    pile.replace(fresh)
-    if pile.search.filter:
+        pool.frequencies.see(hits)
+    pool.add_hits([hit for hits in legs for hit in hits])
+    known = set(pool.units)
+    pool.cosine |= pool.add_hits(by_vector, words=False)
+    pool.unread = pool.cosine.keys() - known
+    pool.replace(fresh)
+    if pool.search.filter:
         sources = [hit["_source"] for hits in (*legs, by_vector) for hit in hits]
-        pile.allowed = frozenset(_fitting(pile.search, [*sources, *fresh.values()]))
+        pool.allowed = frozenset(_fitting(pool.search, [*sources, *fresh.values()]))
 
 
 def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -99,7 +101,7 @@ def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
         return set()
     records = {source["rid"]: decode(source["body"]) for source in sources if source.get("body")}
     return {
-        rid for rid, record in records.items()
+        record_id for record_id, record in records.items()
         if matches(asked.filter, record.metadata if isinstance(record, Turn) else record.data)
     }  # fmt: skip
 
@@ -114,7 +116,7 @@ def _counts(found: Mapping[str, Any], terms: int) -> Counts:
         units=found["keys"]["doc_count"],
         length=found["keys"]["length"]["value"],
         turn_length=turns["length"]["value"],
-        sittings=turns["sittings"]["value"],
+        windows=turns["sittings"]["value"],
         speakers=tuple(int(one["key"]) for one in turns["speakers"]["buckets"]),
         has_roles=turns["roles"]["doc_count"] > 0,
         frequency=tuple(_frequency(found[f"word{i}"]) or _frequency(found[f"header{i}"]) for i in range(terms)),
@@ -130,30 +132,32 @@ def _frequency(counted: Mapping[str, Any]) -> int:
 # ---- the second request
 
 
-async def _complete(shop: Shop, pile: Pile, front: Sequence[Found], vector: Body | None, fresh: Sources) -> None:
-    wanted = asking.affordable(pile, front)
-    with_records, without = asking.neighbours(pile, front, wanted)
+async def _complete(
+    session: Session, pool: CandidateSet, front: Sequence[FoundUnit], vector: Body | None, fresh: Sources
+) -> None:
+    wanted = queries.affordable(pool, front)
+    with_records, without = queries.neighbours(pool, front, wanted)
     bodies = {
         "beside": with_records,
         "neighbours": without,
-        "sittings": asking.sittings(pile),
-        "records": asking.records(scope_hash(pile.search.scope.user), wanted),
+        "sittings": queries.windows(pool),
+        "records": queries.records(scope_hash(pool.search.scope.user), wanted),
     }
     if vector is not None:
-        bodies["cosines"] = asking.missing_cosines(pile, vector)
-    answers = dict(zip(bodies, await _ask(shop, pile.search, list(bodies.values())), strict=True))
+        bodies["cosines"] = queries.missing_cosines(pool, vector)
+    answers = dict(zip(bodies, await _ask(session, pool.search, list(bodies.values())), strict=True))
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     near = hits["beside"] + hits["neighbours"]
-    pile.scores.see(near)
-    pile.add_hits(near)
-    pile.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits.get("cosines", ())}
+    pool.frequencies.see(near)
+    pool.add_hits(near)
+    pool.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits.get("cosines", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
-    pile.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
-    pile.replace(fresh)
-    pile.brought = _brought(hits["records"] + hits["beside"], fresh, scope_hash(pile.search.scope.user))
+    pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
+    pool.replace(fresh)
+    pool.brought = _lazy_records(hits["records"] + hits["beside"], fresh, scope_hash(pool.search.scope.user))
 
 
-class Brought(Mapping[Handle, Record]):
+class LazyRecords(Mapping[Handle, Record]):
     """Records that came along, each read when it is asked for: of many that came, few are shown."""
 
     def __init__(self, bodies: Mapping[Handle, str]) -> None:
@@ -172,7 +176,7 @@ class Brought(Mapping[Handle, Record]):
         return len(self._bodies)
 
 
-def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> FetchResult:
+def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> FetchResult:
     """The records that came along, as ``fetch`` would give them."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
     documents = [document for document in made.values() if holds_record(document, scope)]
@@ -180,4 +184,4 @@ def _brought(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> F
     memories = [
         one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
     ]
-    return FetchResult(Brought(bodies), reading.derived(bodies, memories))
+    return FetchResult(LazyRecords(bodies), reading.derived(bodies, memories))

@@ -1,7 +1,7 @@
-"""What every part of the store works with: the cluster, the indices' names, the clock, and what is too new to be found.
+"""State shared by the store's parts: cluster, index names, clock, and ids written since the last refresh.
 
-A search finds a document only after the next refresh, a second later or whenever the index is told to. ``Recent`` has
-the ids this process wrote since: they are read directly and take the place of what a search says.
+A search finds a document only after the next refresh, up to a second later. ``UnrefreshedIds`` keeps the ids that this
+process wrote since: they are read directly and replace the hits of a search (read-your-writes).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
-class Recent:
-    """Ids of documents, by user, and when they were written."""
+class UnrefreshedIds:
+    """Ids of documents that searches may not find yet, by user, with the time they were written."""
 
     def __init__(self) -> None:
         self._written: dict[str, dict[str, float]] = {}
@@ -51,7 +51,7 @@ class Recent:
             self.drop(now - KEPT_S, self.users())
 
     def of(self, user: str) -> list[str]:
-        """To be asked before a search begins: what goes from here is found by searches that begin later."""
+        """Returns a user's ids. Read this before starting a search: ids dropped later are visible to later searches."""
         with _lock:
             return list(self._written.get(user, ()))
 
@@ -60,7 +60,7 @@ class Recent:
             return list(self._written)
 
     def drop(self, until: float, users: Iterable[str]) -> None:
-        """What was written until then is found by now."""
+        """Drop the ids written until a moment: searches find them now."""
         with _lock:
             for user in users:
                 kept = {id: when for id, when in self._written.pop(user, {}).items() if when > until}
@@ -69,12 +69,12 @@ class Recent:
 
 
 @dataclass
-class Shop:
+class Session:
     cluster: Cluster
     names: Names
     clock: Callable[[], datetime]
-    recent: Recent = field(default_factory=Recent)
-    spaces: Any = None  # spaces.Spaces
+    unrefreshed: UnrefreshedIds = field(default_factory=UnrefreshedIds)
+    vectors: Any = None  # spaces.Spaces
     _wrote: float = field(default_factory=time.monotonic)  # or another process did, just before this one began
     _settled: float = -1e9
     _to_shards: tuple[str, ...] = ()
@@ -84,8 +84,8 @@ class Shop:
 
     # ---- documents of records
 
-    def at(self, scope: str, rid: str) -> Body:
-        return {"_index": self.names.memory, "_id": document_id(scope, rid), "routing": scope}
+    def at(self, scope: str, record_id: str) -> Body:
+        return {"_index": self.names.memory, "_id": document_id(scope, record_id), "routing": scope}
 
     async def documents(self, scope: str, ids: Iterable[str], **fields: str) -> list[Body]:
         """Documents of one user as they are now, whatever a search finds."""
@@ -95,26 +95,34 @@ class Shop:
     def creates(self, scope: str, made: Mapping[str, Body]) -> list[Operation]:
         return [Operation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()]
 
-    async def load(self, user: str, rids: Iterable[str]) -> dict[str, Stored]:
+    async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
         """Records as they are now, by id; missing and foreign ones left out."""
-        scope, wanted = scope_hash(user), list(dict.fromkeys(rids))
-        found = await self.cluster.documents([self.at(scope, rid) for rid in wanted], excludes=BULKY) if wanted else []
+        scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
+        found = (
+            await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
+            if wanted
+            else []
+        )
         pairs = zip(wanted, (stored(document, scope) for document in found), strict=True)
-        return {rid: one for rid, one in pairs if one is not None}
+        return {record_id: one for record_id, one in pairs if one is not None}
 
-    async def taken(self, user: str, rids: Iterable[str]) -> dict[str, str]:
+    async def taken(self, user: str, record_ids: Iterable[str]) -> dict[str, str]:
         """Which ids are in use or were forgotten, with the kind of the document that stands there."""
-        scope, wanted = scope_hash(user), list(dict.fromkeys(rids))
-        found = await self.cluster.documents([self.at(scope, rid) for rid in wanted], includes="kind") if wanted else []
+        scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
+        found = (
+            await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
+            if wanted
+            else []
+        )
         pairs = zip(wanted, found, strict=True)
-        return {rid: document["_source"]["kind"] for rid, document in pairs if "_source" in document}
+        return {record_id: document["_source"]["kind"] for record_id, document in pairs if "_source" in document}
 
     # ---- freshness
 
     def wrote(self, user: str = "", ids: Iterable[str] = ()) -> None:
         """After each write; ``ids`` are those of documents that a search has to find."""
         if user:
-            self.recent.note(user, ids)
+            self.unrefreshed.note(user, ids)
         self._wrote = time.monotonic()
         self.watch()
 
@@ -168,17 +176,17 @@ class Shop:
             await asyncio.gather(watch, return_exceptions=True)
 
     async def searchable(self, user: str) -> None:
-        """Waits until searches find what anybody has written for a user."""
+        """Wait until searches find all writes of all processes for a user."""
         begun = time.monotonic()
         await self._refreshed([scope_hash(user)], PATIENT_S)
-        self.recent.drop(begun, [user])
+        self.unrefreshed.drop(begun, [user])
 
     async def fresh(self, user: str) -> list[str]:
         """Ids to read directly, before a search begins: as long as these are few, it waits for nothing."""
-        ids = self.recent.of(user)
+        ids = self.unrefreshed.of(user)
         if len(ids) > MOST_FRESH:
             await self.refresh()
-            ids = self.recent.of(user)
+            ids = self.unrefreshed.of(user)
         if ids:
             self.watch()  # the loop that wrote them may have ended
         return ids
@@ -195,7 +203,7 @@ class Shop:
 
     def _found(self, begun: float) -> None:
         self._settled = max(begun, self._settled)
-        self.recent.drop(begun, self.recent.users())
+        self.unrefreshed.drop(begun, self.unrefreshed.users())
 
     # ---- searches of records
 

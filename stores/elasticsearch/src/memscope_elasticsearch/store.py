@@ -1,14 +1,19 @@
 """ElasticsearchStore: the same memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
 
-    options.py client.py   where the cluster is; requests, retries, typed errors; one client an event loop
-    mapping.py migrate.py  the two indices, made, checked, and brought from older formats
-    documents.py facts.py  a record as documents; metadata as tokens
-    heads.py append.py     numbers of records; turns of all who add at a moment, written together
-    lanes.py plans.py work.py forget.py   one writer a user, whose intent outlives it; plans, batches, forgetting
-    spaces.py              vectors
-    reading.py search.py candidates.py    by id, by condition, by question
+    settings.py options.py      the section of the settings; address and options
+    client.py session.py        requests, retries, typed errors; state shared by the store's parts
+    mapping.py migrate.py       the two indices: creation, checks, upgrades from older formats
+    documents.py                a record as documents; metadata_tokens.py: its metadata as tokens of a keyword field
+    counters.py append.py       numbers of records; turns of concurrent calls written in one request
+    user_lock.py jobs.py        the per-user lock with its write-ahead intent; batches under a lease
+    apply.py forget.py          change sets; forgetting
+    vectors.py                  vector spaces and their fields
+    reading.py                  records by id and by condition
+    search.py queries.py        a search: its two requests and their bodies
+    candidates.py               candidates made of the answers; term_frequencies.py: frequencies from scores
+    examination.py              findings for doctor
 
-What a reader can see while others write, and for how long: docs/elasticsearch.md.
+docs/elasticsearch.md says which writes a reader can see, and when.
 """
 
 from __future__ import annotations
@@ -37,13 +42,13 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope_elasticsearch import examination, forget, mapping, migrate, reading, search, work
-from memscope_elasticsearch.append import Committer
+from memscope_elasticsearch import examination, forget, jobs, mapping, migrate, reading, search
+from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
 from memscope_elasticsearch.mapping import Names
 from memscope_elasticsearch.options import Options, parse_location
-from memscope_elasticsearch.shop import Shop
-from memscope_elasticsearch.spaces import Spaces
+from memscope_elasticsearch.session import Session
+from memscope_elasticsearch.vectors import VectorFields
 
 
 def utc_now() -> datetime:
@@ -64,8 +69,8 @@ class ElasticsearchStore:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.options = location if isinstance(location, Options) else parse_location(location, configured)
-        self._shop = Shop(Cluster(self.options), Names(self.options.prefix), clock)
-        self._shop.spaces = Spaces(self._shop)
+        self._session = Session(Cluster(self.options), Names(self.options.prefix), clock)
+        self._session.vectors = VectorFields(self._session)
         self._ready = False
 
     @property
@@ -74,7 +79,7 @@ class ElasticsearchStore:
 
     @property
     def cluster(self) -> Cluster:
-        return self._shop.cluster
+        return self._session.cluster
 
     async def open(self) -> None:
         await self._open()
@@ -82,17 +87,17 @@ class ElasticsearchStore:
     async def close(self) -> None:
         for committer in list(self._committers()):
             await committer.drain()
-        await self._shop.close()
-        await self._shop.cluster.close()
+        await self._session.close()
+        await self._session.cluster.close()
 
     async def secret(self) -> bytes:
-        state, _ = await (await self._open()).spaces.meta()
+        state, _ = await (await self._open()).vectors.meta()
         return bytes.fromhex(state["secret"])
 
     async def adopt_secret(self, secret: bytes) -> bool:
-        shop = await self._open()
-        await shop.refresh()
-        found = await shop.cluster.request("POST", f"/{shop.names.memory}/_count")
+        session = await self._open()
+        await session.refresh()
+        found = await session.cluster.request("POST", f"/{session.names.memory}/_count")
 
         def step(state: dict[str, Any]) -> bool:
             if found["count"]:
@@ -100,16 +105,16 @@ class ElasticsearchStore:
             state["secret"] = secret.hex()
             return True
 
-        adopted: bool = await shop.spaces.change(step)
+        adopted: bool = await session.vectors.change(step)
         return adopted
 
     # ---- turns and memories
 
     async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
-        return await work.append(await self._open(), self._committer(), user, inserts, plan)
+        return await jobs.append(await self._open(), self._committer(), user, inserts, plan)
 
     async def apply(self, user: str, plan: ChangeSet) -> int:
-        return await work.apply(await self._open(), user, plan)
+        return await jobs.apply(await self._open(), user, plan)
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         return await reading.fetch(await self._open(), user, ids)
@@ -131,7 +136,7 @@ class ElasticsearchStore:
         await forget.bury(await self._open(), user, ids)
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
-        return await forget.forget(await self._open(), select, work.redo, dry_run=dry_run)
+        return await forget.forget(await self._open(), select, jobs.redo, dry_run=dry_run)
 
     async def search(self, search_for: Search) -> Candidates:
         return await search.search(await self._open(), search_for)
@@ -142,30 +147,30 @@ class ElasticsearchStore:
     # ---- work
 
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
-        return await work.claim(await self._open(), stage, limit, lease_s, user)
+        return await jobs.claim(await self._open(), stage, limit, lease_s, user)
 
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
-        return await work.extend(await self._open(), claim, lease_s)
+        return await jobs.extend(await self._open(), claim, lease_s)
 
     async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
-        await work.save_reply(await self._open(), claim, plan)
+        await jobs.save_reply(await self._open(), claim, plan)
 
     async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
-        return await work.complete(await self._open(), claim, plan)
+        return await jobs.complete(await self._open(), claim, plan)
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
-        await work.fail(await self._open(), claim, code, not_before, counted)
+        await jobs.fail(await self._open(), claim, code, not_before, counted)
 
     async def give_back(self, claim: Claim) -> None:
-        await work.give_back(await self._open(), claim)
+        await jobs.give_back(await self._open(), claim)
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
-        return await work.unpark(await self._open(), stage, user)
+        return await jobs.unpark(await self._open(), stage, user)
 
     # ---- vectors
 
     async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
-        await (await self._open()).spaces.use(space, replace=replace)
+        await (await self._open()).vectors.use(space, replace=replace)
 
     # ---- the whole
 
@@ -174,7 +179,7 @@ class ElasticsearchStore:
 
     async def health(self) -> Mapping[str, Any]:
         """State of indices and cluster: see ``mapping.health``."""
-        return await mapping.health((await self._open()).cluster, self._shop.names)
+        return await mapping.health((await self._open()).cluster, self._session.names)
 
     async def examine(self) -> list[examination.Finding]:
         """Findings for ``memscope doctor``."""
@@ -188,34 +193,34 @@ class ElasticsearchStore:
 
     # ---- inside
 
-    async def _open(self) -> Shop:
-        self._shop.cluster.check_open()
+    async def _open(self) -> Session:
+        self._session.cluster.check_open()
         if not self._ready:
             try:
-                await self._prepare(self._shop)
+                await self._prepare(self._session)
             except BaseException:
-                await self._shop.cluster.disconnect()  # nobody closes what could not be opened
+                await self._session.cluster.disconnect()  # nobody closes what could not be opened
                 raise
             self._ready = True
-        return self._shop
+        return self._session
 
-    async def _prepare(self, shop: Shop) -> None:
-        await mapping.prepare(shop.cluster, shop.names)
-        await migrate.upgrade(shop.cluster, shop.names)
-        await mapping.examine(shop.cluster, shop.names)
-        await mapping.describe(shop.cluster, shop.names)
-        await shop.spaces.meta()
-        await migrate.renew(shop)
+    async def _prepare(self, session: Session) -> None:
+        await mapping.prepare(session.cluster, session.names)
+        await migrate.upgrade(session.cluster, session.names)
+        await mapping.examine(session.cluster, session.names)
+        await mapping.describe(session.cluster, session.names)
+        await session.vectors.meta()
+        await migrate.renew(session)
 
-    def _committer(self) -> Committer:
-        more = self._shop.cluster.local().more
+    def _committer(self) -> GroupCommitter:
+        more = self._session.cluster.local().more
         if "committer" not in more:
-            more["committer"] = Committer(self._shop)
-        committer: Committer = more["committer"]
+            more["committer"] = GroupCommitter(self._session)
+        committer: GroupCommitter = more["committer"]
         return committer
 
-    def _committers(self) -> list[Committer]:
-        return self._shop.cluster.of_this_loop("committer")
+    def _committers(self) -> list[GroupCommitter]:
+        return self._session.cluster.of_this_loop("committer")
 
 
 __all__ = ["ElasticsearchStore", "Options", "parse_location"]

@@ -1,8 +1,8 @@
-"""A user's lane: one document that says who works on what, changed only under the version it was read in.
+"""Per-user lock document, changed by compare-and-swap on ``_seq_no``.
 
-It holds the batches of work with their leases and saved replies, and the **intent** of whoever writes at the moment:
-what it is about to do, whole. A writer that dies leaves its intent; the next one does it again before its own. Doing it
-twice is doing it once, so that of many steps the end is always the same.
+It holds the batches with their leases and saved replies, and a write-ahead intent. The intent says all that a writer
+is about to do. A writer that dies leaves it; the next writer replays it before its own. Every step of an intent is
+idempotent. The index calls the document ``lane``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memscope.records import Json, Stage
 from memscope.stores.rules import holds
 from memscope_elasticsearch.client import Body, Operation
 from memscope_elasticsearch.documents import document_id, scope_hash
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
 
 T = TypeVar("T")
 LANES: dict[Stage, tuple[Stage, ...]] = {
@@ -57,7 +57,7 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Intent:
+class WriteIntent:
     """What a writer is about to do: ``what`` with ``about``; ``number`` is the first of those it may give."""
 
     token: str
@@ -68,11 +68,11 @@ class Intent:
 
 
 @dataclass(slots=True)
-class Lane:
+class UserState:
     batches: list[Batch] = field(default_factory=list)
     done: list[list[str]] = field(default_factory=list)  # [batch, token], the latest ones
-    intent: Intent | None = None
-    fence: tuple[int, int] | None = None
+    intent: WriteIntent | None = None
+    version: tuple[int, int] | None = None
 
     def body(self, user: str) -> Body:
         state = {
@@ -90,45 +90,45 @@ class Lane:
         return any(batch.stage in LANES[stage] and batch.leased(now) for batch in self.batches)
 
 
-def at(shop: Shop, scope: str) -> Body:
-    return {"_index": shop.names.work, "_id": document_id(scope, "lane"), "routing": scope}
+def at(session: Session, scope: str) -> Body:
+    return {"_index": session.names.work, "_id": document_id(scope, "lane"), "routing": scope}
 
 
-def read(document: Any) -> Lane:
+def read(document: Any) -> UserState:
     state = document.get("_source", {}).get("state")
     if state is None:
-        return Lane()
-    intent = Intent(**state["intent"]) if state["intent"] else None
+        return UserState()
+    intent = WriteIntent(**state["intent"]) if state["intent"] else None
     batches = [Batch(**batch) for batch in state["batches"]]
-    return Lane(batches, state["done"], intent, (document["_seq_no"], document["_primary_term"]))
+    return UserState(batches, state["done"], intent, (document["_seq_no"], document["_primary_term"]))
 
 
-async def load(shop: Shop, user: str) -> Lane:
-    (document,) = await shop.cluster.documents([at(shop, scope_hash(user))])
+async def load(session: Session, user: str) -> UserState:
+    (document,) = await session.cluster.documents([at(session, scope_hash(user))])
     return read(document)
 
 
-async def change(shop: Shop, user: str, step: Callable[[Lane], T]) -> T:
-    """Change the lane by ``step``, which may be called again on a newer one; what it raises changes nothing."""
+async def change(session: Session, user: str, step: Callable[[UserState], T]) -> T:
+    """Change the state by ``step``, which may be called again on a newer one; what it raises changes nothing."""
     clock = asyncio.get_running_loop().time
-    until = clock() + shop.cluster.options.deadline_s
+    until = clock() + session.cluster.options.deadline_s
     while True:
-        lane = await load(shop, user)
-        before = lane.body(user)
-        result = step(lane)
-        if lane.body(user) == before or await save(shop, user, lane):
+        state = await load(session, user)
+        before = state.body(user)
+        result = step(state)
+        if state.body(user) == before or await save(session, user, state):
             return result
         if clock() > until:
             raise StoreBusy("too many write for the same user at once", hint="try again")
         await asyncio.sleep(random.uniform(0, PAUSE_S))
 
 
-async def save(shop: Shop, user: str, lane: Lane) -> bool:
-    place = at(shop, scope_hash(user))
-    body = {name: value for name, value in lane.body(user).items() if value is not None}
-    action = "create" if lane.fence is None else "index"
-    operation = Operation(action, place["_index"], place["_id"], place["routing"], body, lane.fence)
-    (outcome,) = await shop.cluster.bulk([operation])
+async def save(session: Session, user: str, state: UserState) -> bool:
+    place = at(session, scope_hash(user))
+    body = {name: value for name, value in state.body(user).items() if value is not None}
+    action = "create" if state.version is None else "index"
+    operation = Operation(action, place["_index"], place["_id"], place["routing"], body, state.version)
+    (outcome,) = await session.cluster.bulk([operation])
     return outcome.ok
 
 
@@ -137,16 +137,16 @@ async def save(shop: Shop, user: str, lane: Lane) -> bool:
 
 @asynccontextmanager
 async def writing(
-    shop: Shop, user: str, what: str, about: Json, number: int, redo: Callable[[Shop, str, Intent], Any],
-    prepare: Callable[[Lane], None] = lambda lane: None,
-) -> AsyncIterator[Intent]:  # fmt: skip
-    """Nobody else writes this user's memories meanwhile; what another left undone is done first by ``redo``.
+    session: Session, user: str, what: str, about: Json, number: int, redo: Callable[[Session, str, WriteIntent], Any],
+    prepare: Callable[[UserState], None] = lambda state: None,
+) -> AsyncIterator[WriteIntent]:  # fmt: skip
+    """Hold the user's lock; an intent that another writer left is replayed first by ``redo``.
 
-    ``prepare`` changes the lane in the step that takes it, and may refuse. The caller ends with ``finish`` in the step
-    that clears the intent; an exception leaves the intent to whoever comes next, but for those of ``abandon``.
+    ``prepare`` changes the state in the step that takes the lock, and may refuse. The caller ends with
+    ``clear``; an exception leaves the intent to the next writer.
     """
-    async with shop.cluster.local().lock(user):
-        intent = await _begin(shop, user, Intent(secrets.token_hex(8), 0, what, about, number), redo, prepare)
+    async with session.cluster.local().lock(user):
+        intent = await _begin(session, user, WriteIntent(secrets.token_hex(8), 0, what, about, number), redo, prepare)
         yield intent
 
 
@@ -156,16 +156,20 @@ async def whole(work: Coroutine[Any, Any, T], *, name: str) -> T:
 
 
 async def _begin(
-    shop: Shop, user: str, intent: Intent, redo: Callable[[Shop, str, Intent], Any], prepare: Callable[[Lane], None]
-) -> Intent:
+    session: Session,
+    user: str,
+    intent: WriteIntent,
+    redo: Callable[[Session, str, WriteIntent], Any],
+    prepare: Callable[[UserState], None],
+) -> WriteIntent:
     clock = asyncio.get_running_loop().time
-    until, pause = clock() + shop.cluster.options.deadline_s, PAUSE_S
+    until, pause = clock() + session.cluster.options.deadline_s, PAUSE_S
     while True:
-        left = await change(shop, user, lambda lane: _take(lane, intent, shop, prepare))
+        left = await change(session, user, lambda state: _take(state, intent, session, prepare))
         if left is None:
             return intent
-        if abandoned(shop, left):
-            await redo(shop, user, await take_over(shop, user, left))
+        if abandoned(session, left):
+            await redo(session, user, await take_over(session, user, left))
         elif clock() > until:
             raise StoreBusy("another process writes for this user", hint="try again")
         else:
@@ -173,55 +177,57 @@ async def _begin(
             pause = min(2 * pause, 0.5)
 
 
-def _take(lane: Lane, intent: Intent, shop: Shop, prepare: Callable[[Lane], None]) -> Intent | None:
+def _take(
+    state: UserState, intent: WriteIntent, session: Session, prepare: Callable[[UserState], None]
+) -> WriteIntent | None:
     """The intent that stands in the way, if there is one."""
-    if lane.intent is not None and lane.intent.token != intent.token:
-        return lane.intent
-    if lane.intent is None:
-        prepare(lane)
-        intent.until = shop.now() + int(shop.cluster.options.lease_s * 1e6)
-        lane.intent = intent
+    if state.intent is not None and state.intent.token != intent.token:
+        return state.intent
+    if state.intent is None:
+        prepare(state)
+        intent.until = session.now() + int(session.cluster.options.lease_s * 1e6)
+        state.intent = intent
     return None
 
 
-def abandoned(shop: Shop, intent: Intent) -> bool:
-    return not holds(intent.until, shop.now(), shop.cluster.options.lease_s)
+def abandoned(session: Session, intent: WriteIntent) -> bool:
+    return not holds(intent.until, session.now(), session.cluster.options.lease_s)
 
 
-async def take_over(shop: Shop, user: str, left: Intent) -> Intent:
+async def take_over(session: Session, user: str, left: WriteIntent) -> WriteIntent:
     """Make an intent ours to finish: its time begins anew. Two who do this do the same."""
 
-    def step(lane: Lane) -> None:
-        if lane.intent is not None and lane.intent.token == left.token:
-            lane.intent.until = shop.now() + int(shop.cluster.options.lease_s * 1e6)
+    def step(state: UserState) -> None:
+        if state.intent is not None and state.intent.token == left.token:
+            state.intent.until = session.now() + int(session.cluster.options.lease_s * 1e6)
 
-    await change(shop, user, step)
+    await change(session, user, step)
     return left
 
 
-async def clear(shop: Shop, user: str, intent: Intent, step: Callable[[Lane], T]) -> T | None:
+async def clear(session: Session, user: str, intent: WriteIntent, step: Callable[[UserState], T]) -> T | None:
     """The last step: the intent is done. None when somebody else did that already."""
 
-    def end(lane: Lane) -> T | None:
-        if lane.intent is None or lane.intent.token != intent.token:
+    def end(state: UserState) -> T | None:
+        if state.intent is None or state.intent.token != intent.token:
             return None
-        lane.intent = None
-        return step(lane)
+        state.intent = None
+        return step(state)
 
-    return await change(shop, user, end)
+    return await change(session, user, end)
 
 
-async def troubled(shop: Shop) -> AsyncIterator[tuple[str, Lane]]:
-    """Users and lanes with batches that failed."""
-    await shop.cluster.refresh(shop.names.work)
+async def troubled(session: Session) -> AsyncIterator[tuple[str, UserState]]:
+    """Users with failed batches, and their states."""
+    await session.cluster.refresh(session.names.work)
     after = ""
     while True:
         body = {"size": PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
                 "search_after": [after], "_source": ["user"]}  # fmt: skip
-        answer = await shop.cluster.search(shop.names.work, body, paths="hits.hits._source,hits.hits.sort")
+        answer = await session.cluster.search(session.names.work, body, paths="hits.hits._source,hits.hits.sort")
         hits = answer.get("hits", {}).get("hits", [])
         for hit in hits:
-            yield hit["_source"]["user"], await load(shop, hit["_source"]["user"])
+            yield hit["_source"]["user"], await load(session, hit["_source"]["user"])
         if len(hits) < PAGE:
             return
         after = hits[-1]["sort"][0]

@@ -19,9 +19,9 @@ from memscope.text.terms import term
 from memscope.text.units import make_units
 from memscope_elasticsearch.client import Body, Operation
 from memscope_elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
-from memscope_elasticsearch.lanes import Batch
 from memscope_elasticsearch.mapping import META_ID, META_ROUTING
-from memscope_elasticsearch.shop import Shop
+from memscope_elasticsearch.session import Session
+from memscope_elasticsearch.user_lock import Batch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ _ROW = "scope,kind,seq,space,words,header,rid,part,number"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class VectorField:
     """A declared space and its field."""
 
     number: int
@@ -44,44 +44,46 @@ class Known:
         return f"vec_{self.number}"
 
 
-class Spaces:
+class VectorFields:
     """The spaces as this process knows them."""
 
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
-        self.known: list[Known] = []
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.known: list[VectorField] = []
         self.declared: VectorSpace | None = None
 
     def numbers(self) -> list[int]:
         return [known.number for known in self.known]
 
     @property
-    def active(self) -> Known | None:
+    def active(self) -> VectorField | None:
         return next((known for known in self.known if known.active), None)
 
     @property
-    def target(self) -> Known | None:
+    def target(self) -> VectorField | None:
         """Where new vectors belong: the space that is being filled, else the one that serves."""
         return next((known for known in self.known if not known.active), self.active)
 
     # ---- the document that all share
 
     async def meta(self) -> tuple[dict[str, Any], tuple[int, int]]:
-        names = self._shop.names
-        (found,) = await self._shop.cluster.documents([{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}])
+        names = self._session.names
+        (found,) = await self._session.cluster.documents(
+            [{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}]
+        )
         state = found["_source"]["state"]
         self.known = [
-            Known(one["number"], VectorSpace(one["model"], one["dims"]), one["active"]) for one in state["spaces"]
+            VectorField(one["number"], VectorSpace(one["model"], one["dims"]), one["active"]) for one in state["spaces"]
         ]
         return state, (found["_seq_no"], found["_primary_term"])
 
     async def change(self, step: Callable[[dict[str, Any]], T]) -> T:
         for _ in range(20):
-            state, fence = await self.meta()
+            state, version = await self.meta()
             result = step(state)
             body = {"scope": "memscope", "kind": "meta", "state": state}
-            operation = Operation("index", self._shop.names.work, META_ID, META_ROUTING, body, fence)
-            if (await self._shop.cluster.bulk([operation]))[0].ok:
+            operation = Operation("index", self._session.names.work, META_ID, META_ROUTING, body, version)
+            if (await self._session.cluster.bulk([operation]))[0].ok:
                 await self.meta()
                 return result
         raise StoreBusy("the description of the store changes all the time", hint="try again")
@@ -100,7 +102,7 @@ class Spaces:
         await self.switch_when_full()
 
     async def _declare(self, space: VectorSpace, replace: bool) -> None:
-        await self._shop.refresh()
+        await self._session.refresh()
         serving = self.active
         used = serving is not None and await self._count({"exists": {"field": serving.field}})
         if serving is not None and used and not replace:
@@ -118,15 +120,15 @@ class Spaces:
 
         number = await self.change(step)
         if number:
-            await self._shop.cluster.request(
+            await self._session.cluster.request(
                 "PUT",
-                f"/{self._shop.names.memory}/_mapping",
+                f"/{self._session.names.memory}/_mapping",
                 body={"properties": {f"vec_{number}": self._field(space)}},
             )
 
     def _field(self, space: VectorSpace) -> Body:
         """Small or odd lengths are kept as plain floats."""
-        kind = self._shop.cluster.options.vectors
+        kind = self._session.cluster.options.vectors
         if kind.startswith("bbq") and space.dims < 64:
             kind = "flat"
         return {
@@ -142,7 +144,7 @@ class Spaces:
         target = self.target
         if target is None or target.active:
             return
-        await self._shop.refresh()
+        await self._session.refresh()
         if await self._count({"bool": self.waiting("embed")}):
             return
 
@@ -154,7 +156,9 @@ class Spaces:
         await self.change(step)
 
     async def _count(self, query: Body) -> int:
-        answer = await self._shop.cluster.request("POST", f"/{self._shop.names.memory}/_count", body={"query": query})
+        answer = await self._session.cluster.request(
+            "POST", f"/{self._session.names.memory}/_count", body={"query": query}
+        )
         return int(answer["count"])
 
     # ---- what waits
@@ -190,34 +194,38 @@ class Spaces:
 
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
         """Ids of units, page by page: a search still names those that got a vector up to a second ago."""
-        yield await self._shop.fresh(user)
-        async for hits in self._shop.walk(user, self.waiting("embed"), "seq", size=limit, _source=False):
+        yield await self._session.fresh(user)
+        async for hits in self._session.walk(user, self.waiting("embed"), "seq", size=limit, _source=False):
             yield [hit["_id"] for hit in hits]
 
     async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Units as they are now: those that are units, of this user."""
         rows = {}
-        for document in await self._shop.documents(scope, ids, includes=_ROW):
+        for document in await self._session.documents(scope, ids, includes=_ROW):
             source = document.get("_source", {})
             if source.get("scope") == scope and source.get("kind") in KINDS:
-                fence = (document["_seq_no"], document["_primary_term"])
-                rows[document["_id"]] = {**source, "fence": fence, "rev": _revision(source)}
+                version = (document["_seq_no"], document["_primary_term"])
+                rows[document["_id"]] = {**source, "version": version, "rev": _revision(source)}
         return rows
 
     async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
         """What an embedder gets for each item, made from the records again; "" for what has gone meanwhile."""
         scope = scope_hash(user)
         rows = await self._rows(scope, [id for id, _ in batch.units])
-        records = await self._shop.load(user, {row["rid"] for row in rows.values()})
+        records = await self._session.load(user, {row["rid"] for row in rows.values()})
         roots = {root for one in records.values() for root in one.source.get("roots") or ()}
-        turns = {rid: one for rid, one in (await self._shop.load(user, roots)).items() if isinstance(one.record, Turn)}
+        turns = {
+            record_id: one
+            for record_id, one in (await self._session.load(user, roots)).items()
+            if isinstance(one.record, Turn)
+        }
         made: dict[str, str] = {}
-        for rid, one in records.items():
+        for record_id, one in records.items():
             on = [(turns[root].number, turns[root].record) for root in one.source.get("roots") or () if root in turns]
             for part, unit in enumerate(
                 make_units(one.record, number=one.number, seq=one.number << PARTS, turns=sorted(on))  # type: ignore[arg-type]
             ):
-                made[unit_id(scope, rid, part, one.number)] = unit.text
+                made[unit_id(scope, record_id, part, one.number)] = unit.text
         return tuple(made.get(id, "") for id, _ in batch.units)
 
     # ---- vectors
@@ -240,10 +248,10 @@ class Spaces:
                 row = rows.get(id)
                 if row is not None and row["rev"] == revision:
                     body = {"space": target.number, **({target.field: vector} if vector else {})}
-                    operations.append(Operation("update", self._shop.names.memory, id, scope, body, row["fence"]))
+                    operations.append(Operation("update", self._session.names.memory, id, scope, body, row["version"]))
                     sent.append(item)
-            outcomes = await self._shop.cluster.bulk(operations)
-            self._shop.wrote()
+            outcomes = await self._session.cluster.bulk(operations)
+            self._session.wrote()
             left = {item: left[item] for item, outcome in zip(sent, outcomes, strict=True) if not outcome.ok}
             if not left:
                 return

@@ -1,0 +1,58 @@
+"""Term frequencies, reconstructed from the scores of single terms.
+
+The ranking wants to know how often each term of a query occurs in a unit. Elasticsearch does not return term
+frequencies with hits; term vectors would cost a request and another copy of the words. But every query has a named
+clause per term on a field without length normalization, and the score of each named clause comes with the hit. There
+BM25 is
+
+    score = top * tf / (tf + k1)
+
+The factor ``top`` (idf times boost) is the same for all hits of a term in one shard, and is not returned either. It is
+found from the scores seen so far: the right one makes a whole number of ``tf = k1 * score / (top - score)`` for all of
+them. The smallest score is tried as tf = 1, 2, ... until that holds; if it never does, the smallest score counts as 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.search.bm25 import K1
+
+MOST_TIMES, MOST_LEAST = 1000.0, 40
+
+
+class TermFrequencies:
+    """The term frequencies of hits, by index of the query's term."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, set[float]] = {}
+        self._tops: dict[int, float] = {}
+
+    def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Take the scores of more hits into account: the more there are, the surer is the factor."""
+        for hit in hits:
+            for term, score in hit.get("matched_queries", {}).items():
+                self._seen.setdefault(int(term), set()).add(score)
+        self._tops = {term: _top(np.array(sorted(scores))) for term, scores in self._seen.items()}
+
+    def of(self, hit: Mapping[str, Any]) -> dict[int, float]:
+        return {int(term): self._times(int(term), score) for term, score in hit.get("matched_queries", {}).items()}
+
+    def _times(self, term: int, score: float) -> float:
+        return float(round(min(K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
+
+
+def _top(scores: NDArray[np.float64]) -> float:
+    """Returns the factor that makes whole numbers of all frequencies. ``scores`` are distinct and rising."""
+    for least in range(1, MOST_LEAST):
+        top = scores[0] * (least + K1) / least
+        if top <= scores[-1]:
+            break
+        times = K1 * scores / (top - scores)
+        if (np.abs(times - np.round(times)) < 0.01 + 0.001 * times).all():
+            return float(top)
+    return float(scores[0] * (1 + K1))
