@@ -327,7 +327,7 @@ class ScopeIndex:
             turns = np.flatnonzero(kind == TURN)
             wanted = self._columns["target"].view[rows[lent]]
             at = find(self._columns["number"].view[turns], wanted)
-            first = np.where(at >= 0, turns[at], -1)
+            first = np.append(turns, -1)[at]  # -1: the turn is not here (yet)
             part = np.where(first >= 0, first + self._columns["part"].view[rows[lent]], -1)
             part = np.minimum(part, len(kind) - 1)
             homes[lent] = np.where(self._columns["number"].view[part] == wanted, part, first)
