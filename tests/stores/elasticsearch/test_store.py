@@ -92,7 +92,7 @@ async def test_where_no_refresh_comes_one_is_made(
         await texts(store, "Berlin")
         assert store.cluster.refreshes == 0
         await store.append("alice", [TurnInsert(turn("last", "zebras"))])
-        await store.cluster.request("PUT", f"/{store._shop.names.memory}/_settings", body=settings)
+        await store.cluster.request("PUT", f"/{store._session.names.memory}/_settings", body=settings)
         assert "zebras" in await texts(store, "zebras")
         before = store.cluster.refreshes
         assert before
@@ -112,7 +112,7 @@ async def until_found(store: ElasticsearchStore) -> None:
 
 async def refresh_every(store: ElasticsearchStore, interval: str, *, write: bool | None = None) -> None:
     settings = {"refresh_interval": interval, "blocks.write": write}
-    await store.cluster.request("PUT", f"/{store._shop.names.memory}/_settings", body=settings)
+    await store.cluster.request("PUT", f"/{store._session.names.memory}/_settings", body=settings)
 
 
 @needs_node

@@ -15,8 +15,7 @@ from typing import Literal, TypeAlias
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import AppendResult, TurnInsert
-from memscope.records.serialization import turn_key
-from memscope.stores.rules import waits_for
+from memscope.stores.rules import free_key, waits_for
 from memscope_elasticsearch import counters
 from memscope_elasticsearch.client import Body, Operation
 from memscope_elasticsearch.counters import UserCounters
@@ -263,22 +262,6 @@ class _Group:
             else:
                 strays += [replace(one, action="delete", body=None) for one in entry.operations[1:]]
         await session.cluster.bulk(strays)
-
-
-def free_key(base: bytes, taken: object) -> str:
-    """The key with the first free n: doubling, then halving."""
-    assert callable(taken)
-    free, step = 0, 1
-    while taken(turn_key(base, free)):
-        free, step = free + step, step * 2
-    low = free - step // 2 if free else 0
-    while low < free:
-        middle = (low + free) // 2
-        if taken(turn_key(base, middle)):
-            low = middle + 1
-        else:
-            free = middle
-    return turn_key(base, free)
 
 
 __all__ = ["Body", "GroupCommitter", "unit_id"]

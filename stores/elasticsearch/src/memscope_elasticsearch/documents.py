@@ -12,6 +12,7 @@ from typing import Any
 from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Insight, Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
+from memscope.stores.rules import record_id as id_of
 from memscope.text.flags import Flag
 from memscope.text.units import (
     COLUMNS,
@@ -44,10 +45,6 @@ def document_id(scope: str, *parts: object) -> str:
     """An id no two users share: the scope is part of what is hashed."""
     whole = "\x1f".join(map(str, (scope, *parts)))
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
-
-
-def id_of(record: Record) -> str:
-    return record.key if isinstance(record, Turn) else record.id
 
 
 def kind_of(record: Record) -> str:

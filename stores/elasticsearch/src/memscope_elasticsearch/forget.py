@@ -9,28 +9,28 @@ refused for ever. The bytes go when segments are merged: ``compact``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from memscope.records import ForgetReport, Insight, Observation, Select, Stage, Turn
-from memscope.stores.rules import waits_for
+from memscope.stores.rules import falls_with, heir, left_behind, waits_for
+from memscope.stores.rules import record_id as id_of
 from memscope_elasticsearch import reading, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
 from memscope_elasticsearch.client import Operation
 from memscope_elasticsearch.documents import (
     BLANK,
     KINDS,
+    PARTS,
     Stored,
     blank,
-    id_of,
     scope_hash,
     tombstone,
     unit_id,
 )
 from memscope_elasticsearch.session import Session
-from memscope_elasticsearch.user_lock import UserState, WriteIntent
+from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 PENDING = "deleted documents lie in their segments until these are merged; run 'memscope compact'"
 MERGE_S = 3600.0  # one merge may take
@@ -108,7 +108,7 @@ async def _plan(session: Session, select: Select) -> Removal:
             source for one in fresh.values() if not isinstance(one.record, Turn) for source in one.record.sources
         }
         made_for = await session.load(select.user, sources - gone.keys())
-        found += [one for one in made_for.values() if isinstance(one.record, Turn) and one.record.statement]
+        found = falls_with(found, made_for.values())
         fresh = {id_of(one.record): one for one in found if id_of(one.record) not in gone}
     ordered = dict(sorted(gone.items(), key=lambda item: item[1].number))
     return Removal(
@@ -117,13 +117,7 @@ async def _plan(session: Session, select: Select) -> Removal:
 
 
 async def _fallen_from(session: Session, user: str, gone: Mapping[str, Stored]) -> list[str]:
-    """What stays of the sources of memories that fell with another source.
-
-    A memory that was removed for itself, with all its sources left, is not made again: that was what to forget.
-    """
-    memories = [one.record for one in gone.values() if not isinstance(one.record, Turn)]
-    fell = [memory for memory in memories if any(source in gone for source in memory.sources)]
-    left = await session.load(user, {source for memory in fell for source in memory.sources} - gone.keys())
+    left = await session.load(user, left_behind({record_id: one.record for record_id, one in gone.items()}))
     return [record_id for record_id, one in left.items() if waits_for(one.record) is not None]
 
 
@@ -142,7 +136,7 @@ async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> i
 
 
 def _stop_work(state: UserState, intent: WriteIntent) -> None:
-    """Batches with something forgotten in them dissolve.
+    """Batches with a forgotten record in them dissolve; those of the stage embed only lose its units.
 
     The others of this user lose lease and saved reply too: a model was shown the user's memories beside the batch, and
     what it made of those must not come back. That costs one call at most.
@@ -151,10 +145,19 @@ def _stop_work(state: UserState, intent: WriteIntent) -> None:
         return
     state.intent.about = intent.about
     gone = {record_id for record_id, _, _ in intent.about["gone"]}
-    state.batches = [batch for batch in state.batches if batch.stage == "embed" or gone.isdisjoint(batch.items)]
+    numbers = {number for _, _, number in intent.about["gone"]}
     for batch in state.batches:
-        if batch.stage != "embed":
+        if batch.stage == "embed":
+            _let_go(batch, numbers)
+        else:
             batch.token, batch.until, batch.plan = "", 0, None
+    state.batches = [batch for batch in state.batches if batch.items and gone.isdisjoint(batch.items)]
+
+
+def _let_go(batch: Batch, numbers: Set[int]) -> None:
+    """Units of these records leave a batch of the stage embed; its lease stays."""
+    kept = [pair for pair in zip(batch.items, batch.units, strict=True) if int(pair[0]) >> PARTS not in numbers]
+    batch.items, batch.units = [item for item, _ in kept], [unit for _, unit in kept]
 
 
 async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
@@ -194,33 +197,10 @@ async def _reopen(
         return {}
     pending = PendingWrites(session, user)
     await pending.load({id_of(one.record) for one in superseded})
-    await pending.load({heir for id in ids if (heir := _heir(id, heirs)) is not None})
-    reopened: dict[str, Stage | None] = {}
-    for one in superseded:
-        entry = pending.entries.get(id_of(one.record))
-        if entry is None or entry.record.superseded_by not in heirs:
-            continue
-        heir = _heir(entry.record.superseded_by, heirs)
-        entry.touched = True
-        if heir is not None and pending.here(heir):
-            entry.record = replace(entry.record, superseded_by=heir)
-            continue
-        valid_to = datetime.fromisoformat(entry.valid_to) if entry.valid_to else None
-        entry.record = replace(entry.record, closed=None, closed_said=None, superseded_by=None, valid_to=valid_to)
-        entry.wait, reopened[entry.record.id] = waits_for(entry.record), None
-        if entry.record.name is not None and entry.record.current:
-            pending.names[entry.record.name, entry.record.namespace] = entry.record.id
+    await pending.load({next_one for id in ids if (next_one := heir(id, heirs)) is not None})
+    opened = pending.changes.reopen(heirs)
     await pending.flush(token)
-    return reopened
-
-
-def _heir(id: str | None, heirs: Mapping[str, str | None]) -> str | None:
-    """The first after it in its line that stays."""
-    seen: set[str] = set()
-    while id is not None and id in heirs and id not in seen:
-        seen.add(id)
-        id = heirs[id]
-    return None if id in heirs else id
+    return dict.fromkeys(opened)
 
 
 async def bury(session: Session, user: str, ids: Sequence[str]) -> None:

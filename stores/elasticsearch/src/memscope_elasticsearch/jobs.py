@@ -14,17 +14,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from memscope.errors import Conflict, LeaseLost
+from memscope.errors import Conflict
 from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
 from memscope.records.serialization import plan_from_json, plan_to_json
-from memscope.stores import PARK_AFTER
-from memscope.stores.rules import check_user, furthest, holds
+from memscope.stores import rules
+from memscope.stores.rules import Applied, check_user, claimable, furthest, owned, unfinished
 from memscope.text.units import microseconds
 from memscope_elasticsearch import counters, forget, user_lock
 from memscope_elasticsearch.append import GroupCommitter
-from memscope_elasticsearch.apply import PendingWrites, Written, settle
+from memscope_elasticsearch.apply import PendingWrites, settle
 from memscope_elasticsearch.session import Session
-from memscope_elasticsearch.user_lock import LANES, Batch, UserState, WriteIntent
+from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 USERS_AT_ONCE = 8
 LOOKED_AT = 64
@@ -50,29 +50,28 @@ async def apply(session: Session, user: str, plan: ChangeSet) -> int:
 
 async def _write(
     session: Session, user: str, what: str, about: dict[str, Any], plan: ChangeSet, claim: Claim | None = None
-) -> Written:
+) -> Applied:
     check_user(user, (), plan)
     number = await counters.take(session.cluster, session.names, user, len(plan.new)) if plan.new else 0
 
     def prepare(state: UserState) -> None:
         if claim is not None:
-            _owned(state, claim)
+            owned(state.batches, claim)
 
-    async def write() -> Written:
+    async def write() -> Applied:
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
             return await _carry_out(session, user, intent, plan)
 
     return await user_lock.whole(write(), name="memscope-write")
 
 
-async def _carry_out(session: Session, user: str, intent: WriteIntent, plan: ChangeSet) -> Written:
+async def _carry_out(session: Session, user: str, intent: WriteIntent, plan: ChangeSet) -> Applied:
     pending = PendingWrites(session, user)
     batch = intent.about.get("batch")
     try:
         await pending.read(plan)
         if batch is None:
             await pending.load(plan.done)
-        pending.check(plan, intent.token)
         written = pending.decide(plan, intent.number, intent.token)
     except Exception:
         await user_lock.clear(session, user, intent, lambda state: None)  # nothing was written
@@ -153,7 +152,7 @@ async def due_users(session: Session, stage: Stage) -> Any:
             names = await counters.names_of(session.cluster, session.names, within)
             states = await session.cluster.documents([user_lock.at(session, scope) for scope in names])
             for scope, document in zip(names, states, strict=True):
-                if _free(user_lock.read(document), stage, session.now()):
+                if claimable(user_lock.read(document).batches, stage, session.now()):
                     yield names[scope]
             if len(scopes) < LOOKED_AT or len(within) < len(scopes):
                 break
@@ -169,21 +168,15 @@ async def _waiting_scopes(session: Session, stage: Stage, after: str | None) -> 
     return [bucket["key"]["scope"] for bucket in answer.get("aggregations", {}).get("scopes", {}).get("buckets", [])]
 
 
-def _free(state: UserState, stage: Stage, now: int) -> bool:
-    """Returns whether no worker has a lease of these stages and the oldest batch may be tried."""
-    first = next((batch for batch in state.batches if batch.stage == stage and not batch.parked), None)
-    return not state.working(stage, now) and (first is None or not holds(first.not_before, now))
-
-
 async def claim_one(session: Session, user: str, stage: Stage, limit: int, lease_s: float) -> Claim | None:
     state = await user_lock.load(session, user)
     if state.intent is not None and user_lock.abandoned(session, state.intent):
         await redo(session, user, await user_lock.take_over(session, user, state.intent))
         state = await user_lock.load(session, user)
-    if not _free(state, stage, session.now()) or state.intent is not None:
+    if not claimable(state.batches, stage, session.now()) or state.intent is not None:
         return None
     formed: Batch | None = None
-    if not any(batch.stage == stage and not batch.parked for batch in state.batches):
+    if unfinished(state.batches, stage) is None:
         formed = await _form(session, user, stage, limit, state)
         if formed is None:
             return None
@@ -200,27 +193,26 @@ async def claim_one(session: Session, user: str, stage: Stage, limit: int, lease
 
 
 def _lease(state: UserState, stage: Stage, formed: Batch | None, now: int, until: int) -> Batch | None:
-    """Give the first batch a token; expired leases of the same stages are lost for good."""
-    if not _free(state, stage, now) or state.intent is not None:
+    """Lease the stage's oldest batch, else the one that was formed; None where another worker was quicker."""
+    if not claimable(state.batches, stage, now) or state.intent is not None:
         return None
-    mine = [batch for batch in state.batches if batch.stage == stage and not batch.parked]
-    taken = {item for batch in state.batches if batch.stage == stage for item in batch.items}
-    if not mine:
-        if formed is None or taken.intersection(formed.items):
+    first = unfinished(state.batches, stage)
+    if first is None:
+        if formed is None or _taken(state, stage).intersection(formed.items):
             return None
         state.batches.append(formed)
-        mine = [formed]
-    for batch in state.batches:
-        if batch.stage in LANES[stage]:
-            batch.token = ""
-    first = mine[0]
-    first.token, first.until, first.attempt = secrets.token_hex(8), until, first.attempt + 1
+        first = formed
+    rules.lease(state.batches, first, until)
     return first
+
+
+def _taken(state: UserState, stage: Stage) -> set[str]:
+    return {item for batch in state.batches if batch.stage == stage for item in batch.items}
 
 
 async def _form(session: Session, user: str, stage: Stage, limit: int, state: UserState) -> Batch | None:
     """A new batch of what waits, in order; what a search says is checked against the documents themselves."""
-    taken = {item for batch in state.batches if batch.stage == stage for item in batch.items}
+    taken = _taken(state, stage)
     if stage == "embed":
         formed: Batch | None = await session.vectors.form(user, limit, taken)
         return formed
@@ -234,25 +226,17 @@ async def _form(session: Session, user: str, stage: Stage, limit: int, state: Us
         ]
         if len(items) >= limit:
             break
-    return Batch(secrets.token_hex(16), stage, items[:limit]) if items else None
+    return Batch(secrets.token_hex(16), stage, items=items[:limit]) if items else None
 
 
 # ---- leases
-
-
-def _owned(state: UserState, claim: Claim) -> Batch:
-    """The batch, if the claim's token is the last one given: a lease that ran out is lost once another takes it."""
-    for batch in state.batches:
-        if batch.id == claim.id and batch.token == claim.token and batch.stage == claim.stage:
-            return batch
-    raise LeaseLost(f"batch {claim.id!r} is another worker's now", hint="discard the result")
 
 
 async def extend(session: Session, claim: Claim, lease_s: float) -> Claim:
     until = session.clock() + timedelta(seconds=lease_s)
 
     def step(state: UserState) -> None:
-        _owned(state, claim).until = microseconds(until)
+        owned(state.batches, claim).until = microseconds(until)
 
     await user_lock.change(session, claim.user, step)
     return replace(claim, until=until)
@@ -262,7 +246,7 @@ async def save_reply(session: Session, claim: Claim, plan: ChangeSet) -> None:
     body = plan_to_json(plan)
 
     def step(state: UserState) -> None:
-        _owned(state, claim).plan = body
+        owned(state.batches, claim).plan = body
 
     await user_lock.change(session, claim.user, step)
 
@@ -271,12 +255,12 @@ async def complete(session: Session, claim: Claim, plan: ChangeSet | None) -> in
     state = await user_lock.load(session, claim.user)
     if [claim.id, claim.token] in state.done:
         return 0
-    batch = _owned(state, claim)
+    batch = owned(state.batches, claim)
     if plan is None:
         plan = plan_from_json(batch.plan) if batch.plan is not None else ChangeSet()
     if claim.stage == "embed":
         await session.vectors.put(claim.user, batch, plan.vectors)
-        await user_lock.change(session, claim.user, lambda state: _close(state, _about(_owned(state, claim))))
+        await user_lock.change(session, claim.user, lambda state: _close(state, _about(owned(state.batches, claim))))
         await session.vectors.switch_when_full()
         return 0
     about = {"plan": plan_to_json(replace(plan, vectors={})), "batch": {**_about(batch), "items": batch.items}}
@@ -288,24 +272,16 @@ def _about(batch: Batch) -> dict[str, Any]:
 
 
 async def fail(session: Session, claim: Claim, code: str, not_before: datetime, counted: bool) -> None:
-    """A reply that conflicts with what is stored now would do so for ever: it goes, and the model is asked again."""
-
     def step(state: UserState) -> None:
-        batch = _owned(state, claim)
-        batch.token, batch.until, batch.code, batch.not_before = "", 0, code, microseconds(not_before)
-        batch.parked = counted and batch.attempt >= PARK_AFTER
-        batch.attempt -= not counted
-        batch.plan = None if code == Conflict.code else batch.plan
+        batch = owned(state.batches, claim)
+        if rules.fail(batch, code, microseconds(not_before), counted=counted):
+            batch.plan = None
 
     await user_lock.change(session, claim.user, step)
 
 
 async def give_back(session: Session, claim: Claim) -> None:
-    def step(state: UserState) -> None:
-        batch = _owned(state, claim)
-        batch.token, batch.until, batch.attempt = "", 0, batch.attempt - 1
-
-    await user_lock.change(session, claim.user, step)
+    await user_lock.change(session, claim.user, lambda state: rules.give_back(owned(state.batches, claim)))
 
 
 async def unpark(session: Session, stage: Stage | None, user: str | None) -> int:
@@ -316,5 +292,5 @@ async def unpark(session: Session, stage: Stage | None, user: str | None) -> int
 def _unpark(state: UserState, stage: Stage | None) -> int:
     parked = [batch for batch in state.batches if batch.parked and stage in (None, batch.stage)]
     for batch in parked:
-        batch.parked, batch.attempt, batch.not_before = False, 0, 0
+        rules.unpark(batch)
     return len(parked)

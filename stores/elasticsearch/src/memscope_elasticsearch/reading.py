@@ -6,17 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from memscope.records import FetchResult, Handle, Insight, Observation, Record, Select, Stage, Stats, Turn
-from memscope.records.filters import matches
+from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
+from memscope.stores.rules import STAGES, expired, in_words
+from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
 from memscope_elasticsearch import counters, metadata_tokens, user_lock
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, id_of, scope_hash, stored
+from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
-
-STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
-MOST_DERIVED = 10_000
 
 # ---- by id
 
@@ -84,7 +82,7 @@ def _versions(one: Stored) -> list[Observation | Insight]:
 
 
 def clauses(select: Select) -> list[Body]:
-    """Filter clauses for a selection of records; ``fits`` judges what they cannot."""
+    """Filter clauses for a selection of records; ``rules.in_words`` judges what they cannot."""
     found: list[Body] = []
     if select.agent is not None:
         found.append({"term": {"agent": str(scope_key(select.agent))}})
@@ -112,14 +110,6 @@ def _period(start: int, end: int) -> Body:
     return {"bool": {"should": [said, {"bool": {"filter": about}}], "minimum_should_match": 1}}
 
 
-def fits(select: Select, record: Record) -> bool:
-    """The conditions that are judged on the record itself: words and metadata."""
-    mapping = record.metadata if isinstance(record, Turn) else record.data
-    return (select.text is None or select.text.casefold() in record.text.casefold()) and (
-        select.filter is None or matches(select.filter, mapping)
-    )
-
-
 async def selected(session: Session, select: Select) -> AsyncIterator[list[Stored]]:
     """Pages of what is selected, by rising number."""
     await session.settle()
@@ -127,7 +117,7 @@ async def selected(session: Session, select: Select) -> AsyncIterator[list[Store
     for ids in _portions(select.ids):
         narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
         async for hits in session.pages(select.user, narrowed, kinds=select.kinds):
-            page = [one for hit in hits if (one := stored(hit, scope)) is not None and fits(select, one.record)]
+            page = [one for hit in hits if (one := stored(hit, scope)) is not None and in_words(select, one.record)]
             page = await _living(session, select, page)
             if page:
                 yield page
@@ -147,7 +137,7 @@ async def _living(session: Session, select: Select, page: list[Stored]) -> list[
         return page
     over = {
         source for one in await session.find_any(select.user, "sources", statements)
-        if not isinstance(one.record, Turn) and one.record.expires is not None and one.record.expires <= select.live_at
+        if not isinstance(one.record, Turn) and expired(one.record, select.live_at)
         for source in one.record.sources
     }  # fmt: skip
     return [one for one in page if not one.source.get("statement") or id_of(one.record) not in over]

@@ -16,44 +16,26 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from memscope.errors import StoreBusy
-from memscope.records import Json, Stage
+from memscope.records import Json
+from memscope.stores import rules
 from memscope.stores.rules import holds
 from memscope_elasticsearch.client import Body, Operation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
 T = TypeVar("T")
-LANES: dict[Stage, tuple[Stage, ...]] = {
-    "embed": ("embed",),
-    "consolidate": ("consolidate", "reflect"),
-    "reflect": ("consolidate", "reflect"),
-}
 KEEP_DONE = 32  # batches that are remembered as done, so that their worker can ask twice
 PAUSE_S = 0.02
 PAGE = 64
 
 
 @dataclass(slots=True)
-class Batch:
-    """pending (no token), leased (token, until), extracted (plan), failed (code, not_before), parked.
+class Batch(rules.Batch):
+    """``units`` of stage embed: the document and the revision each item was claimed in; ``plan``: the saved reply."""
 
-    ``units`` of stage embed: the document and the revision each item was claimed in.
-    """
-
-    id: str
-    stage: Stage
-    items: list[str]
+    items: list[str] = field(default_factory=list)
     units: list[list[Any]] = field(default_factory=list)
-    token: str = ""
-    until: int = 0
-    attempt: int = 0
-    code: str = ""
-    not_before: int = 0
-    parked: bool = False
     plan: Json = None
-
-    def leased(self, now: int) -> bool:
-        return bool(self.token) and holds(self.until, now)
 
 
 @dataclass(slots=True)
@@ -85,9 +67,6 @@ class UserState:
             "due": self.intent.until if self.intent else None,
             "troubled": any(batch.code for batch in self.batches),
         }  # fmt: skip
-
-    def working(self, stage: Stage, now: int) -> bool:
-        return any(batch.stage in LANES[stage] and batch.leased(now) for batch in self.batches)
 
 
 def at(session: Session, scope: str) -> Body:

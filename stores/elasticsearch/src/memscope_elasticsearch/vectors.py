@@ -190,7 +190,8 @@ class VectorFields:
         chosen = sorted(fresh)[:limit]
         if not chosen:
             return None
-        return Batch(secrets.token_hex(16), "embed", [str(seq) for seq in chosen], [fresh[seq] for seq in chosen])
+        items, units = [str(seq) for seq in chosen], [fresh[seq] for seq in chosen]
+        return Batch(secrets.token_hex(16), "embed", items=items, units=units)
 
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
         """Ids of units, page by page: a search still names those that got a vector up to a second ago."""

@@ -124,6 +124,20 @@ class Forgetting(Chapter):
         assert opened == old
         assert await ids(store, pending="reflect") == ["old"]
 
+    async def test_what_one_superseder_replaced_is_not_given_back_for_the_next(self, store: Store) -> None:
+        await store.append("alice", inserts("a", "b", "c"))
+        await remember(store, observation("old", "a", valid_to=at(77)))
+        closing = Supersession("old", "new", at(5), at(4), at(3))
+        await store.apply("alice", ChangeSet(new=(observation("new", "b"),), closed=(closing,)))
+        await forget(store, "b")
+        old = await get(store, "old")
+        closed = replace(old, valid_to=None, closed=at(8), closed_said=at(7), superseded_by="newest")
+        newest = observation("newest", "c")
+        await store.apply("alice", ChangeSet(new=(newest,), revised=(Revision(closed, old.version),)))
+        await forget(store, "c")
+        opened = await get(store, "old")
+        assert (opened.current, opened.valid_to) == (True, None)
+
     async def test_in_a_line_the_next_one_supersedes(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b", "c"))
         for n, key in enumerate("abc"):

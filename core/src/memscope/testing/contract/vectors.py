@@ -11,7 +11,7 @@ from memscope.search.local import LocalSearch
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import claim_one
-from memscope.testing.records import at, inserts, observation, remember
+from memscope.testing.records import PAST, at, inserts, observation, remember
 
 SMALL, OTHER, WIDE = VectorSpace("small", 4), VectorSpace("other", 4), VectorSpace("wide", 6)
 
@@ -140,6 +140,14 @@ class Vectors(Chapter):
             pass
         await fill(store, SMALL)
         assert (await store.stats()).vectors == 1
+
+    async def test_a_failed_batch_lets_go_of_forgotten_units(self, store: Store) -> None:
+        await store.use_space(SMALL)
+        await store.append("alice", inserts("a", "b"))
+        await store.fail(await claim_one(store, "embed"), "model_unavailable", PAST)
+        await store.forget(Select("alice", ids=frozenset({"a"})))
+        assert (await store.stats("alice")).failed["embed"] == 1
+        assert len((await claim_one(store, "embed")).items) == 1
 
     async def test_a_closed_memory_has_a_vector_still_or_again(self, store: Store) -> None:
         await store.use_space(SMALL)
