@@ -239,7 +239,7 @@ class _Group:
             await self._look_again(lost)
 
     def _refuse(self, request: Request, error: MemscopeError) -> None:
-        """What the server does not take of one caller's is no trouble of the others."""
+        """Answer a request that the server refused; the other requests of the group go on."""
         if not request.answer.done():
             request.answer.set_exception(error)
         request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it

@@ -236,7 +236,7 @@ async def settle(session: Session, user: str, record_ids: Sequence[str], wait: S
 async def set_waiting(
     session: Session, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None
 ) -> None:
-    """What each record waits for from now on; with ``only``, of those that wait for that."""
+    """Set the stage that each record waits for; with ``only``, of the records that wait for that stage."""
     left = dict(waits)
     for _ in range(ATTEMPTS):
         found = await session.load(user, left)

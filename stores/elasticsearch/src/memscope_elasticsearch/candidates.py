@@ -1,4 +1,4 @@
-"""What was found in the index, as the candidates that local stores make of their whole memory.
+"""Candidates made of the units that a search found, as local stores make them of the whole memory.
 
 A few hundred units make a small snapshot (``search/snapshot.py``), in which the same functions search and measure
 (``search/candidates.py``). What only the whole scope can tell, the index counted: document frequencies, lengths,
@@ -73,13 +73,13 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str
 
 
 def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
-    """A unit whose words are at hand."""
+    """Make a unit from a document with its words."""
     return found(source, Counter(terms[word] for word in source.get("words", "").split() if word in terms), terms)
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of the whole scope, as far as the search may see it. ``frequency`` is of the query's terms."""
+    """Statistics of the whole scope, as far as the search may see it. ``frequency`` is of the query's terms."""
 
     units: int = 0
     length: float = 0.0
@@ -91,7 +91,7 @@ class Counts:
 
 
 class PartialIndex(ScopeIndex):
-    """Makes a snapshot of some of a user's units: neighbours are those whose places are next to each other."""
+    """Snapshot of some of a user's units: neighbours are those whose places are next to each other."""
 
     def __init__(self, places: NDArray[np.int64], lengths: Mapping[int, int]) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class CandidateSet:
         return cosines
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
-        """What was just written takes the place of what the index knows of it; what was forgotten goes."""
+        """Replace units by their state as just written; remove forgotten ones."""
         for source in fresh.values():
             if source.get("kind") in KINDS:
                 unit = read(source, self.terms)
@@ -216,7 +216,7 @@ class Measured:
 
 @np.errstate(invalid="ignore")  # as local_candidates.search
 def measure(pool: CandidateSet) -> Measured:
-    """As ``search.candidates``, with the scope's own frequencies and lengths in place of the candidate set's."""
+    """Search as ``search.candidates`` does, with frequencies and lengths of the scope instead of the candidate set."""
     ordered = pool.ordered()
     index, asked = pool.snapshot(ordered), pool.search
     excluded = np.array([row for row, unit in enumerate(ordered) if unit.target in asked.exclude], np.int64)

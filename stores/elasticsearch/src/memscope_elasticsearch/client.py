@@ -1,4 +1,4 @@
-"""The cluster as this process speaks to it: one client an event loop, typed errors, retries within one deadline.
+"""Requests to the cluster: one client per event loop, typed errors, retries within one deadline.
 
 The client's own retries are off. What is sent twice does no harm: documents are created under fixed ids, and changed
 under the number (``_seq_no``) they were read with.
@@ -67,7 +67,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
+    """The result of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
 
     status: int
     version: tuple[int, int] = (-1, -1)
@@ -80,7 +80,7 @@ class Outcome:
 
 @dataclass
 class Local:
-    """What belongs to one event loop."""
+    """The client, locks and tasks of one event loop."""
 
     client: AsyncElasticsearch
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -113,7 +113,7 @@ class Cluster:
         return found
 
     def of_this_loop(self, name: str) -> list[Any]:
-        """What this event loop has under a name, if anything."""
+        """Returns the entry of this event loop under a name, if there is one."""
         found = self._locals.get(asyncio.get_running_loop())
         return [found.more[name]] if found is not None and name in found.more else []
 
@@ -193,7 +193,7 @@ class Cluster:
         return found
 
     async def bulk(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
-        """What became of each; an item that was refused raises its error. 404 and 409 are the caller's to judge."""
+        """Returns the result of each; a refused item raises its error. 404 and 409 are the caller's to judge."""
         outcomes = await self.attempt(operations, wait_for=wait_for)
         for outcome in outcomes:
             if outcome.error is not None:
@@ -201,7 +201,7 @@ class Cluster:
         return outcomes
 
     async def attempt(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
-        """As ``bulk``, with the errors of items in their outcomes. Items refused for load are sent again."""
+        """Send as ``bulk`` does; errors of items are in their outcomes. Items refused for load are sent again."""
         outcomes: list[Outcome] = []
         for chunk in _chunks(list(operations)):
             outcomes += await self._bulk(chunk, wait_for)
@@ -272,7 +272,7 @@ def connect(options: Options) -> AsyncElasticsearch:
 
 
 def trouble(error: Exception) -> Exception:
-    """What an exception of the client means; one that is none of the client's stays itself."""
+    """Returns the typed error for an exception of the client; other exceptions as they are."""
     from elastic_transport import ConnectionTimeout, TlsError
     from elasticsearch import ApiError, TransportError, UnsupportedProductError
 

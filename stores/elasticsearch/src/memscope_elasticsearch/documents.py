@@ -37,7 +37,7 @@ _FIELDS = [name for name, _ in COLUMNS]
 
 
 def scope_hash(user: str) -> str:
-    """What stands for the user in filters, ids and routing."""
+    """Returns the hash that stands for a user in filters, ids and routing."""
     return sha256(b"user\x1f" + user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -70,7 +70,7 @@ class Stored:
 
 
 def holds_record(document: Mapping[str, Any], scope: str) -> bool:
-    """Whether a get or a hit holds a record of this user; not if it is missing, forgotten, or another user's."""
+    """Returns whether a document holds a record of this user: not missing, not forgotten, not another user's."""
     source = document.get("_source") or {}
     return source.get("scope") == scope and source.get("kind") in KINDS and source.get("part") == 0
 
@@ -122,7 +122,10 @@ def documents(
     wait: Stage | None = None,
     supersedes: Sequence[str] = (),
 ) -> dict[str, Body]:
-    """By id, the first one first. ``place`` is for turns, ``places`` for memories: those of the turns they rest on."""
+    """Returns the documents by id, the first one first.
+
+    ``place`` is for turns; ``places`` for memories: those of the turns they rest on.
+    """
     scope = scope_hash(record.scope.user)
     names = {n: turn.key for n, turn in roots}
     made: dict[str, Body] = {}
@@ -143,7 +146,7 @@ def documents(
 
 
 def unit_id(scope: str, record_id: str, part: int, number: int) -> str:
-    """Of the first unit: by the record alone, so that there is one. Of others: by the writer's number as well."""
+    """Returns the id of a unit: the first by the record alone, so that it is unique, others by its number as well."""
     return document_id(scope, record_id) if part == 0 else document_id(scope, record_id, part, number)
 
 
@@ -219,5 +222,5 @@ def is_memory(record: Record | None) -> bool:
 
 
 def without_vectors(vectors: Iterable[int]) -> Body:
-    """What takes the vectors of a document away."""
+    """Returns the fields that remove the vectors of a document."""
     return {"space": None, **{f"vec_{number}": None for number in vectors}}

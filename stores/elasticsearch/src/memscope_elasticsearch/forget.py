@@ -42,7 +42,7 @@ BLANKS_S = 600  # how long a late request may come
 
 @dataclass(slots=True)
 class Removal:
-    """What goes, by id; ``again`` stays and has to be looked at again."""
+    """Records to remove, by id; ``again``: remaining records that their stage looks at again."""
 
     gone: dict[str, Stored]
     again: list[str]
@@ -84,7 +84,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal:
 
 
 def _slices(removal: Removal) -> Iterable[Mapping[str, Any]]:
-    """What one intent after the other says: what was derived goes before what it was derived from."""
+    """Split a removal into intents: derived records go before their sources."""
     gone = list(reversed(removal.gone.items()))
     heirs = {record_id: one.record.superseded_by for record_id, one in gone if not isinstance(one.record, Turn)}
     linked = {record_id: heir for record_id, heir in heirs.items() if heir is not None}
@@ -161,7 +161,7 @@ def _let_go(batch: Batch, numbers: Set[int]) -> None:
 
 
 async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
-    """What the intent says, from wherever another left it."""
+    """Finish a removal, from any step that another process reached."""
     await _remove(session, user, intent)
     await user_lock.clear(session, user, intent, lambda state: None)
 
@@ -191,7 +191,7 @@ def _burials(session: Session, scope: str, gone: Iterable[Sequence[Any]]) -> Ite
 async def _reopen(
     session: Session, user: str, ids: Sequence[str], heirs: Mapping[str, str | None], token: str
 ) -> dict[str, Stage | None]:
-    """What a removed memory had superseded is current again, or superseded by whatever superseded that one."""
+    """Make memories current again whose superseder is removed, or superseded by the next of its line."""
     superseded = await session.find_any(user, "superseded_by", ids)
     if not superseded:
         return {}

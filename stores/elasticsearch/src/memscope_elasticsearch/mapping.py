@@ -157,7 +157,7 @@ def check(alias: str, fields: Mapping[str, Body], answer: Mapping[str, Any]) -> 
 
 
 def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterator[str]:
-    """What an index has otherwise than it was made."""
+    """Returns the differences between an index and its definition."""
     mappings, settings = about["mappings"], about["settings"]["index"]
     if str(mappings.get("dynamic", "true")).lower() != "false":
         yield "it maps what it does not know (dynamic)"
@@ -172,7 +172,7 @@ def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterato
 
 
 def _covers(have: Any, wanted: Any) -> bool:
-    """Whether a mapping says all that was wanted; the server leaves out the type of an object."""
+    """Returns whether a mapping has all wanted fields; the server leaves out the type of an object."""
     if not isinstance(wanted, Mapping):
         return str(have).lower() == str(wanted).lower()
     told = {"type": "object", **have}
@@ -180,7 +180,7 @@ def _covers(have: Any, wanted: Any) -> bool:
 
 
 async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:
-    """What ``doctor`` looks at: version, mappings, refresh, durability, room on the disks."""
+    """Returns the state of indices and cluster: version, mappings, refresh, durability, room on the disks."""
     found: dict[str, Any] = {}
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         ((index, about),) = (await cluster.request("GET", f"/{alias}")).items()
@@ -197,7 +197,7 @@ async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:
 
 
 async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
-    """Of the whole cluster; a user without the right to see it sees nothing here."""
+    """Returns the state of the cluster; a user without the right to see it sees nothing here."""
     try:
         status = await cluster.request("GET", "/_cluster/health", filter_path="status")
         nodes = await cluster.request("GET", "/_nodes/stats/fs", filter_path="nodes.*.fs.total")

@@ -1,4 +1,4 @@
-"""Where the cluster is and how it is spoken to, from a store's address and the section of the settings."""
+"""The address of the cluster and the options of the client, from a location and the section of the settings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse_location(location: str, configured: Mapping[str, Any] | None = None) -
 
 
 def _client(scheme: str, netloc: str, given: dict[str, Any]) -> dict[str, Any]:
-    """What goes to the client; taken out of ``given``."""
+    """Take the arguments of the client out of ``given``."""
     login, _, where = netloc.rpartition("@")
     client: dict[str, Any] = {name: given.pop(name) for name in _TO_CLIENT if name in given}
     if "verify_certs" in client:

@@ -1,4 +1,4 @@
-"""The bodies of a question's searches. Scope is a filter in each; terms are hashes, nothing a user wrote is a query."""
+"""The bodies of a search's requests. Scope is a filter in each; terms are hashes, nothing a user wrote is a query."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def seen(asked: Search) -> list[Body]:
 
 
 def _wanted(asked: Search) -> list[Body]:
-    """What is seen, of the kinds and with the metadata asked for."""
+    """Returns the clauses of ``seen``, with the kinds and the metadata asked for."""
     clauses = seen(asked)
     clauses[1] = {"terms": {"kind": sorted(asked.kinds)}}
     return clauses + (metadata_tokens.query(asked.filter) if asked.filter else [])
@@ -93,7 +93,7 @@ def legs(asked: Search, vector: Body | None) -> list[Body]:
 
 
 def _in_periods(asked: Search, filters: list[Body], terms: list[Body]) -> Body:
-    """Inside a period before soon after it, then by words."""
+    """Order hits inside a period before those soon after it, then by words."""
     inside, near = [], []
     for period in asked.periods:
         start, end = microseconds(period.start), microseconds(period.end)
@@ -184,8 +184,9 @@ class Wanted:
 
 
 def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
-    """Those of the best from which the ranking will choose ``k``, and short ones beside; as far as there is room in the
-    answer. A long one must not keep many others out.
+    """Choose the records to bring along, as far as there is room in the answer.
+
+    They are the best, from which the ranking takes ``k``, and short ones beside. A long one must not keep many out.
     """
     k = pool.search.k
     room = ROOM - pool.characters - NEIGHBOURS_OF * len(STEPS) * UNIT

@@ -1,4 +1,4 @@
-"""What is read: records by id and by condition, their history, counts. A request is about one user, but for counts."""
+"""Reads: records by id and by condition, their history, counts. A request is about one user, except for counts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:
 
 
 async def _living(session: Session, select: Select, page: list[Stored]) -> list[Stored]:
-    """Without statements whose memory has expired."""
+    """Drop statements whose memory has expired."""
     statements = [id_of(one.record) for one in page if one.source.get("statement")]
     if select.live_at is None or not statements:
         return page

@@ -88,7 +88,7 @@ class Session:
         return {"_index": self.names.memory, "_id": document_id(scope, record_id), "routing": scope}
 
     async def documents(self, scope: str, ids: Iterable[str], **fields: str) -> list[Body]:
-        """Documents of one user as they are now, whatever a search finds."""
+        """Returns documents of one user as they are now, refreshed or not."""
         wanted = [{"_index": self.names.memory, "_id": id, "routing": scope} for id in ids]
         return await self.cluster.documents(wanted, **fields)
 
@@ -120,7 +120,7 @@ class Session:
     # ---- freshness
 
     def wrote(self, user: str = "", ids: Iterable[str] = ()) -> None:
-        """After each write; ``ids`` are those of documents that a search has to find."""
+        """Note a write; ``ids``: documents that searches have to find."""
         if user:
             self.unrefreshed.note(user, ids)
         self._wrote = time.monotonic()
@@ -146,7 +146,7 @@ class Session:
                 self._found(begun)
 
     async def _refreshed(self, routings: Iterable[str], within_s: float) -> None:
-        """Write a document that waits for the next refresh; force one if none comes, or if it cannot be written."""
+        """Wait for the next refresh by writing a document; force one if none comes, or if that fails."""
         body = {"kind": MARK}
         marks = [Operation("index", self.names.memory, document_id(at, MARK), at, body) for at in routings]
         try:
@@ -192,7 +192,7 @@ class Session:
         return ids
 
     async def settle(self) -> None:
-        """After this, searches find what this process wrote, and what others did before it began."""
+        """Wait until searches find the writes of this process, and those of others made before it began."""
         if self._wrote > self._settled:
             await self.refresh()
 

@@ -40,7 +40,7 @@ class Batch(rules.Batch):
 
 @dataclass(slots=True)
 class WriteIntent:
-    """What a writer is about to do: ``what`` with ``about``; ``number`` is the first of those it may give."""
+    """A writer's next operation: ``what`` with ``about``; ``number`` is the first of those it may give."""
 
     token: str
     until: int

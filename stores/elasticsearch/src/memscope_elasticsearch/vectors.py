@@ -210,7 +210,7 @@ class VectorFields:
         return rows
 
     async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
-        """What an embedder gets for each item, made from the records again; "" for what has gone meanwhile."""
+        """Returns the text to embed per item, made from the records again; "" for what has gone meanwhile."""
         scope = scope_hash(user)
         rows = await self._rows(scope, [id for id, _ in batch.units])
         records = await self._session.load(user, {row["rid"] for row in rows.values()})
@@ -260,12 +260,12 @@ class VectorFields:
 
 
 def _revision(source: Mapping[str, Any]) -> str:
-    """Of what a unit's vector is made from."""
+    """Returns a checksum of the words that a unit's vector is made from."""
     return f"{term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 
 def encoded_vector(values: NDArray[np.float32]) -> str:
-    """Of length one, as base64 of big-endian floats; "" for one that has no direction."""
+    """Encode a vector of length one as base64 of big-endian floats; "" for one that has no direction."""
     import numpy as np
 
     norm = float(np.linalg.norm(values.astype(np.float64)))
