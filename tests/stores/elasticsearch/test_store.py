@@ -341,3 +341,17 @@ def test_each_event_loop_has_its_own_client() -> None:
     assert asyncio.run(add("a")) == ["a"]
     assert asyncio.run(add("b")) == ["a", "b"]
     asyncio.run(remove(store))
+
+
+@needs_node
+async def test_an_observation_brings_its_turn_along_wherever_both_stand(place: Options) -> None:
+    """The words of the question are in the observation alone, which is refreshed or not, as its turn is."""
+    async with opened(place) as store, opened(place) as other:
+        await store.append("alice", inserts("t", text="zebras"))
+        await store.searchable("alice")
+        await refresh_every(store, "-1")
+        await remember(store, observation("o", "t", text="Berlin"))
+        assert await texts(store, "Berlin") == {"zebras"}
+        await store.searchable("alice")
+        assert await texts(store, "Berlin") == {"zebras"}
+        assert await texts(other, "Berlin") == {"zebras"}

@@ -99,7 +99,7 @@ class PendingWrites:
                 self.changes.take_name(self.changes.states[memory.id].record)
         left = tuple(revision for revision in plan.revised if not self._written(revision.memory.id, token))
         applied = self.changes.apply(replace(plan, revised=left))
-        self._done = {id for id in plan.done if id in self.memories}
+        self._done = {id for id in plan.done if id in self.changes.states}
         return applied
 
     def _written(self, memory_id: str, token: str) -> bool:

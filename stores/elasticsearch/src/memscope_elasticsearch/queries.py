@@ -193,12 +193,19 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
     room -= int(room * BESIDE) if places else 0
     record_ids: dict[str, None] = {}
-    for unit in front[: 40 + 3 * k]:
+    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : 40 + 3 * k]]:
         cost = unit.size + ENVELOPE
         if unit.target not in record_ids and cost < room / SHARE:
             record_ids[unit.target] = None
             room -= cost
     return Wanted(list(record_ids), sorted(places))
+
+
+def _without_turn(pool: CandidateSet) -> list[FoundUnit]:
+    """Returns observations whose turns were not found themselves, those with most of the query's terms first."""
+    here = {unit.record_id for unit in pool.units.values()}
+    found = [unit for unit in pool.units.values() if unit.target not in here]
+    return sorted(found, key=lambda unit: (len(unit.tf), pool.cosine.get(unit.seq, -1.0)), reverse=True)
 
 
 def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
