@@ -45,7 +45,7 @@ MEMORY: Mapping[str, Body] = {
     "size": {"type": "integer"},  # bytes of the record, for those who bring it along
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
-    "facts": _KEYWORD,  # of metadata or data, see facts.py
+    "facts": _KEYWORD,  # of metadata or data, see metadata_tokens.py
     "space": {"type": "integer"},  # the vector space it was embedded for last
     "terms": _KEYWORD,  # text.units_version
     "columns": _KEPT,  # base64 of the columns of text.units

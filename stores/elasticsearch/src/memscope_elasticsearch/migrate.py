@@ -98,7 +98,9 @@ async def renew(session: Session) -> int:
 async def _outdated(session: Session) -> list[Mapping[str, Any]]:
     clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
     body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": units_version}}]}}}
-    answer = await session.cluster.search(session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits")
+    answer = await session.cluster.search(
+        session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits"
+    )
     hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
     return hits
 
