@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from memscope import dates
 from memscope.pipeline import WorkerContext, worker
@@ -12,6 +13,7 @@ from memscope.records import Interval
 from memscope.retrieval.query import Query
 from memscope.text.terms import names, term
 from memscope.text.tokens import fold, words
+from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 
@@ -51,8 +53,10 @@ _ASSISTANT = re.compile(
 _PERSONAL = re.compile(
     r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
     r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy|please|pls)\b"
-    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意"
+    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|想|入手|咋|怎么[办做挂选弄写搭]"
 )
+# Topics of a question about somebody or something of the user's.
+_OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "home", "gifts")
 
 
 @worker(
@@ -72,6 +76,7 @@ _PERSONAL = re.compile(
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
+    about = topics(ends)
     found = _content(words(question.query))
     terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
     return replace(
@@ -82,11 +87,16 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
-        asks_personally=_PERSONAL.search(wording) is not None,
+        asks_personally=_PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about),
         asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
-        topics=tuple(sorted(topics(ends))),
+        topics=tuple(sorted(about)),
         meaning=sentence_vector(ends),
     )
+
+
+@lru_cache(maxsize=1)
+def _own_topics() -> frozenset[int]:
+    return frozenset(topic_names().index(name) for name in _OWN_TOPICS)
 
 
 def _ends(query: str) -> str:
