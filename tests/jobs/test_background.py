@@ -109,11 +109,11 @@ async def test_a_full_batch_is_consolidated_and_a_beginning_one_waits(world):
     await asyncio.sleep(0)
     await until(lambda: _swept(running))
     await world.say("one", "two")
-    running.told("alice", 2)
+    running.turns_added("alice", 2)
     await asyncio.sleep(0)
     assert await world.texts() == []
     await world.say("three")
-    running.told("alice", 1)
+    running.turns_added("alice", 1)
     await until(lambda: _count(world, 3))
     assert await pending(world, "reflect") == (3, 0, 0), "only when the user is idle"
     await running.stop()
@@ -123,7 +123,7 @@ async def test_an_idle_user_is_consolidated_and_reflected(world):
     running = await background(world, listening(), idle_s=0.02)
     running.start()
     await world.say("one")
-    running.told("alice", 1)
+    running.turns_added("alice", 1)
     await until(lambda: _seen(world))
     await running.stop()
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import memscope.prompts
-from memscope.consolidation import Batch
+from memscope.consolidation import FactBatch
 from memscope.consolidation.extract import schema
-from memscope.consolidation.transcript import readings, shown
+from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.errors import ConfigError
 from memscope.models.structured_output import schema_text
 from memscope.prompts import visible
@@ -64,8 +64,8 @@ def test_the_table_names_every_prompt():
 def test_ten_short_messages_fit_into_six_thousand_characters(language, text):
     turns = tuple(turn(number, text, "user" if number % 2 else "assistant") for number in range(1, 11))
     quiet = frozenset(one.key for one in turns if one.role == "assistant")
-    (lines,) = readings(Batch("b", turns, quiet=quiet))
-    messages = Prompts().messages("extract", [text], shown(lines))
+    (lines,) = lines_per_call(FactBatch("b", turns, quiet=quiet))
+    messages = Prompts().messages("extract", [text], lines_data(lines))
     system = Prompts().text("extract", language, boundary="<0123456789abcdef>")
     size = len(system) + len(messages[1]["content"]) + len(schema_text(schema((1, 3, 5, 7, 9), frozenset({2, 3}))))
     assert size <= 6_000

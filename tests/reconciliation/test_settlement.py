@@ -9,7 +9,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.dates.iso import parse
-from memscope.reconciliation.settlement import Judged, Settlement, judged
+from memscope.reconciliation.settlement import FactRelation, Settlement, relation_of
 from memscope.reconciliation.supersession import ended, past, tentative
 from memscope.records import Observation, Scope, Supersession
 from memscope.testing.models import IdealChat
@@ -205,7 +205,7 @@ OLD, NEW = observation("old", "The user lives in Berlin."), observation("new", "
 
 
 def test_where_a_verdict_gives_no_direction_what_was_said_later_holds():
-    assert judged(NEW, OLD, "ends") == judged(OLD, NEW, "ends") == Judged(NEW, OLD, "ends")
+    assert relation_of(NEW, OLD, "ends") == relation_of(OLD, NEW, "ends") == FactRelation(NEW, OLD, "ends")
 
 
 def test_of_two_dated_past_events_the_earlier_ends_nothing():
@@ -229,7 +229,7 @@ def test_what_was_without_a_date_has_no_known_end():
 def test_a_merged_fact_ends_another_in_the_name_of_the_one_that_stays():
     munich = observation("munich", "The user lives in Munich.", said="2026-06-05")
     again = observation("again", "Berlin is where the user lives.", said="2026-06-10")
-    told = settled(Judged(again, munich, "ends"), Judged(again, OLD, "repeats"), fresh=[again])
+    told = settled(FactRelation(again, munich, "ends"), FactRelation(again, OLD, "repeats"), fresh=[again])
     assert told.fresh == {}
     assert told.revised["old"].memory.sources == ("turn-old", "turn-again")
     closing = told.closed["munich"]
@@ -238,7 +238,7 @@ def test_a_merged_fact_ends_another_in_the_name_of_the_one_that_stays():
 
 def test_what_is_over_ended_others_before():
     third = observation("third", "The user moved to Rome.", said="2026-06-20")
-    told = settled(Judged(third, NEW, "ends"), Judged(NEW, OLD, "ends"), fresh=[NEW, third])
+    told = settled(FactRelation(third, NEW, "ends"), FactRelation(NEW, OLD, "ends"), fresh=[NEW, third])
     assert {closing.id: closing.by for closing in told.closed.values()} == {"new": "third", "old": "new"}
 
 
@@ -246,13 +246,13 @@ def test_of_two_dates_of_one_event_the_more_precise_stays():
     vague, exact = replace(OLD, happened=parse("2026-06", UTC)), replace(NEW, happened=parse("2026-06-12", UTC))
     for new, old in ((exact, vague), (replace(vague, said=NEW.said), replace(exact, said=OLD.said))):
         for verdict in ("repeats", "refines"):
-            told = settled(Judged(new, old, verdict))
+            told = settled(FactRelation(new, old, verdict))
             (revision,) = told.revised.values()
             assert revision.memory.happened == exact.happened
 
 
 def test_a_recap_ends_nothing():
-    assert settled(Judged(NEW, OLD, "ends"), fresh=[NEW], recaps=["new"]).closed == {}
+    assert settled(FactRelation(NEW, OLD, "ends"), fresh=[NEW], recaps=["new"]).closed == {}
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ class Runtime:
         """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
         self.filler.wake(self.ctx)
         if self.background is not None and turns:
-            self.background.told(user, turns)
+            self.background.turns_added(user, turns)
 
     async def store_turns(
         self,
@@ -204,8 +204,8 @@ class Runtime:
             from memscope import consolidation, reflection
 
             names, known = self.settings.pipelines, self.plugins.workers
-            consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.Batch)
-            reflect = steps("reflect", names.reflect, known("reflect"), reflection.Batch)
+            consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.FactBatch)
+            reflect = steps("reflect", names.reflect, known("reflect"), reflection.TopicBatch)
             self._stage_jobs = (
                 consolidation.job(self.ctx, consolidate, self.plugins),
                 reflection.job(self.ctx, reflect, self.plugins),

@@ -1,6 +1,6 @@
 """turns → observations. One chat call a batch, one more only where facts are close to known ones.
 
-extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from Batch to Batch
+extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from FactBatch to FactBatch
 facts, quotes,  by the level   by rules     rules, then one call
 levels          of the turn                 for what is close
 """
@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation.batch import Batch, plan
+from memscope.consolidation.batch import FactBatch, plan
 from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
-from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken
+from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken_text
 from memscope.jobs.runner import Hooks, NoHooks, StageJob, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, WorkReport
 
-STEPS: tuple[Worker[Batch], ...] = (extract, by_level, by_rules, reconcile)
+STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
 CONTEXT_AGE = timedelta(hours=6)  # what was said longer ago is no context
 
 
 async def consolidate(
     ctx: WorkerContext,
     user: str | None = None,
-    steps: Sequence[Worker[Batch]] = STEPS,
+    steps: Sequence[Worker[FactBatch]] = STEPS,
     hooks: Hooks | None = None,
     *,
     preview: bool = False,
@@ -37,7 +37,7 @@ async def consolidate(
     return await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)
 
 
-def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
+def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
     """What a worker process does in this stage."""
     hooks = hooks or NoHooks()
 
@@ -47,46 +47,46 @@ def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks
     return StageJob("consolidate", make, ctx.settings.batch_turns, hooks)
 
 
-async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> ChangeSet:
+async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
-    chosen = choose(turns, ctx)
+    chosen = choose_turns(turns, ctx)
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
-    given = tuple(local(turn, ctx) for turn in hooked)
+    given = tuple(in_user_zone(turn, ctx) for turn in hooked)
     if not given:
         return ChangeSet(done=done)
-    quiet = frozenset(turn.key for turn in given if not heard(turn, ctx))
+    quiet = frozenset(turn.key for turn in given if not is_heard(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
-    batch = Batch(id, given, tuple(local(turn, ctx) for turn in await context(ctx, given[0])), quiet)
+    batch = FactBatch(id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), quiet)
     return plan(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
 
 
-def local(turn: Turn, ctx: WorkerContext) -> Turn:
+def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:
     """The turn with its time in the user's zone, so that its "tomorrow" is the user's."""
     return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
 
 
-def choose(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
+def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
     """As many as one call reads, of one agent: what one agent was told is not mixed with what another was."""
     chosen: list[Turn] = []
     room = CHARACTERS
     for turn in turns:
         if turn.scope.agent != turns[0].scope.agent:
             continue
-        room -= len(turn.text) if heard(turn, ctx) else min(len(turn.text), CONTEXT)
+        room -= len(turn.text) if is_heard(turn, ctx) else min(len(turn.text), CONTEXT)
         if chosen and room < 0:
             break
         chosen.append(turn)
     return chosen
 
 
-def heard(turn: Turn, ctx: WorkerContext) -> bool:
+def is_heard(turn: Turn, ctx: WorkerContext) -> bool:
     """Whether facts may rest on it: said by those whose word counts, and not put there by memory."""
-    return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken(turn))
+    return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken_text(turn))
 
 
-async def context(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
+async def earlier_turns(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
     """The last turns of the session before the batch."""
     wanted = ctx.settings.consolidation.context_turns
     if not wanted or first.scope.session is None:
@@ -96,12 +96,12 @@ async def context(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
     select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
     found: list[Turn] = []
     async for page in ctx.store.scan(select):
-        found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _before(turn, first))][-wanted:]
+        found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
     return tuple(found)
 
 
-def _before(turn: Turn, first: Turn) -> bool:
+def _is_before(turn: Turn, first: Turn) -> bool:
     return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
-__all__ = ["STEPS", "Batch", "consolidate", "extract", "job", "reconcile"]
+__all__ = ["STEPS", "FactBatch", "consolidate", "extract", "job", "reconcile"]

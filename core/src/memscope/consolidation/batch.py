@@ -12,7 +12,7 @@ from memscope.records import ChangeSet, Json, Observation, Revision, Supersessio
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class FactBatch:
     """Turns of one agent, in order, and what became of them so far.
 
     ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``facts`` are
@@ -42,10 +42,10 @@ class Batch:
     def turn(self, key: str) -> Turn:
         return next(turn for turn in (*self.turns, *self.before) if turn.key == key)
 
-    def reject(self, reasons: Mapping[str, int]) -> Batch:
+    def reject(self, reasons: Mapping[str, int]) -> FactBatch:
         return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
 
-    def act(self, action: str, memory: Observation, **more: Json) -> Batch:
+    def act(self, action: str, memory: Observation, **more: Json) -> FactBatch:
         """One line of the report, in MemoryScope's manner."""
         line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
@@ -56,7 +56,7 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: Batch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
+def plan(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
     """What is to be written. With ``propose`` new memories wait to be accepted, and what they would supersede stays."""
     for memory in batch.facts:
         batch = batch.act("new", memory)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-from memscope.consolidation.batch import Batch
+from memscope.consolidation.batch import FactBatch
 from memscope.dates import Mention, mentions, readings, recurrences, recurring
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval, Json, Observation
@@ -36,9 +36,9 @@ _TIME = re.compile(
 
 
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
-async def by_rules(batch: Batch, ctx: WorkerContext) -> Batch:
+async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """``happened`` confirmed, corrected or dropped; from when on the fact holds; and the rule of what is repeated."""
-    return replace(batch, facts=tuple(dated(fact, batch) for fact in batch.facts))
+    return replace(batch, facts=tuple(date_fact(fact, batch) for fact in batch.facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Evidence:
     sentences: tuple[str, ...]
 
 
-def dated(fact: Observation, batch: Batch) -> Observation:
-    found = evidence(fact, batch)
-    happened = decide(fact.happened, found)
+def date_fact(fact: Observation, batch: FactBatch) -> Observation:
+    found = find_evidence(fact, batch)
+    happened = choose_date(fact.happened, found)
     ends = any(one.shape in ("until", "before") for one in found.quoted)
     rule = _rule(fact, batch, found)
     return replace(
@@ -68,20 +68,20 @@ def dated(fact: Observation, batch: Batch) -> Observation:
     )
 
 
-def decide(proposed: Interval | None, found: Evidence) -> Interval | None:
+def choose_date(proposed: Interval | None, found: Evidence) -> Interval | None:
     if found.quoted:
-        return _named_day(proposed, found) or confirmed(found.quoted, proposed) or _only(found, proposed)
+        return _named_day(proposed, found) or confirm(found.quoted, proposed) or _only(found, proposed)
     if any(map(_TIME.search, found.words)):
         return proposed
     if found.beside:
-        return confirmed(found.beside, proposed)
+        return confirm(found.beside, proposed)
     return proposed if any(map(_TIME.search, found.sentences)) else None
 
 
 # ------------------------------------------------------------------------------------------------------------- evidence
 
 
-def evidence(fact: Observation, batch: Batch) -> Evidence:
+def find_evidence(fact: Observation, batch: FactBatch) -> Evidence:
     quoted: list[Mention] = []
     beside: list[Mention] = []
     sentences: list[str] = []
@@ -96,7 +96,7 @@ def evidence(fact: Observation, batch: Batch) -> Evidence:
                 (quoted if inside else beside).append(one)
     said = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
     words = tuple(_without_code(quote.text) for quote in fact.quotes)
-    return Evidence(said, tuple(map(named, quoted)), tuple(map(named, beside)), words, tuple(sentences))
+    return Evidence(said, tuple(map(widened, quoted)), tuple(map(widened, beside)), words, tuple(sentences))
 
 
 def _dates(mention: Mention) -> bool:
@@ -122,7 +122,7 @@ def _without_code(text: str) -> str:
     return _CODE.sub(lambda found: " " * len(found.group()), text)
 
 
-def named(mention: Mention) -> Mention:
+def widened(mention: Mention) -> Mention:
     """The mention as wide as what was named: months counted back give a month, years a year."""
     interval = mention.interval
     if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > DAY:
@@ -147,7 +147,7 @@ def _year(mention: Mention) -> Interval:
 # ------------------------------------------------------------------------------------------------------------- decision
 
 
-def confirmed(found: Sequence[Mention], proposed: Interval | None) -> Interval | None:
+def confirm(found: Sequence[Mention], proposed: Interval | None) -> Interval | None:
     """Of what was named the narrowest that overlaps the proposal. "Since May" confirms, but does not say until when."""
     if proposed is None:
         return None
@@ -187,7 +187,7 @@ def _vague(mention: Mention, said: datetime) -> bool:
     return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > DAY)
 
 
-def _rule(fact: Observation, batch: Batch, found: Evidence) -> Mapping[str, Json] | None:
+def _rule(fact: Observation, batch: FactBatch, found: Evidence) -> Mapping[str, Json] | None:
     """The rule that the quoted words name, where they name one, as JSON."""
     rules = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):

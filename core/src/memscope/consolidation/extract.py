@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError, field_validator, model_validator
 
-from memscope.consolidation.batch import Batch, memory_id
+from memscope.consolidation.batch import FactBatch, memory_id
 from memscope.consolidation.find_quote import find_quote
-from memscope.consolidation.transcript import TranscriptLine, readings, shown
+from memscope.consolidation.transcript import TranscriptLine, lines_data, lines_per_call
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask, with_instruction
@@ -74,13 +74,13 @@ class Extraction(BaseModel):
     def _one_by_one(cls, facts: Any) -> Any:
         if not isinstance(facts, list):
             return facts
-        read = [_fact(fact) for fact in facts]
+        read = [_read_fact(fact) for fact in facts]
         if read and all(fact is MALFORMED for fact in read):
             Fact.model_validate(facts[0])  # says what is wrong
         return read
 
 
-def _fact(given: Any) -> Fact:
+def _read_fact(given: Any) -> Fact:
     with suppress(ValidationError):
         return Fact.model_validate(given)
     return MALFORMED
@@ -96,7 +96,7 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
             levels = {level.turn: level.level for level in self.turns if 0 <= level.level <= 3}
             if missing := [str(number) for number in numbers if number not in levels]:
                 raise ValueError(f"no level from 0 to 3 for turn {', '.join(missing)}")
-            if not self.facts and (said := worth(self, kept)):
+            if not self.facts and (said := worth_keeping(self, kept)):
                 raise ValueError(f"turn {said[0].turn} has level {said[0].level}, but there are no facts")
             return self
 
@@ -108,48 +108,48 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 
 
 @worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
-async def extract(batch: Batch, ctx: WorkerContext) -> Batch:
+async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Turns to facts with their quotes, and a level for every turn."""
-    for lines in readings(batch):
+    for lines in lines_per_call(batch):
         if any(not line.context for line in lines):
-            batch = await read(batch, lines, ctx)
+            batch = await extract_lines(batch, lines, ctx)
     return batch
 
 
-async def read(batch: Batch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> Batch:
+async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> FactBatch:
     """One call; a second one when none of its facts stands up, because what was lost would look like nothing."""
     assert ctx.chat is not None
     heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
-    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), shown(lines))
+    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines))
     kept = frozenset(ctx.settings.consolidation.levels)
     for asked in (messages, with_instruction(messages, AGAIN)):
         reply = await ask(ctx.chat, asked, schema(tuple(heard), kept))
-        taken = take(batch, lines, reply, ctx)
-        if not reply.facts or len(taken.facts) > len(batch.facts) or not worth(reply, kept):
+        taken = take_facts(batch, lines, reply, ctx)
+        if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
             return taken
     raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
 
 
-def worth(reply: Extraction, kept: frozenset[int]) -> list[Level]:
+def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
     """The turns that are called worth keeping."""
     return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 
-def take(batch: Batch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: WorkerContext) -> Batch:
+def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: WorkerContext) -> FactBatch:
     """The facts that stand up to their turns; of the others how many there were, and why."""
-    batch = replace(batch, levels=levels(batch, lines, reply))
+    batch = replace(batch, levels=turn_levels(batch, lines, reply))
     taken: list[Observation] = []
     reasons: Counter[str] = Counter()
     for fact in reply.facts:
-        cited = cite(fact, lines) if len(taken) < most(lines) else "too_many"
+        cited = cite_turns(fact, lines) if len(taken) < most_facts(lines) else "too_many"
         if isinstance(cited, str):
             reasons[cited] += 1
         else:
-            taken.append(observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
+            taken.append(make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
     return replace(batch, facts=(*batch.facts, *taken)).reject(reasons)
 
 
-def levels(batch: Batch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
+def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
     """Per turn; of a turn in several parts the highest."""
     found = dict(batch.levels)
     told = {level.turn: level.level for level in reply.turns}
@@ -159,7 +159,7 @@ def levels(batch: Batch, lines: Sequence[TranscriptLine], reply: Extraction) -> 
     return found
 
 
-def most(lines: Sequence[TranscriptLine]) -> int:
+def most_facts(lines: Sequence[TranscriptLine]) -> int:
     heard = [line for line in lines if not line.context]
     return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard)
 
@@ -176,7 +176,7 @@ class Citation:
     context: bool
 
 
-def cite(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
+def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
     """What the fact rests on, or why it is none."""
     if fact is MALFORMED or not visible(fact.text).strip() or not fact.quotes:
         return "malformed"
@@ -184,7 +184,7 @@ def cite(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
-    cited = [_cited(lines[quote.turn - 1], quote.words) for quote in fact.quotes]
+    cited = [_citation(lines[quote.turn - 1], quote.words) for quote in fact.quotes]
     if not all(one.words for one in cited):
         return "no_quote"
     if all(one.context for one in cited):
@@ -193,11 +193,13 @@ def cite(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
     return "translated" if translated(fact.text, said) else cited
 
 
-def _cited(line: TranscriptLine, words: str) -> Citation:
+def _citation(line: TranscriptLine, words: str) -> Citation:
     return Citation(line.turn, find_quote(words, line.turn.text) or "", line.context)
 
 
-def observation(fact: Fact, cited: Sequence[Citation], batch: Batch, ctx: WorkerContext, ordinal: int) -> Observation:
+def make_observation(
+    fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: WorkerContext, ordinal: int
+) -> Observation:
     heard = [one.turn for one in cited if not one.context]
     level = max(batch.levels[turn.key] for turn in heard)
     return Observation(
@@ -208,21 +210,21 @@ def observation(fact: Fact, cited: Sequence[Citation], batch: Batch, ctx: Worker
         said=max(one.turn.time for one in cited),
         recorded=ctx.clock(),
         happened=parse(fact.when, heard[0].time.tzinfo),
-        about=about(fact.about, heard),
+        about=fact_subject(fact.about, heard),
         quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),
-        keywords=keywords(fact.keywords),
+        keywords=clean_keywords(fact.keywords),
         level=level,
         fiction=level == 1,
     )
 
 
-def about(name: str, heard: Sequence[Turn]) -> str:
+def fact_subject(name: str, heard: Sequence[Turn]) -> str:
     """ "user" also where the model wrote the user's name."""
     name = visible(name).strip()
     users = {turn.speaker.casefold() for turn in heard if turn.role == "user"}
     return "user" if name.casefold() in USER | users else name
 
 
-def keywords(given: Sequence[str]) -> tuple[str, ...]:
+def clean_keywords(given: Sequence[str]) -> tuple[str, ...]:
     clean = (visible(word).strip()[:LONGEST_NAME] for word in given[:KEYWORDS])
     return tuple(dict.fromkeys(word for word in clean if word))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memscope.consolidation.batch import Batch
+from memscope.consolidation.batch import FactBatch
 from memscope.pipeline import WorkerContext, worker
 
 
 @worker(reads=["facts"], writes=["facts", "rejected"], name="filter")
-async def by_level(batch: Batch, ctx: WorkerContext) -> Batch:
+async def by_level(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """What is fiction, hypothesis or small talk is counted and left out."""
     kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     return replace(batch, facts=kept).reject({"level": len(batch.facts) - len(kept)})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memscope.consolidation.batch import Batch
+from memscope.consolidation.batch import FactBatch
 from memscope.reconciliation.similarity import closeness
 from memscope.records import Observation, Turn
 
 
-def recaps(batch: Batch) -> frozenset[str]:
+def find_recaps(batch: FactBatch) -> frozenset[str]:
     """Ids of the facts that stand in an assistant's statement and not in the words of the one who agreed to it.
 
     The answer to an assistant's question is no recap: "Are you allergic to nuts?", "Yes".
@@ -15,7 +15,7 @@ def recaps(batch: Batch) -> frozenset[str]:
     return frozenset(fact.id for fact in batch.facts if _only_agreed_to(fact, batch))
 
 
-def _only_agreed_to(fact: Observation, batch: Batch) -> bool:
+def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
     cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
     restated = [words for turn, words in cited if turn.role == "assistant" and not _asked(words, turn)]
     own = [words for turn, words in cited if turn.role != "assistant"]

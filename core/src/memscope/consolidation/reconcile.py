@@ -12,14 +12,14 @@ from functools import lru_cache
 
 from pydantic import BaseModel, model_validator
 
-from memscope.consolidation.batch import Batch
-from memscope.consolidation.recap import recaps
+from memscope.consolidation.batch import FactBatch
+from memscope.consolidation.recap import find_recaps
 from memscope.dates.iso import written
 from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import related
-from memscope.reconciliation.settlement import Judged, Settlement
+from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.similarity import CLOSE, closeness, same
 from memscope.reconciliation.supersession import Verdict, by_saying, same_subject
 from memscope.records import Interval, Json, Observation, Scope
@@ -63,20 +63,20 @@ class Pair:
 
 
 @worker(reads=["facts", "turns", "before"], writes=["facts", "revised", "closed", "actions"])
-async def reconcile(batch: Batch, ctx: WorkerContext) -> Batch:
+async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Facts that are new, once each; memories that are repeated or over."""
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
     settlement = Settlement(
-        {fact.id: fact for fact in batch.facts}, ctx.clock(), recaps(batch), propose=ctx.settings.approve
+        {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve
     )
-    recognise(settlement, known)
-    pairs = nominate(list(settlement.fresh.values()), [settlement.latest(old) for old in known])
+    merge_known(settlement, known)
+    pairs = nominate_pairs(list(settlement.fresh.values()), [settlement.latest(old) for old in known])
     if pairs:
-        settlement.settle(await judge(pairs, ctx))
-    return settled(batch, settlement)
+        settlement.settle(await judge_pairs(pairs, ctx))
+    return apply_settlement(batch, settlement)
 
 
-def settled(batch: Batch, settlement: Settlement) -> Batch:
+def apply_settlement(batch: FactBatch, settlement: Settlement) -> FactBatch:
     batch = replace(
         batch,
         facts=tuple(settlement.fresh.values()),
@@ -91,7 +91,7 @@ def settled(batch: Batch, settlement: Settlement) -> Batch:
 # ---------------------------------------------------------------------------------------------------- without a model
 
 
-def equal(one: Observation, other: Observation) -> bool:
+def is_equal(one: Observation, other: Observation) -> bool:
     """The same about the same; what happens on different days is not the same."""
     return same_subject(one, other) and same(one.text, other.text) and _together(one.happened, other.happened)
 
@@ -100,28 +100,28 @@ def _together(one: Interval | None, other: Interval | None) -> bool:
     return one is None or other is None or one.overlaps(other)
 
 
-def recognise(settlement: Settlement, known: Sequence[Observation]) -> None:
+def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
     """Facts that say the same as an earlier one of the batch, or as one that is known, add their sources to it."""
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
-        kept = next((one for one in (*before, *known) if equal(fact, settlement.latest(one))), None)
+        kept = next((one for one in (*before, *known) if is_equal(fact, settlement.latest(one))), None)
         if kept is None:
             before.append(fact)
         else:
             settlement.merge(fact, settlement.latest(kept), recap=fact.id in settlement.recaps)
 
 
-def nominate(facts: Sequence[Observation], known: Sequence[Observation]) -> list[Pair]:
+def nominate_pairs(facts: Sequence[Observation], known: Sequence[Observation]) -> list[Pair]:
     """The closest pairs about one subject: each new fact with what is known, and with the new ones before it."""
     pairs: list[Pair] = []
     for place, fact in enumerate(facts):
-        others = [pair(fact, old) for old in (*known, *facts[:place]) if same_subject(fact, old)]
+        others = [make_pair(fact, old) for old in (*known, *facts[:place]) if same_subject(fact, old)]
         close = sorted((one for one in others if one.closeness >= CLOSE), key=lambda one: -one.closeness)
         pairs += close[:PAIRS_A_FACT]
     return sorted(pairs, key=lambda one: -one.closeness)[:PAIRS]
 
 
-def pair(fact: Observation, other: Observation) -> Pair:
+def make_pair(fact: Observation, other: Observation) -> Pair:
     topics = {fold(word) for word in fact.keywords} & {fold(word) for word in other.keywords} - {fold(fact.about)}
     old, new = by_saying(fact, other)
     return Pair(new, old, closeness(fact.text, other.text, without=fact.about, topics=bool(topics)))
@@ -130,17 +130,17 @@ def pair(fact: Observation, other: Observation) -> Pair:
 # --------------------------------------------------------------------------------------------------- with a model
 
 
-async def judge(pairs: Sequence[Pair], ctx: WorkerContext) -> list[Judged]:
+async def judge_pairs(pairs: Sequence[Pair], ctx: WorkerContext) -> list[FactRelation]:
     """The one call."""
-    shown = [_shown(number, pair) for number, pair in enumerate(pairs, 1)]
+    shown = [_pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
     messages = (ctx.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
     assert ctx.chat is not None
     reply = await ask(ctx.chat, messages, schema(len(pairs)))
     verdicts = {verdict.pair: verdict.relation for verdict in reply.pairs}
-    return [Judged(pair.new, pair.old, verdicts[number]) for number, pair in enumerate(pairs, 1)]
+    return [FactRelation(pair.new, pair.old, verdicts[number]) for number, pair in enumerate(pairs, 1)]
 
 
-def _shown(number: int, pair: Pair) -> dict[str, Json]:
+def _pair_data(number: int, pair: Pair) -> dict[str, Json]:
     both = (pair.old, pair.new)
     when = [written(fact.happened) if fact.happened else "" for fact in both]
     said = [f"{fact.said:%Y-%m-%d}" for fact in both]

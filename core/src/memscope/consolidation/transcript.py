@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memscope.consolidation.batch import Batch
+from memscope.consolidation.batch import FactBatch
 from memscope.prompts import visible
 from memscope.records import Json, Turn
 from memscope.text.units import chunks
@@ -25,11 +25,11 @@ class TranscriptLine:
     context: bool
 
 
-def spoken(turn: Turn) -> str:
+def spoken_text(turn: Turn) -> str:
     return visible(_BLOCK.sub(" ", turn.text)).strip()
 
 
-def readings(batch: Batch) -> Iterator[list[TranscriptLine]]:
+def lines_per_call(batch: FactBatch) -> Iterator[list[TranscriptLine]]:
     """The lines of each call: one call, but for a turn that is longer than a call may be."""
     lines = [_line(turn, context=True) for turn in batch.before]
     lines += [_line(turn, context=turn.key in batch.quiet) for turn in batch.turns]
@@ -41,7 +41,7 @@ def readings(batch: Batch) -> Iterator[list[TranscriptLine]]:
 
 
 def _line(turn: Turn, *, context: bool) -> TranscriptLine:
-    text = spoken(turn)
+    text = spoken_text(turn)
     return TranscriptLine(turn, _shortened(text) if context else text, context)
 
 
@@ -59,16 +59,16 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def shown(lines: Sequence[TranscriptLine]) -> list[dict[str, Json]]:
-    return [_shown(number, line) for number, line in enumerate(lines, 1)]
+def lines_data(lines: Sequence[TranscriptLine]) -> list[dict[str, Json]]:
+    return [_line_data(number, line) for number, line in enumerate(lines, 1)]
 
 
-def _shown(number: int, line: TranscriptLine) -> dict[str, Json]:
-    told = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _by(line.turn), "text": line.text}
+def _line_data(number: int, line: TranscriptLine) -> dict[str, Json]:
+    told = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn), "text": line.text}
     return {**told, "context": True} if line.context else told
 
 
-def _by(turn: Turn) -> str:
+def _speaker(turn: Turn) -> str:
     """ "Anna" among people, "Anna (user)" before an assistant, "user" without a name."""
     name = visible(turn.speaker)
     return name if turn.role == "person" or name == turn.role else f"{name} ({turn.role})"

@@ -36,12 +36,12 @@ async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], embed: bool
     """Each part by itself: an embedder that is down keeps no fact from being consolidated."""
     codes: list[str] = []
     works = [partial(_embed, ctx)] if embed else []
-    for work in (*works, *(partial(_drive, ctx, job) for job in stage_jobs)):
+    for work in (*works, *(partial(_run_job, ctx, job) for job in stage_jobs)):
         try:
             codes += await work()
         except MemscopeError as error:
             codes.append(error.code)
-    tell(said, codes)
+    log_new_codes(said, codes)
 
 
 async def _embed(ctx: WorkerContext) -> list[str]:
@@ -51,11 +51,11 @@ async def _embed(ctx: WorkerContext) -> list[str]:
     return []
 
 
-async def _drive(ctx: WorkerContext, job: StageJob) -> list[str]:
+async def _run_job(ctx: WorkerContext, job: StageJob) -> list[str]:
     return list((await run_until_idle(ctx, job)).errors)
 
 
-def tell(said: set[str], codes: Sequence[str]) -> None:
+def log_new_codes(said: set[str], codes: Sequence[str]) -> None:
     """Each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
     for code in set(codes) - said:
         log.warning("work is waiting: %s (memscope status shows what is pending)", code)
@@ -117,7 +117,7 @@ class Background:
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="memscope-background")
 
-    def told(self, user: str, turns: int) -> None:
+    def turns_added(self, user: str, turns: int) -> None:
         """That many turns were added."""
         before = self._waiting[user].turns if user in self._waiting else 0
         self._waiting[user] = Waiting(before + turns, time.monotonic() + self._kit.settings.idle_s)
@@ -139,14 +139,14 @@ class Background:
         sweep = time.monotonic()
         while True:
             now = time.monotonic()
-            for user in [user for user, waiting in self._waiting.items() if self._ripe(waiting, now)]:
+            for user in [user for user, waiting in self._waiting.items() if self._is_due(waiting, now)]:
                 self._spawn(self._work(user, idle=self._waiting.pop(user).until <= now))
             if sweep <= now:
                 self._spawn(self._sweep())
                 sweep = now + self._kit.settings.poll_s
             await self._wait(min([sweep, *(waiting.until for waiting in self._waiting.values())]) - now)
 
-    def _ripe(self, waiting: Waiting, now: float) -> bool:
+    def _is_due(self, waiting: Waiting, now: float) -> bool:
         return waiting.turns >= self._consolidate.limit or waiting.until <= now
 
     async def _wait(self, seconds: float) -> None:
@@ -177,8 +177,8 @@ class Background:
             return
         try:
             results = await results_of(self._kit, job, user, False, set() if user else set(self._waiting))
-            tell(self._said, [result.code for result in results if result.code])
+            log_new_codes(self._said, [result.code for result in results if result.code])
             if any(result.moved for result in results):
                 self._after()
         except MemscopeError as error:
-            tell(self._said, [error.code])
+            log_new_codes(self._said, [error.code])

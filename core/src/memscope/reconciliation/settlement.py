@@ -17,7 +17,7 @@ _ORDER = ("repeats", "refines", "ends", "was")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FactRelation:
     """A verdict on two facts: how ``new`` stands to ``old``."""
 
     new: Observation
@@ -52,7 +52,7 @@ class Settlement:
     actions: list[Action] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
 
-    def settle(self, judged: Iterable[Judged]) -> None:
+    def settle(self, judged: Iterable[FactRelation]) -> None:
         """Merges first, so that what a merged fact ends is ended by the fact that stays."""
         told = [one for one in judged if one.verdict != "unrelated"]
         for one in sorted(told, key=lambda one: _ORDER.index(one.verdict)):
@@ -79,7 +79,7 @@ class Settlement:
 
     # ---- inside
 
-    def _apply(self, told: Judged, new: Observation, old: Observation) -> None:
+    def _apply(self, told: FactRelation, new: Observation, old: Observation) -> None:
         recap = told.new.id in self.recaps
         if told.verdict == "ends" and not recap:
             self._end(new if new.id == told.new.id else told.new, new.id, old)
@@ -133,7 +133,7 @@ class Settlement:
         self.closed[closing.id] = closing
 
 
-def judged(one: Observation, other: Observation, verdict: Verdict) -> Judged:
+def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactRelation:
     """The verdict with the fact that was said later as the new one."""
     old, new = by_saying(one, other)
-    return Judged(new, old, verdict)
+    return FactRelation(new, old, verdict)

@@ -1,6 +1,6 @@
 """observations → insights. Nothing new: no call.
 
-subjects ─────────▶ update ───────────▶ reconcile              each from Batch to Batch
+subjects ─────────▶ update ───────────▶ reconcile              each from TopicBatch to TopicBatch
 which subject is    one call a touched  what the facts of a
 each new one about  subject, at once    subject contradict
 """
@@ -13,12 +13,12 @@ from dataclasses import replace
 from memscope.jobs.runner import Hooks, NoHooks, StageJob, merge_reports, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
-from memscope.reflection.batch import Batch, plan
+from memscope.reflection.batch import TopicBatch, plan
 from memscope.reflection.reconcile import reconcile
 from memscope.reflection.subjects import subjects
 from memscope.reflection.update import update
 
-STEPS: tuple[Worker[Batch], ...] = (subjects, update, reconcile)
+STEPS: tuple[Worker[TopicBatch], ...] = (subjects, update, reconcile)
 LATEST_SOURCES = 20  # of an insight that are looked at
 
 
@@ -26,7 +26,7 @@ async def reflect(
     ctx: WorkerContext,
     user: str,
     consolidating: StageJob,
-    steps: Sequence[Worker[Batch]] = STEPS,
+    steps: Sequence[Worker[TopicBatch]] = STEPS,
     hooks: Hooks | None = None,
     *,
     preview: bool = False,
@@ -36,7 +36,7 @@ async def reflect(
     return merge_reports("reflect", [first, await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)])
 
 
-def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
+def job(ctx: WorkerContext, steps: Sequence[Worker[TopicBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
     """What a worker process does in this stage."""
     hooks = hooks or NoHooks()
 
@@ -46,7 +46,7 @@ def job(ctx: WorkerContext, steps: Sequence[Worker[Batch]] = STEPS, hooks: Hooks
     return StageJob("reflect", make, ctx.settings.reflection.batch, hooks)
 
 
-async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]], hooks: Hooks) -> ChangeSet:
+async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     found = [one for id in claim.items if isinstance(one := records.get(id), Observation) and one.current]
     chosen = [one for one in found if one.scope.agent == found[0].scope.agent]
@@ -54,12 +54,12 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[Batch]]
     given = tuple(await hooks.before("reflect", chosen, scope=Scope(claim.user)))
     if not given:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
-    batch = Batch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
+    batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
     batch = await run(steps, await _with_insights(ctx, batch), ctx)
     return plan(batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve)
 
 
-async def _with_insights(ctx: WorkerContext, batch: Batch) -> Batch:
+async def _with_insights(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
     """What is known about the user so far, and the observations that it rests on."""
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
@@ -71,4 +71,4 @@ async def _with_insights(ctx: WorkerContext, batch: Batch) -> Batch:
     return replace(batch, insights=tuple(insights), sources=sources)
 
 
-__all__ = ["STEPS", "Batch", "job", "reconcile", "reflect", "subjects", "update"]
+__all__ = ["STEPS", "TopicBatch", "job", "reconcile", "reflect", "subjects", "update"]

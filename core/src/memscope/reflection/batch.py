@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from memscope.reconciliation.approval import proposed
-from memscope.reconciliation.settlement import Judged
+from memscope.reconciliation.settlement import FactRelation
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Supersession
 
 
@@ -23,7 +23,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TopicBatch:
     """Observations of one agent that nobody reflected on yet, and what became of them so far.
 
     ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be brought up
@@ -41,16 +41,16 @@ class Batch:
     updated: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     new: tuple[Insight, ...] = ()
-    relations: tuple[Judged, ...] = ()
+    relations: tuple[FactRelation, ...] = ()
     revised: tuple[Revision, ...] = ()
     closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
     actions: tuple[Mapping[str, Json], ...] = ()
 
-    def reject(self, reasons: Mapping[str, int]) -> Batch:
+    def reject(self, reasons: Mapping[str, int]) -> TopicBatch:
         return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
 
-    def act(self, action: str, memory: Observation | Insight, **more: Json) -> Batch:
+    def act(self, action: str, memory: Observation | Insight, **more: Json) -> TopicBatch:
         kind = "insight" if isinstance(memory, Insight) else "observation"
         line = {"action": action, "kind": kind, "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
@@ -61,7 +61,7 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: Batch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
+def plan(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
     """What is to be written. Seen are those that stand alone, and those all of whose topics were brought up to date."""
     late = {id for topic in batch.topics for id in topic.placed} - batch.updated
     seen = (batch.alone | batch.updated | gone) - late

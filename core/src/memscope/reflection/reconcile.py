@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.reconciliation.settlement import Judged, Settlement
+from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.supersession import same_subject
-from memscope.reflection.batch import Batch
+from memscope.reflection.batch import TopicBatch
 
 
 @worker(reads=["relations"], writes=["closed", "revised", "actions"], name="reconcile")
-async def reconcile(batch: Batch, ctx: WorkerContext) -> Batch:
+async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     """Observations merged, superseded or revised by what the model said of them."""
     settlement = Settlement({}, ctx.clock())
     settlement.settle(filter(_counts, batch.relations))
@@ -28,6 +28,6 @@ async def reconcile(batch: Batch, ctx: WorkerContext) -> Batch:
     return batch
 
 
-def _counts(told: Judged) -> bool:
+def _counts(told: FactRelation) -> bool:
     """What is over, or said of another subject, is left alone."""
     return not told.new.closed and not told.old.closed and same_subject(told.new, told.old)

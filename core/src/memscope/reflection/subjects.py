@@ -19,7 +19,7 @@ from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import related
 from memscope.reconciliation.similarity import closeness, translated
 from memscope.records import Insight, Json, Observation
-from memscope.reflection.batch import Batch, Topic
+from memscope.reflection.batch import Topic, TopicBatch
 from memscope.text.tokens import fold
 
 EARLIER = 20  # facts from before
@@ -36,26 +36,26 @@ class Assignment(BaseModel):
     name: str
 
 
-class Places(BaseModel):
+class Assignments(BaseModel):
     places: list[Assignment]
 
 
 @worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "rejected"])
-async def subjects(batch: Batch, ctx: WorkerContext) -> Batch:
+async def subjects(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     """A place for every observation; and the subjects that lost a fact to one of them."""
-    earlier = await _earlier(batch, ctx)
+    earlier = await _earlier_facts(batch, ctx)
     facts = (*batch.observations, *earlier)
-    known = nearest(batch.insights, batch.observations)
+    known = nearest_insights(batch.insights, batch.observations)
     most = ctx.settings.reflection.new_subjects
     messages = (ctx.prompts or Prompts()).messages(
-        "subjects", [fact.text for fact in batch.observations], shown(batch, earlier, known), most=str(most)
+        "subjects", [fact.text for fact in batch.observations], subjects_data(batch, earlier, known), most=str(most)
     )
     assert ctx.chat is not None
-    reply = await ask(ctx.chat, messages, Places)
-    return place(batch, facts, known, reply, most)
+    reply = await ask(ctx.chat, messages, Assignments)
+    return assign_facts(batch, facts, known, reply, most)
 
 
-async def _earlier(batch: Batch, ctx: WorkerContext) -> list[Observation]:
+async def _earlier_facts(batch: TopicBatch, ctx: WorkerContext) -> list[Observation]:
     """Those near the new ones that no insight rests on yet, the closest first."""
     texts = [fact.text for fact in batch.observations]
     own = {fact.id for fact in batch.observations} | batch.sources.keys()
@@ -65,7 +65,7 @@ async def _earlier(batch: Batch, ctx: WorkerContext) -> list[Observation]:
     return [fact for score, fact in rated[:EARLIER] if score >= NEAR]
 
 
-def nearest(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[Insight]:
+def nearest_insights(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[Insight]:
     """As many subjects as a prompt holds, those whose words are in the facts first."""
     if len(insights) <= SUBJECTS:
         return list(insights)
@@ -74,22 +74,24 @@ def nearest(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[I
     return [insight for _, insight in rated[:SUBJECTS]]
 
 
-def shown(batch: Batch, earlier: Sequence[Observation], known: Sequence[Insight]) -> Json:
+def subjects_data(batch: TopicBatch, earlier: Sequence[Observation], known: Sequence[Insight]) -> Json:
     first = len(batch.observations) + 1
     return {
-        "facts": [_fact(number, fact) for number, fact in enumerate(batch.observations, 1)],
-        "earlier": [_fact(number, fact) for number, fact in enumerate(earlier, first)],
+        "facts": [_fact_data(number, fact) for number, fact in enumerate(batch.observations, 1)],
+        "earlier": [_fact_data(number, fact) for number, fact in enumerate(earlier, first)],
         "subjects": [{"n": number, "subject": insight.subject} for number, insight in enumerate(known, 1)],
     }
 
 
-def _fact(number: int, fact: Observation) -> Json:
+def _fact_data(number: int, fact: Observation) -> Json:
     return {"n": number, "text": fact.text[:LONGEST], "about": fact.about}
 
 
-def place(batch: Batch, facts: Sequence[Observation], known: Sequence[Insight], reply: Places, most: int) -> Batch:
+def assign_facts(
+    batch: TopicBatch, facts: Sequence[Observation], known: Sequence[Insight], reply: Assignments, most: int
+) -> TopicBatch:
     """The reply as topics. A name that a subject has means that subject, whether the model saw it or not."""
-    members, reasons = by_name(facts, known, reply)
+    members, reasons = facts_by_subject(facts, known, reply)
     there = {fold(insight.subject): insight for insight in batch.insights}
     alone = {fact.id for fact in members.pop("", [])}
     new = [name for name in members if fold(name) not in there]
@@ -99,12 +101,14 @@ def place(batch: Batch, facts: Sequence[Observation], known: Sequence[Insight], 
     beyond = [name for name in new if name in members and name not in foreign][most:]
     reasons += Counter(translated=len(foreign), too_many_subjects=len(beyond))
     members = {name: placed for name, placed in members.items() if name not in {*foreign, *beyond}}
-    topics = [topic(batch, name, there.get(fold(name)), placed) for name, placed in members.items()]
-    return replace(batch, topics=(*topics, *lost(batch, topics)), alone=frozenset(alone)).reject(reasons)
+    topics = [make_topic(batch, name, there.get(fold(name)), placed) for name, placed in members.items()]
+    return replace(batch, topics=(*topics, *topics_that_lost_facts(batch, topics)), alone=frozenset(alone)).reject(
+        reasons
+    )
 
 
-def by_name(
-    facts: Sequence[Observation], known: Sequence[Insight], reply: Places
+def facts_by_subject(
+    facts: Sequence[Observation], known: Sequence[Insight], reply: Assignments
 ) -> tuple[dict[str, list[Observation]], Counter[str]]:
     """The facts by the subject's name as first written, "" for none; what made no sense, counted."""
     spelled: dict[str, str] = {}
@@ -122,7 +126,7 @@ def by_name(
     return members, reasons
 
 
-def topic(batch: Batch, name: str, insight: Insight | None, facts: Iterable[Observation]) -> Topic:
+def make_topic(batch: TopicBatch, name: str, insight: Insight | None, facts: Iterable[Observation]) -> Topic:
     own = {fact.id for fact in batch.observations}
     before = [batch.sources[id] for id in insight.sources if id in batch.sources] if insight else []
     whole = {fact.id: fact for fact in (*before, *facts)}
@@ -130,7 +134,7 @@ def topic(batch: Batch, name: str, insight: Insight | None, facts: Iterable[Obse
     return Topic(name, insight, tuple(whole.values()), frozenset(whole) & own)
 
 
-def lost(batch: Batch, topics: Sequence[Topic]) -> list[Topic]:
+def topics_that_lost_facts(batch: TopicBatch, topics: Sequence[Topic]) -> list[Topic]:
     """Topics that nothing was placed in, but one of whose facts is over through a new observation."""
     own = {fact.id: fact for fact in batch.observations}
     touched = {fold(topic.subject) for topic in topics}
@@ -138,5 +142,5 @@ def lost(batch: Batch, topics: Sequence[Topic]) -> list[Topic]:
     for insight in batch.insights:
         over = {batch.sources[id].superseded_by for id in insight.sources if id in batch.sources} & own.keys()
         if over and fold(insight.subject) not in touched:
-            found.append(topic(batch, insight.subject, insight, [own[id] for id in sorted(filter(None, over))]))
+            found.append(make_topic(batch, insight.subject, insight, [own[id] for id in sorted(filter(None, over))]))
     return found

@@ -19,11 +19,11 @@ from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
-from memscope.reconciliation.settlement import judged
+from memscope.reconciliation.settlement import relation_of
 from memscope.reconciliation.similarity import same, translated
 from memscope.reconciliation.supersession import Verdict, replaced
 from memscope.records import Insight, Json, Observation
-from memscope.reflection.batch import Batch, Topic, memory_id
+from memscope.reflection.batch import Topic, TopicBatch, memory_id
 from memscope.text.language import language
 
 FACTS = 20  # of one subject in a call, the latest
@@ -79,24 +79,24 @@ class TopicUpdate:
 
 
 @worker(reads=["topics"], writes=["new", "closed", "relations", "updated", "failed"])
-async def update(batch: Batch, ctx: WorkerContext) -> Batch:
+async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     """New insights, each in the place of the one before it."""
     chosen = batch.topics[: ctx.settings.reflection.calls]
-    told = await asyncio.gather(*(tell(topic, ctx) for topic in chosen))
+    told = await asyncio.gather(*(update_topic(topic, ctx) for topic in chosen))
     errors = [one.error for one in told if one.error]
     if errors and len(errors) == len(told) and not batch.alone:
         raise errors[0]
     for ordinal, one in enumerate(told):
-        batch = take(batch, one, ordinal, ctx)
+        batch = apply_update(batch, one, ordinal, ctx)
     missed = {id for one in told if not one.value for id in one.topic.placed}
     updated = {id for one in told for id in one.topic.placed} - missed
     updated -= {id for topic in batch.topics[len(chosen) :] for id in topic.placed}
     return replace(batch, updated=frozenset(updated))
 
 
-async def tell(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
+async def update_topic(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
     facts = sorted(topic.facts, key=lambda fact: (fact.said, fact.id))[-FACTS:]
-    messages = (ctx.prompts or Prompts()).messages("update", [fact.text for fact in facts], shown(topic, facts))
+    messages = (ctx.prompts or Prompts()).messages("update", [fact.text for fact in facts], topic_data(topic, facts))
     assert ctx.chat is not None
     try:
         value = await ask(ctx.chat, messages, schema(len(facts)))
@@ -107,30 +107,30 @@ async def tell(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
         return TopicUpdate(topic, facts, None, error)
 
 
-def shown(topic: Topic, facts: Sequence[Observation]) -> Json:
+def topic_data(topic: Topic, facts: Sequence[Observation]) -> Json:
     value = topic.insight.text if topic.insight else ""
-    return {"subject": topic.subject, "value": value, "facts": [_fact(n, fact) for n, fact in enumerate(facts, 1)]}
+    return {"subject": topic.subject, "value": value, "facts": [_fact_data(n, fact) for n, fact in enumerate(facts, 1)]}
 
 
-def _fact(number: int, fact: Observation) -> dict[str, Json]:
+def _fact_data(number: int, fact: Observation) -> dict[str, Json]:
     told = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:SHOWN]}
     if fact.happened:
         told["when"] = written(fact.happened)
     return {**told, "over": True} if fact.closed else told
 
 
-def take(batch: Batch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> Batch:
+def apply_update(batch: TopicBatch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> TopicBatch:
     """The value as an insight. One that says what the old one said changes nothing."""
     if told.value is None:
         return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
     numbers = range(1, len(told.facts) + 1)
     relations = tuple(
-        judged(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
+        relation_of(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
         for one in told.value.relations
         if one.newer in numbers and one.older in numbers and one.newer != one.older
     )
     batch = replace(batch, relations=(*batch.relations, *relations))
-    insight = made(batch, told.topic.subject, told.value, told.facts, ordinal, ctx)
+    insight = make_insight(batch, told.topic.subject, told.value, told.facts, ordinal, ctx)
     old = told.topic.insight
     if old is not None and same(old.text, insight.text):
         return batch
@@ -141,8 +141,8 @@ def take(batch: Batch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> B
     return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
 
 
-def made(
-    batch: Batch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, ctx: WorkerContext
+def make_insight(
+    batch: TopicBatch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, ctx: WorkerContext
 ) -> Insight:
     used = [facts[number - 1] for number in dict.fromkeys(value.facts) if 1 <= number <= len(facts)]
     colon = "：" if language(value.value) in ("zh", "ja") else ": "
