@@ -324,9 +324,9 @@ class AsyncMemoryScope:
         that these do not hold, within ``tokens``.
         ``ConfigError`` without a chat model.
         """
-        from memscope.chat import Asked, start
+        from memscope.chat import ChatRequest, start
 
-        return start(self.runtime, Asked(text, Scope(user, agent, session), persona, k, tokens, window))
+        return start(self.runtime, ChatRequest(text, Scope(user, agent, session), persona, k, tokens, window))
 
     # ---- forgetting
 

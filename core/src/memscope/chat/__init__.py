@@ -1,7 +1,7 @@
 """An assistant with memory over any chat model.
 
     what was said lately ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
-       window.py              (durable before the model is asked)                        prompt.py   answer.py
+       window.py              (durable before the model is request)                        prompt.py   answer.py
 
 What memory cannot do is left out and said in ``Answer.notes``; only the chat model's own failure ends an answer.
 Nothing is kept between two answers but what the store keeps, so that any process can give the next one.
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from memscope import validation
 from memscope.chat.answer import Answer
-from memscope.chat.prompt import fitting, prompt
-from memscope.chat.window import recent
+from memscope.chat.prompt import build_prompt, fit_hits
+from memscope.chat.window import recent_turns
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Retrieval, Scope, Turn
@@ -26,12 +26,12 @@ from memscope.text.terms import terms
 if TYPE_CHECKING:
     from memscope.runtime import Runtime
 
-__all__ = ["Answer", "Asked", "start"]
+__all__ = ["Answer", "ChatRequest", "start"]
 NO_MODEL = "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and MEMSCOPE_CHAT__MODEL"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChatRequest:
     """``k`` hits within ``tokens`` are recalled, ``window`` tokens of recent turns are shown."""
 
     text: str
@@ -41,7 +41,7 @@ class Asked:
     tokens: int = 1000
     window: int = 3000
 
-    def checked(self, limits: validation.Limits) -> Asked:
+    def checked(self, limits: validation.Limits) -> ChatRequest:
         validation.scope(self.scope.user, self.scope.agent, self.scope.session)
         text = validation.text("text", self.text, limits.text)
         if not text.strip():
@@ -54,37 +54,37 @@ class Asked:
         return replace(self, text=text)
 
 
-def start(runtime: Runtime, asked: Asked) -> Answer:
+def start(runtime: Runtime, request: ChatRequest) -> Answer:
     """The answer, which begins when it is read. ``ConfigError`` without a chat model, ``InputError`` for bad input."""
-    asked = asked.checked(runtime.limits)
+    request = request.checked(runtime.limits)
     if runtime.ctx.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL)
-    return Answer(lambda answer: _answer(runtime, asked, answer), lambda: runtime.counting("chat"))
+    return Answer(lambda answer: _answer(runtime, request, answer), lambda: runtime.counting("chat"))
 
 
-async def _answer(runtime: Runtime, asked: Asked, answer: Answer) -> AsyncGenerator[str]:
-    window = await answer.spare("recent turns", _window(runtime, asked), [])
-    report = await answer.spare("recording", _record(runtime, asked.scope, "user", asked.text), AddReport())
+async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
+    window = await answer.spare("recent turns", _window(runtime, request), [])
+    report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
     try:
         exclude = (*report.keys, *(turn.key for turn in window))
-        found = await answer.spare("memories", _recall(runtime, asked, exclude), Retrieval())
+        found = await answer.spare("memories", _recall(runtime, request, exclude), Retrieval())
         if found.reason:
             answer.notes.append(found.reason)
-        answer.memories, lines = fitting(found, asked.tokens)
-        messages = prompt(asked.text, runtime.ctx.prompts, asked.persona, lines, window, runtime.now())
+        answer.memories, lines = fit_hits(found, request.tokens)
+        messages = build_prompt(request.text, runtime.ctx.prompts, request.persona, lines, window, runtime.now())
         async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
                 yield piece
-        work = _record(runtime, asked.scope, "assistant", answer.text)
+        work = _record(runtime, request.scope, "assistant", answer.text)
         stored += (await answer.spare("recording", work, AddReport())).stored
     finally:  # both sides are embedded together, and not while somebody waits for the first word
-        runtime.wake(asked.scope.user, stored)
+        runtime.wake(request.scope.user, stored)
 
 
-async def _window(runtime: Runtime, asked: Asked) -> list[Turn]:
+async def _window(runtime: Runtime, request: ChatRequest) -> list[Turn]:
     async with runtime.operation("list"):
-        return await recent(runtime.store, asked.scope, runtime.clock(), asked.window)
+        return await recent_turns(runtime.store, request.scope, runtime.clock(), request.window)
 
 
 async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddReport:
@@ -92,10 +92,10 @@ async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddRe
         return await runtime.store_turns([{"role": role, "content": text}], scope)
 
 
-async def _recall(runtime: Runtime, asked: Asked, exclude: tuple[str, ...]) -> Retrieval:
-    query = choose_query([{"role": "user", "content": asked.text}])
+async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ...]) -> Retrieval:
+    query = choose_query([{"role": "user", "content": request.text}])
     if not terms(query):
         return Retrieval()
-    where = Scope(asked.scope.user, asked.scope.agent)
+    where = Scope(request.scope.user, request.scope.agent)
     async with runtime.operation("retrieve"):
-        return await runtime.retrieve(runtime.query(query, where, k=asked.k, exclude=exclude))
+        return await runtime.retrieve(runtime.query(query, where, k=request.k, exclude=exclude))

@@ -24,36 +24,36 @@ if TYPE_CHECKING:
 PERSONA = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人的助手。"}
 
 
-def fitting(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
+def fit_hits(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
     """The hits that fit into ``tokens``, and their dated lines."""
     lines = context(found, tokens=tokens)
     shown = tuple(hit for hit in found if line(hit) in lines)
     return shown or tuple(found[:1] if lines else ()), lines  # of one too long its beginning
 
 
-def prompt(
+def build_prompt(
     text: str, prompts: Prompts | None, persona: str | None, lines: str, window: Sequence[Turn], now: datetime
 ) -> list[Message]:
     lang = "zh" if language(text) == "zh" else "en"
     today = f"{now:%Y-%m-%d}, {dates.weekday(now, lang)}"
     system = (prompts or Prompts()).text("chat", lang, persona=persona or PERSONA[lang], today=today)
-    said = [(_side(turn), _words(turn)) for turn in window]
-    return [Message(role="system", content=system), *_alternating([*said, ("user", _with(lines, text))])]
+    worded = [(_side_of(turn), _text_of(turn)) for turn in window]
+    return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, text))])]
 
 
-def _side(turn: Turn) -> str:
+def _side_of(turn: Turn) -> str:
     return "assistant" if turn.role == "assistant" else "user"
 
 
-def _words(turn: Turn) -> str:
+def _text_of(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}" if turn.role == "person" else turn.text
 
 
-def _with(lines: str, text: str) -> str:
+def _add_memories(lines: str, text: str) -> str:
     return f"{block(lines)}\n\n{text}" if lines else text
 
 
-def _alternating(said: Iterable[tuple[str, str]]) -> list[Message]:
+def _join_sides(worded: Iterable[tuple[str, str]]) -> list[Message]:
     """Join consecutive turns of one side into one message: some models refuse others."""
-    sides = groupby(said, key=lambda pair: pair[0])
+    sides = groupby(worded, key=lambda pair: pair[0])
     return [Message(role=side, content="\n\n".join(text for _, text in pairs)) for side, pairs in sides]

@@ -21,19 +21,19 @@ ROLES = frozenset({"user", "person", "assistant"})
 FRAME = 4  # tokens around a message
 
 
-async def recent(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
+async def recent_turns(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
     """The last turns of exactly this session (None: of none), oldest first."""
     lately = Interval(now - LATELY, now + AHEAD)
     select = Select(scope.user, agent=scope.agent, kinds=frozenset({"turn"}), period=lately)
     found = [turn async for page in store.scan(select) for turn in page if isinstance(turn, Turn)]
-    return fit([turn for turn in found if turn.scope.session == scope.session and _said(turn)], tokens)
+    return fit_turns([turn for turn in found if turn.scope.session == scope.session and _belongs(turn)], tokens)
 
 
-def _said(turn: Turn) -> bool:
+def _belongs(turn: Turn) -> bool:
     return turn.role in ROLES and not turn.statement
 
 
-def fit(turns: Sequence[Turn], tokens: int) -> list[Turn]:
+def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
     """The newest that fit, from a user's turn on."""
     kept: list[Turn] = []
     for turn in reversed(turns):

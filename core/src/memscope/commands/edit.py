@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memscope.commands.formatting import record_line
+from memscope.commands.formatting import show_record
 from memscope.commands.options import (
     PARTLY,
     Call,
@@ -21,8 +21,6 @@ from memscope.commands.options import (
 )
 from memscope.commands.output import Display, count_nouns, print_error
 from memscope.records import ForgetReport
-from memscope.records.serialization import to_json
-from memscope.stores.rules import record_id
 
 ALL = "all"
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
@@ -41,8 +39,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
         raise click.UsageError("nothing to change: give --text, --data or --expires")
     with call.memory() as memory:
         changed = memory.update(id, **call.whose, **changes)
-    call.show.data({"id": record_id(changed), **to_json(changed)})
-    record_line(call.show, changed)
+    show_record(call.show, changed)
 
 
 @command("review", short_help="Accept or reject proposed memories.")
@@ -64,8 +61,7 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
         call.show.line(f"{count_nouns(accepted, 'proposal')} accepted, {rejected:,} rejected")
         return
     for one in waiting:
-        call.show.data({"id": record_id(one), **to_json(one)})
-        record_line(call.show, one)
+        show_record(call.show, one)
     if not waiting:
         print_error("memscope: nothing waits for review")
 

@@ -30,8 +30,14 @@ def why(hit: Hit) -> str:
     return f"found by {' + '.join(hit.found_by)}" + (f": {told}" if told else "")
 
 
+def show_record(show: Display, record: Record) -> None:
+    """Print a record: one line for people, all of it for programs."""
+    show.data(record_json(record))
+    record_line(show, record)
+
+
 def record_line(show: Display, record: Record) -> None:
-    """A record on one line."""
+    """Print a record on one line."""
     if isinstance(record, Turn):
         kind, when, who = "turn", record.time, f"{visible(record.speaker)}: "
     else:
@@ -110,6 +116,10 @@ def show_work(show: Display, report: WorkReport) -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------------- JSON
+
+
+def record_json(record: Record) -> dict[str, Any]:
+    return {"id": record_id(record), **to_json(record)}
 
 
 def retrieval_json(query: str, found: Retrieval) -> dict[str, Any]:

@@ -6,12 +6,18 @@ from typing import Any
 
 import click
 
-from memscope.commands.formatting import hit_parts, record_card, record_line, retrieval_json, why
+from memscope.commands.formatting import (
+    hit_parts,
+    record_card,
+    record_json,
+    record_line,
+    retrieval_json,
+    show_record,
+    why,
+)
 from memscope.commands.options import Call, command, filter_option, pass_call, period, period_options
 from memscope.commands.output import print_error, visible, visible_columns
 from memscope.records import Kind
-from memscope.records.serialization import to_json
-from memscope.stores.rules import record_id
 
 KINDS = click.Choice(["turn", "observation", "insight"])
 
@@ -79,8 +85,7 @@ def list_(
             **call.scope, **asked, kinds=kinds or None, period=period(since, until), limit=limit or None
         )
     for record in found:
-        call.show.data({"id": record_id(record), **to_json(record)})
-        record_line(call.show, record)
+        show_record(call.show, record)
     if not found:
         print_error("memscope: nothing there")
 
@@ -92,7 +97,7 @@ def show(call: Call, id: str) -> None:
     """Show the turn or memory ID with all its fields."""
     with call.memory() as memory:
         record = memory.get(id, **call.whose)
-    call.show.data({"id": record_id(record), **to_json(record)})
+    call.show.data(record_json(record))
     if not call.json:
         record_card(call.show, record)
 
@@ -105,7 +110,7 @@ def history(call: Call, id: str) -> None:
     with call.memory() as memory:
         versions = memory.history(id, **call.whose)
     for version in versions:
-        call.show.data({"id": record_id(version), **to_json(version)})
+        call.show.data(record_json(version))
         call.show.line((f"v{version.version}  ", "dim"), (f"recorded {version.recorded:%Y-%m-%d %H:%M}", "cyan"))
         record_line(call.show, version)
     if not versions:

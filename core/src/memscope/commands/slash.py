@@ -7,14 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from memscope.commands.edit import show_receipt
-from memscope.commands.formatting import hit_json, hit_parts, record_line, retrieval_json, show_work, why
+from memscope.commands.formatting import hit_json, hit_parts, retrieval_json, show_record, show_work, why
 from memscope.commands.input import QUOTES
 from memscope.commands.output import count_nouns, visible
 from memscope.commands.store import show_status
 from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
-from memscope.records.serialization import to_json
 from memscope.stores.rules import record_id
 
 SHOWN = 20  # records of /list
@@ -79,8 +78,7 @@ def list_(talk: Talk, number: str) -> None:
     records = talk.memory.list(**talk.whose, limit=int(number) if number else SHOWN)
     talk.ids += [record_id(record) for record in records]
     for record in records:
-        talk.show.data({"id": record_id(record), **to_json(record)})
-        record_line(talk.show, record)
+        show_record(talk.show, record)
     if not records:
         talk.note(talk.say("nothing"))
 
