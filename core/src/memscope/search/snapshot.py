@@ -29,7 +29,7 @@ PAUSE = 12 * 3600 * 1_000_000  # microseconds
 LEAN = 80  # a unit of this many terms counts its neighbours half; longer ones lean less on them
 FEW = 256  # new turns up to which linking them one by one beats linking all anew
 LITTLE = 20_000  # terms in the unsorted tail
-_RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
+RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
 _KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms", "meaning")]
 COARSE = 32  # leading dimensions, by falling variance, that choose whose whole vectors are compared
 
@@ -196,7 +196,7 @@ class ScopeIndex:
     """Makes the snapshots of one user, each from the one before; one call at a time."""
 
     def __init__(self) -> None:
-        self._columns = {name: Growing(np.zeros(0, _RECORD[name])) for name in _KEPT}
+        self._columns = {name: Growing(np.zeros(0, RECORD[name])) for name in _KEPT}
         self._terms = Growing(np.zeros(0, np.uint32))
         self._starts = Growing(np.zeros(1, np.int64))
         self._length = Growing(np.zeros(0, np.float32))
@@ -225,7 +225,7 @@ class ScopeIndex:
         return self._snapshot(changes, before)
 
     def _append(self, changes: Changes) -> None:
-        records = np.frombuffer(changes.columns, _RECORD)
+        records = np.frombuffer(changes.columns, RECORD)
         terms = np.frombuffer(changes.terms, "<u4")
         header, body = records["n_header"].astype(np.int64), records["n_terms"].astype(np.int64)
         for name, column in self._columns.items():

@@ -22,15 +22,14 @@ from memscope.search import candidates as local_candidates
 from memscope.search import matching
 from memscope.search.bm25 import rarity
 from memscope.search.changes import Changes
-from memscope.search.snapshot import USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
+from memscope.search.snapshot import RECORD, USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.text.flags import Flag
-from memscope.text.units import COLUMNS, TURN
+from memscope.text.units import TURN
 from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
 from memscope_elasticsearch.term_frequencies import TermFrequencies
 
 NO_WINDOW = -1
 HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a part
-RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS])
 
 
 @dataclass(frozen=True, slots=True)
