@@ -198,7 +198,7 @@ def test_status(run, store):
 
 def test_plugins(run):
     assert "memscope.builtin" in run("plugins").stdout
-    (line,) = run("plugins", "--json", "--hook", "memscope_register_stores").stdout.splitlines()
+    (line,) = run("plugins", "--json", "--hook", "memscope_register_workers").stdout.splitlines()
     assert json.loads(line)["state"] == "loaded"
     assert run("plugins", "--hook", "memscope_after_forget").stdout == ""
 
