@@ -135,7 +135,7 @@ def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tupl
     asked, known = set(first), tx.known(first)
     placed: list[tuple[str, Outcome]] = []
     for one, key in zip(inserts, first, strict=True):
-        if one.base is not None:
+        if one.base is not None and key in known:
             key = rules.free_key(one.base, lambda key: key in known or (key not in asked and bool(tx.known([key]))))
         outcome: Outcome = "stored" if key not in known else "duplicate" if known[key] else "forgotten"
         known.setdefault(key, -1)

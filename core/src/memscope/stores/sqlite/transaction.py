@@ -13,6 +13,7 @@ from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
 from memscope.text.units import units_version
 
 LOOKED_AT = 64
+_USER = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
 
 
 class SQLiteTransaction:
@@ -39,8 +40,7 @@ class SQLiteTransaction:
 
     def find_user(self, name: str) -> SQLiteUser | None:
         if name not in self._users:
-            query = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
-            row = self.db.execute(query, (name,)).fetchone()
+            row = self.db.execute(_USER, (name,)).fetchone()
             if row is None:
                 return None
             id, terms, *counters = row

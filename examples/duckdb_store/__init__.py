@@ -1,0 +1,86 @@
+"""A store in one DuckDB file: what a local store of one's own has to write. ``docs/stores.md`` walks through it.
+
+    store = DuckDBStore("memory.duckdb")
+    await store.open()
+
+``DuckDBStore`` opens the file and runs functions in transactions; ``transaction.py`` has the primitives they call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from duckdb_store.transaction import TABLES, WholeStore
+from memscope.errors import ClosedError
+from memscope.stores import ATOMIC
+from memscope.stores.local import LocalStore, Transaction, utc_now
+
+T = TypeVar("T")
+
+
+class DuckDBStore(LocalStore):
+    """One process's store: DuckDB lets one process at a time write a file."""
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(clock=clock)
+        self.path = Path(path)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="duckdb")  # one after another, off the event loop
+        self._db: duckdb.DuckDBPyConnection | None = None
+        self._closed = False
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return frozenset({ATOMIC})
+
+    async def open(self) -> None:
+        await self._read(lambda tx: None)
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+            self._thread.shutdown()
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+
+    async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
+        if self._closed:
+            raise ClosedError("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, task, self._now)
+
+    async def _write(self, task: Callable[[Transaction], T]) -> T:
+        return await self._read(task)
+
+    def _run(self, task: Callable[[Transaction], T], now: int) -> T:
+        db = self._connection()
+        db.execute("BEGIN")
+        try:
+            whole = WholeStore(db, now)
+            result = task(whole)
+            whole.save()
+            db.execute("COMMIT")
+            return result
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        if self._db is None:
+            self._db = duckdb.connect(str(self.path), config={"threads": "1"})
+            if not self._db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'meta'").fetchone():
+                self._db.execute(TABLES)
+                self._db.execute("INSERT INTO meta VALUES ('secret', ?)", [secrets.token_bytes(32)])
+        return self._db
+
+
+__all__ = ["DuckDBStore"]
