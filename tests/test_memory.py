@@ -141,7 +141,7 @@ async def test_context_is_dated_lines_within_the_budget(memory):
     await memory.add_turns(turns, user="alice")
     text = await memory.context("Berlin 柏林", user="alice")
     assert "[2026-05-04 09:30 Monday] user: I moved to Berlin." in text
-    assert "[2026-05-05 09:30 星期二] user: 我下周去柏林出差。" in text
+    assert "[2026-05-05 09:30 星期二] user: 我下周去柏林出差（2026-05-11至2026-05-17）。" in text
     assert await memory.context("Berlin", user="alice", tokens=1) == ""
     assert await memory.context("Berlin", user="bob") == ""
 

@@ -43,7 +43,7 @@ def ids(done):
 
 def test_retrieve_shows_dated_evidence_with_what_found_it(run):
     first, why, *_ = run("retrieve", "Where did she move to?").stdout.splitlines()
-    assert first == " 1  [2026-03-02 10:00 Monday] user: I moved to Berlin last May."
+    assert first == " 1  [2026-03-02 10:00 Monday] user: I moved to Berlin last May (2025-05)."
     assert why.strip().startswith("found by text") and why.endswith("  m1")
 
 
@@ -73,7 +73,10 @@ def test_nothing_found_says_so_and_is_no_error(run):
 
 
 def test_context_prints_lines_for_a_prompt(run):
-    assert run("context", "Berlin", "-k", "1").stdout == "[2026-03-02 10:00 Monday] user: I moved to Berlin last May.\n"
+    assert (
+        run("context", "Berlin", "-k", "1").stdout
+        == "[2026-03-02 10:00 Monday] user: I moved to Berlin last May (2025-05).\n"
+    )
     assert json.loads(run("context", "Berlin", "--json").stdout)["context"].startswith("[2026-03-02 10:00 Monday]")
 
 

@@ -251,16 +251,44 @@ class AsyncMemoryScope:
         as_of: datetime | str | None = None,
         exclude: Sequence[str] = (),
         filter: Mapping[str, Json] | None = None,
+        kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
     ) -> str:
-        """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none."""
+        """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none.
+
+        A query about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens.
+        """
         from memscope import retrieval
 
         validation.choice("lines", lines, "memories", "turns")
         found = await self.retrieve(
-            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter, zone=zone
-        )
+            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
+            kinds=kinds, zone=zone,
+        )  # fmt: skip
         return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
+
+    async def profile(
+        self,
+        user: str,
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        tokens: int = 200,
+        as_of: datetime | str | None = None,
+        zone: Zone = None,
+    ) -> str:
+        """What is known about the user at a glance, as dated lines within ``tokens``; no model is asked.
+
+        Insights first, then the best observations or, without a chat model, the user's own lasting statements.
+        """
+        from memscope import retrieval
+
+        where = validation.scope(user, agent, session)
+        async with self.runtime.operation("retrieve") as runtime:
+            asked = runtime.query("", where, k=1, as_of=as_of, zone=zone)
+            room = validation.count("tokens", tokens, 1_000_000)
+            found = await runtime.retrieve(replace(asked, about_user=True, profile_tokens=room))
+            return "\n".join(retrieval.profile_lines(found.profile, room))
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
         """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""

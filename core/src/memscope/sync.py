@@ -151,6 +151,7 @@ class MemoryScope:
     reflect = _sync(AsyncMemoryScope.reflect)
     retrieve = _sync(AsyncMemoryScope.retrieve)
     context = _sync(AsyncMemoryScope.context)
+    profile = _sync(AsyncMemoryScope.profile)
     get = _sync(AsyncMemoryScope.get)
     list = _sync(AsyncMemoryScope.list)
     history = _sync(AsyncMemoryScope.history)

@@ -77,7 +77,8 @@ def format_hits(hits: Sequence[Hit]) -> str:
     """Returns hits as a block for a tool's answer, each with the id that ``forget`` takes."""
     from memscope.retrieval.context import line
 
-    return block("\n".join(f"[id {hit.id}] {line(hit)}" for hit in hits)) if hits else NOTHING_FOUND
+    told = [*getattr(hits, "profile", ()), *hits]
+    return block("\n".join(f"[id {hit.id}] {line(hit)}" for hit in told)) if told else NOTHING_FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,8 @@ class MemorySession:
 
         found = await self.search(query, exclude=exclude)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
-        lines = context(hits, tokens=tokens)
+        profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
+        lines = context(hits, tokens=tokens, profile=profile)
         fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
         return Recalled(block(lines), fitted) if lines else Recalled()
 

@@ -69,8 +69,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
     try:
         exclude = (*report.keys, *(turn.key for turn in window))
         found = await answer.spare("memories", _recall(runtime, request, exclude), Retrieval())
-        if found.reason:
-            answer.notes.append(found.reason)
+        answer.notes += found.notes
         answer.memories, lines = fit_hits(found, request.tokens)
         messages = build_prompt(request.text, runtime.ctx.prompts, request.persona, lines, window, runtime.now())
         async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]

@@ -10,7 +10,7 @@ FAMILIES = {
     "demo": ("demo",),
     "chat": ("chat",),
     "turns": ("add", "import_", "export"),
-    "read": ("retrieve", "context", "list_", "show", "history"),
+    "read": ("retrieve", "context", "profile", "list_", "show", "history"),
     "edit": ("update", "review", "forget"),
     "work": ("consolidate", "reflect", "reembed", "unpark"),
     "serve": ("worker", "mcp"),

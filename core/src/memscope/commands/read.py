@@ -1,4 +1,4 @@
-"""Commands that read memory: retrieve, context, list, show, history."""
+"""Commands that read memory: retrieve, context, profile, list, show, history."""
 
 from __future__ import annotations
 
@@ -53,17 +53,33 @@ def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, 
 @click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
 @click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True)
 @click.option("--as-of", metavar="TIME", help="What could be known then.")
+@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
 @filter_option
 @pass_call
-def context(call: Call, /, query: str, **asked: Any) -> None:
+def context(call: Call, /, query: str, kinds: tuple[Kind, ...], **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     with call.memory() as memory:
-        lines = memory.context(query, **call.scope, **asked)
+        lines = memory.context(query, **call.scope, **asked, kinds=kinds or None)
     call.show.data({"query": query, "context": lines})
     for line in lines.splitlines():
         call.show.line(visible_columns(line))
     if not lines:
         print_error("memscope: nothing found")
+
+
+@command("profile", short_help="Show what is known about the user.")
+@click.option("--tokens", type=int, default=200, show_default=True, help="The most that the lines may hold.")
+@click.option("--as-of", metavar="TIME", help="What could be known then.")
+@pass_call
+def profile(call: Call, /, **asked: Any) -> None:
+    """What is known about the user at a glance: insights, observations, or the user's own lasting statements."""
+    with call.memory() as memory:
+        lines = memory.profile(**call.scope, **asked)
+    call.show.data({"profile": lines})
+    for line in lines.splitlines():
+        call.show.line(visible_columns(line))
+    if not lines:
+        print_error("memscope: nothing lasting is known about this user yet")
 
 
 @command("list", short_help="Show records with their ids.")

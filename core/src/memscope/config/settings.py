@@ -78,7 +78,7 @@ class PluginSettings(Section):
 class PipelineSettings(Section):
     """The workers of each operation, in order."""
 
-    retrieve: Names = ("understand", "search", "rank", "rerank", "gather")
+    retrieve: Names = ("understand", "search", "rank", "rerank", "profile", "gather")
     consolidate: Names = ("extract", "filter", "date", "reconcile")
     reflect: Names = ("subjects", "update", "reconcile")
 

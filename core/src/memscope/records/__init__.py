@@ -37,7 +37,7 @@ from memscope.records.messages import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Retrieval, Stats, WorkReport
+from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Repeats, Retrieval, Stats, WorkReport
 
 __all__ = [
     "INJECTED",
@@ -61,6 +61,7 @@ __all__ = [
     "Observation",
     "Quote",
     "Record",
+    "Repeats",
     "Retrieval",
     "Revision",
     "Role",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple, overload
 
 from memscope.records.entities import Insight, Interval, Json, Observation, Turn
@@ -23,13 +23,22 @@ class Feature(NamedTuple):
         return self.value * self.weight
 
 
+class Repeats(NamedTuple):
+    """How often a memory was said, and when last."""
+
+    times: int
+    last: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A turn with the current observations that rest on it, or an insight.
 
     ``found_by`` names the legs that brought it ("text", "period", "user", "vector"); ``matched`` are those of
-    ``observations`` that lent it words the query has; ``changed`` is set when an observation of the turn was
-    superseded; ``part`` says which of ``text.chunks`` of a long turn fitted best.
+    ``observations`` that lent it words the query has, each at the turn that said it first, ``repeats`` by their ids;
+    ``superseded`` are those that no longer hold; ``changed`` is set when what the turn says was superseded or
+    corrected; ``part`` says which of ``text.chunks`` of a long turn fitted best; ``words``, where set, is all that is
+    printed of the turn; ``zone`` is the query's.
     """
 
     turn: Turn | None
@@ -38,9 +47,13 @@ class Hit:
     found_by: tuple[str, ...]
     observations: tuple[Observation, ...] = ()
     matched: tuple[Observation, ...] = ()
+    superseded: tuple[Observation, ...] = ()
     changed: datetime | None = None
     part: int = 0
     features: tuple[Feature, ...] = ()
+    repeats: Mapping[str, Repeats] = field(default_factory=dict)
+    words: str = ""
+    zone: tzinfo | None = None
 
     @property
     def id(self) -> str:
@@ -51,22 +64,31 @@ class Hit:
         """What a line prints: the observations that matched, else the insight, else the turn's own words."""
         if self.matched:
             return " ".join(memory.text for memory in self.matched)
-        return self.insight.text if self.insight else self.turn.text if self.turn else ""
+        return self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
 
     @property
     def time(self) -> datetime:
-        return self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
+        """When it was said, in the zone of the query."""
+        said = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
+        return said.astimezone(self.zone) if self.zone else said
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The hits, best first. ``reason`` says why there is none, or what was left out (an embedder that failed)."""
+    """The hits, best first; ``reason`` says why there is none and what would help, and repeats the ``notes``.
+
+    ``notes`` say what failed meanwhile (an embedder, say).
+    ``profile`` is what memory holds about the user at a glance, never part of the hits: filled when the query asks for
+    it, or when nothing was found for a question or a request.
+    """
 
     hits: tuple[Hit, ...] = ()
     reason: str = ""
     periods: tuple[Interval, ...] = ()
     considered: int = 0
     explanation: str = ""
+    profile: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -1,9 +1,9 @@
 """query → hits → context. No chat model; at most one embedding and two calls to the store.
 
-understand ──▶ search ──▶ rank ──▶ (rerank) ──▶ gather          the steps, each from Question to Question
-terms, periods,  the store's  one table   a model,   records of the
-what is asked    candidates   of features if one     best, hits       ──▶ context: dated lines within a budget
-                                          is set
+understand ──▶ search ──▶ rank ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
+terms, periods,  the store's  one table   a model,  where asked  records of the
+what is asked    candidates   of features if one    or nothing   best, hits      ──▶ context: dated lines
+                                          is set    was found                        within a budget
 """
 
 from __future__ import annotations
@@ -15,18 +15,31 @@ from dataclasses import replace
 from memscope.errors import DeadlineExceeded
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import Retrieval
-from memscope.retrieval.context import context
-from memscope.retrieval.explain import explanation
+from memscope.retrieval.context import context, profile_lines
+from memscope.retrieval.explain import explanation, why_nothing
 from memscope.retrieval.hits import gather
+from memscope.retrieval.profile import profile
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 
-STEPS: tuple[Worker[Query], ...] = (understand, search, rank, rerank, gather)
+STEPS: tuple[Worker[Query], ...] = (understand, search, rank, rerank, profile, gather)
 
-__all__ = ["STEPS", "Query", "context", "gather", "rank", "rerank", "retrieve", "search", "understand"]
+__all__ = [
+    "STEPS",
+    "Query",
+    "context",
+    "gather",
+    "profile",
+    "profile_lines",
+    "rank",
+    "rerank",
+    "retrieve",
+    "search",
+    "understand",
+]
 
 
 async def retrieve(question: Query, ctx: WorkerContext, steps: Sequence[Worker[Query]] = STEPS) -> Retrieval:
@@ -43,8 +56,10 @@ async def retrieve(question: Query, ctx: WorkerContext, steps: Sequence[Worker[Q
         ) from None
     found = Retrieval(
         hits=done.hits,
-        reason=done.reason or "; ".join(ctx.notes),
+        reason="; ".join([*(() if done.hits else (why_nothing(done, ctx),)), *ctx.notes]),
         periods=done.periods,
         considered=len(done.order),
+        profile=done.profile,
+        notes=tuple(ctx.notes),
     )
     return replace(found, explanation=explanation(done)) if question.explain else found

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from memscope import dates
-from memscope.records import Hit
+from memscope.records import Hit, Observation, Retrieval
+from memscope.retrieval.events import with_dates, with_event
 from memscope.text.language import language
 from memscope.text.tokens import estimate_tokens
 from memscope.text.units import chunks
 
 Lines = Literal["memories", "turns"]
+PROFILE_TOKENS = 200  # the most that a profile takes of a budget; beside hits at most half of it
 _BREAK = re.compile(r"\s*\n\s*")
 _CHANGED = {"zh": "（后来有变：{}）", "en": " (changed later: {})"}
+_REPEATED = {"zh": "（说过{}次，最近{}）", "en": " (said {} times, last {})"}
 
 
 def context(
@@ -23,13 +26,16 @@ def context(
     tokens: int,
     lines: Lines = "memories",
     estimate: Callable[[str], int] = estimate_tokens,
+    profile: Sequence[Hit] = (),
 ) -> str:
-    """The best hits that fit into ``tokens``, one line each, oldest first.
+    """The profile's lines if there are any, then the best hits that fit into ``tokens``, one line each, oldest first.
 
     "memories" prints the observations that matched and of a long turn the part that did; "turns" always the whole turn.
     """
+    profile = found.profile if isinstance(found, Retrieval) else profile
+    told = profile_lines(profile, min(PROFILE_TOKENS, tokens // 2 if found else tokens), estimate)
     kept: list[tuple[Hit, str]] = []
-    left = tokens
+    left = tokens - sum(estimate(text + "\n") for text in told)
     for hit in found:
         text = line(hit, lines)
         cost = estimate(text + "\n")
@@ -39,23 +45,57 @@ def context(
             kept.append((hit, text))
             left -= cost
     kept.sort(key=lambda pair: pair[0].time)
-    return "\n".join(text for _, text in kept)
+    return "\n".join([*told, *(text for _, text in kept)])
+
+
+def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
+    """The entries that fit, in order, each as ``[2023-05-08] Caroline: ...``."""
+    kept: list[str] = []
+    for hit in profile:
+        text = profile_line(hit)
+        cost = estimate(text + "\n")
+        if cost <= tokens:
+            kept.append(text)
+            tokens -= cost
+    return kept
+
+
+def profile_line(hit: Hit) -> str:
+    return f"[{hit.time:%Y-%m-%d}] {_told(hit, 'memories')}"
 
 
 def line(hit: Hit, lines: Lines = "memories") -> str:
     """``[2023-05-08 13:56 Monday] Caroline: ...``, the weekday in the language of the text."""
-    who, words = _printed(hit, lines)
-    words = _BREAK.sub(" ", words).strip()
-    lang = language(words)
-    changed = _CHANGED.get(lang, _CHANGED["en"]).format(f"{hit.changed:%Y-%m-%d}") if who and hit.changed else ""
-    return f"[{hit.time:%Y-%m-%d %H:%M} {dates.weekday(hit.time, lang)}] {who}{words}{changed}"
+    return f"[{hit.time:%Y-%m-%d %H:%M} {dates.weekday(hit.time, language(hit.text))}] {_told(hit, lines)}"
 
 
-def _printed(hit: Hit, lines: Lines) -> tuple[str, str]:
-    """Who is named as the speaker, and the words: a memory speaks for itself."""
-    if hit.turn is None or (hit.matched and lines == "memories"):
-        return "", hit.text
-    return f"{hit.turn.speaker}: ", hit.turn.text if lines == "turns" else _part(hit)
+def _told(hit: Hit, lines: Lines) -> str:
+    """The speaker and the words of a turn, or a memory, which speaks for itself."""
+    if hit.turn is not None and not (hit.matched and lines == "memories"):
+        words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
+        return f"{hit.turn.speaker}: {with_dates(words, hit.time)}{_mark(hit, words)}"
+    return " ".join(_memory(hit, memory) for memory in hit.matched) or _one_line(hit.text)
+
+
+def _mark(hit: Hit, words: str) -> str:
+    return _in_language(_CHANGED, words).format(f"{hit.changed:%Y-%m-%d}") if hit.changed else ""
+
+
+def _memory(hit: Hit, memory: Observation) -> str:
+    words = with_event(_one_line(memory.text), memory.happened, hit.time)
+    again = hit.repeats.get(memory.id)
+    if again is None or again.times < 2:
+        return words
+    last = again.last.astimezone(hit.zone) if hit.zone else again.last
+    return words + _in_language(_REPEATED, words).format(again.times, f"{last:%Y-%m-%d}")
+
+
+def _in_language(forms: dict[str, str], words: str) -> str:
+    return forms.get(language(words), forms["en"])
+
+
+def _one_line(text: str) -> str:
+    return _BREAK.sub(" ", text).strip()
 
 
 def _part(hit: Hit) -> str:

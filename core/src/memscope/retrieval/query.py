@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memscope.records import Candidates, Hit, Interval, Json, Kind, Scope
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memscope.records import VectorSpace
+
+
+class LeftOut(NamedTuple):
+    """A record that was found and is not shown."""
+
+    id: str
+    why: Literal["superseded", "expired", "proposed", "equal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,7 @@ class Query:
     filter: Mapping[str, Json] | None = None
     kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
     explain: bool = False
+    profile_tokens: int = 200
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # what to think of each term, 1 or less
@@ -40,6 +48,8 @@ class Query:
     asks_ahead: bool = False  # names a day of its own that is not over
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
+    about_talk: bool = False  # asks what was talked about: what only asks is evidence too
+    about_user: bool = False  # asks for what is known about the user altogether
     # search
     vector: NDArray[np.float32] | None = None
     space: VectorSpace | None = None
@@ -49,9 +59,13 @@ class Query:
     order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight
     values: NDArray[np.float32] | None = None  # [candidates, features]
     scores: NDArray[np.float32] | None = None  # [candidates]
+    askings: int = 0  # turns that only asked the same: no evidence
     # rerank
     reranked: int = 0  # how many of order a rerank model has put in place; their scores are its
+    # profile
+    profile: tuple[Hit, ...] = ()
     # gather
     hits: tuple[Hit, ...] = ()
     gone: int = 0
+    left_out: tuple[LeftOut, ...] = ()
     reason: str = ""

@@ -15,6 +15,7 @@ import numpy as np
 
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import ROLES, Candidates, Feature, Handle
+from memscope.retrieval.echoes import askings, restated, standing, without_askings
 from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
 from memscope.text.flags import Flag
@@ -223,21 +224,26 @@ def coverage(question: Query, found: Candidates) -> Values:
 
 
 @worker(
-    reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "cjk_vectors"),
-    writes=("order", "values", "scores"),
+    reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "about_talk", "cjk_vectors"),
+    writes=("order", "values", "scores", "askings"),
 )
 async def rank(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     if found is None or not len(found.unit):
         return question
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
-        values = features(question, found)
+        asking = askings(found, Evidence(question, found).weights)
+        told = without_askings(found, asking)
+        values = features(question, told)
         scores = values @ np.array([weight for _, weight in NAMED], np.float32)
-    best_last = np.lexsort((found.unit, found.time, np.round(scores, 4)))  # of equals the latest
+        fair = scores if question.asks_assistant else restated(told, scores)
+    level = 0 * scores if question.about_talk else standing(found)
+    best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # of equals the latest
     best: dict[Handle, int] = {}
     for row in best_last[has_evidence(question, found)[best_last]][::-1].tolist():
         best.setdefault(found.handle[row], row)
-    return replace(question, order=tuple(best.values()), values=values, scores=scores)
+    order = tuple(row for row in best.values() if not asking[row])
+    return replace(question, order=order, values=values, scores=scores, askings=len(best) - len(order))
 
 
 def lines(question: Query, row: int) -> tuple[Feature, ...]:

@@ -11,6 +11,8 @@ from memscope import dates
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.query import Query
+from memscope.text.lasting import PROFILE_TERMS
+from memscope.text.statements import about_user
 from memscope.text.terms import names, term
 from memscope.text.tokens import fold, words
 from memscope.text.topics import names as topic_names
@@ -49,6 +51,12 @@ _ASSISTANT = re.compile(
     r"|\byour (?:recommend|suggest|advice|answer)|你.{0,6}(?:推荐|建议|告诉|说过|提到|提议)"
 )
 
+_TALK = re.compile(
+    r"\b(?:discuss|talk(?:ed)? about|ask(?:ed|s)?|questions?|(?:bring|brought) up"
+    r"|conversations?|topics?|summar\w+|mention\w*)\b"
+    r"|聊|[讨討][论論]|[问問][过過]|[话話][题題]|提到|[对對][话話]|[总總][结結]"
+)
+
 
 _PERSONAL = re.compile(
     r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
@@ -72,10 +80,15 @@ _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends"
         "asks_ahead",
         "topics",
         "meaning",
+        "about_talk",
+        "about_user",
     ),
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
+    if question.about_user or about_user(ends):
+        weights = (1.0,) * len(PROFILE_TERMS)
+        return replace(question, terms=PROFILE_TERMS, weights=weights, about_user=True, asks_personally=True)
     about = topics(ends)
     found = _content(words(question.query))
     terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
@@ -91,6 +104,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(ends),
+        about_talk=_TALK.search(wording) is not None,
     )
 
 

@@ -9,6 +9,7 @@ import re
 from enum import IntFlag
 
 from memscope.text.language import language
+from memscope.text.statements import asks, unknowing
 
 
 class Flag(IntFlag):
@@ -72,29 +73,6 @@ _LASTING_ZH = re.compile(
     "|不(?:吃|喝|喜欢|爱|能|会|抽|开)|从不|对.{1,10}过敏)"
     "|我(?:的|们?家)?.{1,6}(?:叫|是|在|喜欢|住|有|生日|过敏)|叫我|我(?:妈|爸|老婆|老公|儿子|女儿|哥|姐|弟|妹|男朋友|女朋友)"
 )
-_SENTENCE = re.compile(r"[^.!?。！？；\n]+[.!?。！？；]*")
-_ASKED = re.compile(
-    r"(?i)^\W*(?:(?:so|and|but|ok|okay|hey|um|well|also|please|again|hi|hello)[,\s]+)*"
-    r"(?:what|who|whom|whose|where|when|why|how|which|do|does|did|is|are|was|were|am|can|could|would|will|should|have"
-    r"|has|tell me|remind me|any idea|remember)\b"
-    r"|^(?!.*(?:知道|告诉|清楚)).*(?:什么|啥|哪|谁|几[点个号岁次]|多少|怎么|怎样|为什么|吗|呢|是不是|有没有|记不记得|还记得)"
-)
-_NO_ANSWER = re.compile(
-    r"""(?ix)
-    \b (?: i | we ) (?: ['’]m | \s (?: am | do | don['’]?t | can['’]?t | cannot | couldn['’]?t | have | haven['’]?t ) )?
-        (?: \s (?: not | no | yet | never | afraid | sorry ) )* (?: \s \w+ ){0,2}
-        \s (?: know | sure | record | recall | remember | information | idea | told | see | find ) \b
-    | \b you \s (?: haven['’]?t | have \s not | never | didn['’]?t ) \b .{0,20} (?: told | mention | said | share )
-    | \b no \s (?: record | information | idea | memory | note ) \b
-    | \b not \s (?: been \s )? (?: told | mentioned | sure ) \b
-    | 不太?(?: 知道 | 清楚 | 记得 | 确定 | 晓得 )
-    | 没有?(?: 听[你您] | [你您]的 | 相关 | 这方面 | 任何 )?.{0,4}(?: 信息 | 记录 | 资料 | 印象 | 提过 | 说过 | 提到 )
-    | [你您](?: 还 | 好像 | 似乎 | 从来 | 之前 )*[没未]有?.{0,6}[说提告诉讲]
-    """
-)
-_NEGATIVE = re.compile(r"(?i)n['’]t\b|\bnot\b|\bno\b|\bnever\b|\bcannot\b|\bunsure\b|不|没|未|无")
-ANSWER = 160  # characters: a longer answer says something besides
-_GREETING_LENGTH = 16
 
 
 def flags(text: str) -> Flag:
@@ -107,22 +85,6 @@ def flags(text: str) -> Flag:
         found |= Flag.INSTRUCTION if _WISH.search(text) else Flag(0)
         lasting = _LASTING_ZH if found & Flag.CJK else _LASTING
         found |= Flag.PERSONAL if lasting.search(text) else Flag(0)
-    if knows_nothing(text):
+    if unknowing(text):
         return (found | Flag.UNKNOWING) & ~Flag.PERSONAL
-    return (found | Flag.ASKING) & ~Flag.PERSONAL if only_asks(text) else found
-
-
-def only_asks(text: str) -> bool:
-    """Whether every sentence is a question or a short greeting."""
-    sentences = [sentence.strip() for sentence in _SENTENCE.findall(text)]
-    asked = [sentence for sentence in sentences if sentence[-1:] in "?？" or _ASKED.search(sentence)]
-    rest = [sentence for sentence in sentences if sentence not in asked]
-    return bool(asked) and all(len(sentence) <= _GREETING_LENGTH for sentence in rest)
-
-
-def knows_nothing(text: str) -> bool:
-    """Whether a short answer begins by saying that it does not know."""
-    if len(text) > ANSWER or _DIGIT.search(text):
-        return False
-    first = next(iter(_SENTENCE.findall(text)), "")
-    return _NEGATIVE.search(first) is not None and _NO_ANSWER.search(first) is not None
+    return (found | Flag.ASKING) & ~Flag.PERSONAL if asks(text) else found

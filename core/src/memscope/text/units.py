@@ -14,6 +14,7 @@ from memscope.dates import mentions, recurrences
 from memscope.records import ROLES, Insight, Observation, Record, Turn
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
+from memscope.text.lasting import SERIOUS, marks
 from memscope.text.terms import name_key, terms, terms_version
 from memscope.text.topics import topics
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION, sentence_vector
@@ -72,8 +73,9 @@ COLUMNS = (
 )  # fmt: skip
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.1"
+units_version = f"{terms_version}.{VECTORS_VERSION}.2"
 NEVER = (1 << 63) - 1
+SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
 
 _MOST = 0xFFFF
@@ -134,7 +136,14 @@ def _turn_units(turn: Turn, number: int, seq: int) -> list[Unit]:
     always = Flag.STATEMENT if turn.statement else Flag(0)
     date = date_text(turn.time, language(turn.text))
     return [
-        _unit(piece, date, turn.speaker, {**shared, **_named(piece, turn), "seq": seq + part, "part": part}, always)
+        _unit(
+            piece,
+            date,
+            turn.speaker,
+            {**shared, **_named(piece, turn), "seq": seq + part, "part": part},
+            always,
+            header_marks=marks(piece) if turn.role == "user" else (),
+        )
         for part, piece in enumerate(chunks(turn.text))
     ]
 
@@ -160,7 +169,17 @@ def _memory_unit(
         "speaker": name_key(who), "kind": INSIGHT if isinstance(memory, Insight) else OBSERVATION,
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
-    return _unit(memory.text, date_text(memory.said, language(memory.text)), who, columns, found)
+    date = date_text(memory.said, language(memory.text))
+    return _unit(memory.text, date, who, columns, found, body_marks=_memory_marks(memory))
+
+
+def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
+    """The terms under which the profile finds it; an observation by the user's own words too."""
+    if isinstance(memory, Insight):
+        return (SERIOUS,)
+    serious = memory.level >= SERIOUS_LEVEL and not memory.fiction
+    quoted = marks("\n".join(quote.text for quote in memory.quotes)) if memory.about == "user" else ()
+    return (*quoted, SERIOUS) if serious else quoted
 
 
 def _part(memory: Observation, turn: Turn) -> int:
@@ -176,8 +195,18 @@ def _header(said: str) -> tuple[int, ...]:
     return tuple(terms(said)[:_MOST])
 
 
-def _unit(body: str, date: str, speaker: str, columns: dict[str, int], state: Flag) -> Unit:
-    header, content, about = _header(f"{date} {speaker}"), terms(body), topic_bits(body)
+def _unit(
+    body: str,
+    date: str,
+    speaker: str,
+    columns: dict[str, int],
+    state: Flag,
+    *,
+    header_marks: tuple[int, ...] = (),
+    body_marks: tuple[int, ...] = (),
+) -> Unit:
+    header, about = (*_header(f"{date} {speaker}"), *header_marks), topic_bits(body)
+    content = [*terms(body), *body_marks]
     columns = {
         **columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content),
         "flags": flags(body) | state, "topics": about & _LOW, "more_topics": about >> 64,

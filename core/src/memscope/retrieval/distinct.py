@@ -1,0 +1,124 @@
+"""One line for what was said more than once: of equal turns the newest, a memory at the turn that said it first."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memscope.pipeline import WorkerContext
+from memscope.records import Hit, Observation, Repeats, Turn
+from memscope.retrieval.query import Query
+from memscope.text.statements import gist
+
+Sources = Mapping[str, Turn]
+
+
+def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """The hits without what another of them says, in order, and those left out."""
+    owners = _owners(hits)
+    kept: dict[Hashable, Hit] = {}
+    for hit in hits:
+        if hit.matched:
+            for memory in hit.matched:
+                owner = owners[_memory_key(memory)]
+                kept.setdefault(("memory", owner.id), _own(owner, owners))
+        else:
+            key = _key(hit)
+            kept[key] = _newer(kept[key], hit) if key in kept else hit
+    shown = {hit.id for hit in kept.values()}
+    return [*kept.values()], [hit for hit in hits if hit.id not in shown]
+
+
+def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
+    """Each memory that matched, and the earliest of its hits."""
+    owners: dict[Hashable, Hit] = {}
+    for hit in hits:
+        for memory in hit.matched:
+            key = _memory_key(memory)
+            owners[key] = min(owners.get(key, hit), hit, key=lambda one: one.time)
+    return owners
+
+
+def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
+    """The hit with the memories it prints: none that an earlier turn said already."""
+    mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
+    return replace(hit, matched=tuple(mine.values()))
+
+
+def _memory_key(memory: Observation) -> Hashable:
+    return gist(memory.text) or memory.id, memory.happened
+
+
+def _key(hit: Hit) -> Hashable:
+    if hit.turn is None:
+        return hit.id
+    return hit.turn.role, hit.turn.speaker, gist(hit.turn.text) or hit.id
+
+
+def _newer(one: Hit, other: Hit) -> Hit:
+    """The one said later, in the place of the better."""
+    return other if other.time > one.time else one
+
+
+# ----------------------------------------------------------------------------------------------------- said repeatedly
+
+
+async def repeats(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> Sources:
+    """The turns that memories of several sources rest on: asked for where a hit has not brought them."""
+    there = {hit.turn.key: hit.turn for hit in hits if hit.turn}
+    several = [memory for hit in hits for memory in hit.matched if len(memory.sources) > 1]
+    keys = dict.fromkeys(key for memory in several for key in memory.sources)
+    missing = [key for key in keys if key not in there]
+    fetched = (await ctx.store.fetch(question.scope.user, missing)).records if missing else {}
+    turns = {turn.key: turn for turn in fetched.values() if isinstance(turn, Turn) and _visible(turn, question)}
+    return {**there, **turns}
+
+
+def _visible(turn: Turn, question: Query) -> bool:
+    scope = question.scope
+    same = scope.agent in (None, turn.scope.agent) and scope.session in (None, turn.scope.session)
+    return same and turn.key not in question.exclude and (question.as_of is None or turn.time <= question.as_of)
+
+
+def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
+    """Each memory of several sources under the first of them, and how often it was said."""
+    kept: dict[str, Hit] = {}
+    for hit in hits:
+        for one in _placed(hit, turns) if hit.matched else [hit]:
+            kept[one.id] = _united(kept[one.id], one) if one.id in kept else one
+    return [*kept.values()]
+
+
+def _united(one: Hit, other: Hit) -> Hit:
+    """One hit of a turn for two; a turn shown in its own words needs no memory beside it."""
+    if not (one.matched and other.matched):
+        return other if one.matched else one
+    memories = tuple({memory.id: memory for memory in (*one.matched, *other.matched)}.values())
+    return replace(one, matched=memories, repeats={**one.repeats, **other.repeats})
+
+
+def _placed(hit: Hit, turns: Sources) -> list[Hit]:
+    """The hit once per turn that first said one of its memories."""
+    by_turn: dict[str, list[Observation]] = {}
+    for memory in hit.matched:
+        by_turn.setdefault(_first(hit, memory, turns).key, []).append(memory)
+    return [_at(hit, turns[key], memories, turns) for key, memories in by_turn.items()]
+
+
+def _first(hit: Hit, memory: Observation, turns: Sources) -> Turn:
+    assert hit.turn is not None
+    known = [turns[key] for key in memory.sources if key in turns]
+    return min([hit.turn, *known], key=lambda turn: turn.time)
+
+
+def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
+    said = {memory.id: _repeats(memory, turns) for memory in memories if len(memory.sources) > 1}
+    if hit.turn is not None and turn.key == hit.turn.key:
+        return replace(hit, matched=tuple(memories), repeats=said)
+    return replace(hit, turn=turn, observations=tuple(memories), matched=tuple(memories), part=0, repeats=said)
+
+
+def _repeats(memory: Observation, turns: Sources) -> Repeats:
+    times: list[datetime] = [turns[key].time for key in memory.sources if key in turns]
+    return Repeats(max(1, len(times)), max(times, default=memory.said))

@@ -1,0 +1,75 @@
+"""What only echoes: earlier askings of the same question, answers that know nothing, restatements by the assistant.
+
+None of it is evidence. An asking lends its neighbours no words, except the answer that follows it; what asks or knows
+nothing ranks below every statement; an assistant's words rank below newer words of the user on the same terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from memscope.records import ROLES, Candidates
+from memscope.text.flags import Flag
+from memscope.text.units import TURN
+
+Values: TypeAlias = Any  # an array with an entry per candidate
+
+COVERED = 0.75  # share of the query's words, by rarity, that an asking of the same question has
+LONGER = 2, 4  # it has at most so many times the query's terms, and so many more
+BEFORE = 1  # place of the turn before among the neighbours
+USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
+
+
+def askings(found: Candidates, weights: Values) -> Values:
+    """[n] whether a turn only asks what the query asks."""
+    total, (times, more) = float(weights.sum()), LONGER
+    if total <= 0:
+        return np.zeros(len(found.unit), np.bool_)
+    covered = ((found.tf > 0) @ weights) / total
+    short = found.length <= times * len(found.terms) + more
+    return _has(found, Flag.ASKING) & (covered >= COVERED) & short
+
+
+def without_askings(found: Candidates, asking: Values) -> Candidates:
+    """The candidates as if nobody had asked this before."""
+    if not asking.any():
+        return found
+    tf, near = found.tf.copy(), found.tf_neighbours.copy()
+    for row in np.flatnonzero(asking).tolist():
+        beside = (near == found.tf[row]).all(axis=2) & (found.length_neighbours == found.length[row])
+        beside &= (found.session == found.session[row])[:, None]
+        beside[:, BEFORE] &= found.speaker == found.speaker[row]  # the answer of another keeps what it answers
+        near[beside] = 0
+    tf[asking] = 0
+    return replace(found, tf=tf, tf_neighbours=near)
+
+
+def standing(found: Candidates) -> Values:
+    """[n] 2 for a statement, 1 for what only asks, 0 for an answer that knows nothing."""
+    level = np.full(len(found.unit), 2, np.int8)
+    level[_has(found, Flag.ASKING) & ~found.lent] = 1
+    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT) & ~found.lent] = 0
+    return level
+
+
+def restated(found: Candidates, scores: Values) -> Values:
+    """The scores, none of an assistant above that of newer words of the user that have the same terms of the query."""
+    turns = found.kind == TURN
+    old = np.flatnonzero(turns & (found.role == ASSISTANT) & (found.tf > 0).any(axis=1))
+    said = np.flatnonzero(turns & (found.role == USER) & (standing(found) == 2))
+    if not len(old) or not len(said):
+        return scores
+    present = (found.tf > 0).astype(np.float32)
+    both = present[old] @ present[said].T
+    covered = (both == present[old].sum(axis=1)[:, None]) & (found.time[old][:, None] < found.time[said])
+    best = np.where(covered, scores[said], -np.inf).max(axis=1)
+    lowered = scores.copy()
+    lowered[old] = np.where(np.isfinite(best), np.minimum(scores[old], best - 1e-3), scores[old])
+    return lowered
+
+
+def _has(found: Candidates, flag: Flag) -> Values:
+    return (found.flags & int(flag)) != 0

@@ -1,0 +1,220 @@
+"""Find lasting statements about oneself: what a profile is made of, English and Chinese.
+
+English goes by words: the verb after "I", the noun after "my", what follows "I am". Chinese goes by what stands near
+我, and a few words that need no subject. Each kind of statement has a weight. Units of the user's turns carry a term
+per kind (``marks``), so that one search in any store finds them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memscope.text.language import has_cjk
+from memscope.text.statements import is_question, sentences
+from memscope.text.terms import term
+
+WEIGHTS = {
+    "name": 5.0, "person": 3.0, "home": 3.0, "work": 3.0, "people": 3.0, "health": 4.0, "taste": 3.0, "habit": 2.0,
+    "have": 2.0, "wish": 1.5,
+}  # fmt: skip
+PASSING = 1.5  # what a word of the moment takes from a weight
+MARKS = {kind: term(f"\0{kind}") for kind in WEIGHTS}  # NUL: no word of a text has it
+SERIOUS = term("\0serious")  # an observation of level 3, an insight
+PROFILE_TERMS: tuple[int, ...] = (*MARKS.values(), SERIOUS)
+
+
+def _words(**kinds: str) -> dict[str, str]:
+    return {word: kind for kind, words in kinds.items() for word in words.split()}
+
+
+# ---------------------------------------------------------------------------------------------------------- English
+
+_VERBS = _words(
+    home="live lived grew moved emigrated settled",
+    work="""work worked teach taught study studied run own manage sell design repair build drive train graduated
+        retired nurse volunteer freelance code""",
+    taste="like love hate adore prefer enjoy dislike detest loathe fear can't-stand don't-mind",
+    habit="""always never usually often quit stopped started play swim collect speak paint bake sing dance knit cycle
+        climb hike box fish garden meditate jog practise practice keep used-to gave-up no-longer breed brew sew""",
+    health="can't-eat can't-drink can't-have don't-eat don't-drink don't-smoke never-eat never-drink never-smoke",
+    wish="want plan hope dream intend aim",
+    name="go-by",
+    person="turned turn",
+)
+_NOUNS = _words(
+    name="name nickname surname",
+    person="birthday",
+    home="flat apartment house home hometown village garden allotment balcony farm street",
+    work="""job work shop company business studio thesis degree office school bakery practice career team shift shifts
+        clients students pupils patients class colleagues""",
+    people="""wife husband partner girlfriend boyfriend fiance fiancee spouse ex mum mom mother dad father parents son
+        daughter sons daughters kid kids child children twins baby toddler teenager brother sister brothers sisters
+        sibling siblings grandmother grandma nan gran granny grandfather grandad granddad grandpa aunt auntie uncle
+        cousin niece nephew grandson granddaughter grandchild grandchildren grandkids in-laws flatmate roommate
+        neighbour neighbor friend boss dog cat dogs cats puppy kitten horse pony parrot rabbit hamster tortoise pet
+        pets hens chickens bees family""",
+    health="knee knees back heart eyes hip hips doctor medication allergy allergies asthma diabetes migraine migraines",
+    taste="favourite favorite",
+    have="car bike boat van camper piano guitar violin cello camera hives collection motorbike",
+    wish="goal dream plan target",
+)
+_STATES = _words(
+    person="""a an the based born married divorced single engaged widowed pregnant left-handed right-handed colorblind
+        colour-blind deaf blind bilingual half""",
+    home="from",
+    work="retired studying working training",
+    health="vegan vegetarian diabetic allergic intolerant asthmatic lactose",
+    taste="into afraid scared terrified fond obsessed keen crazy addicted",
+    name="called",
+    wish="learning saving planning preparing applying",
+)
+_ALONE = _words(
+    health="""allergic allergy allergies intolerant intolerance asthma diabetes diabetic coeliac celiac
+        migraines epilepsy arthritis insomnia adhd dyslexia dyslexic vegetarian vegan"""
+)
+_ADVERBS = frozenset(
+    """really absolutely just also still do usually mostly only now actually so very terribly originally already not
+    honestly currently truly quite""".split()
+)
+_HARMLESS = frozenset("bit little lot mess idiot fool moment few question feeling look idea hunch go point".split())
+_WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
+_NAMED = re.compile(r"\bI(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
+_PASSING = frozenset(
+    """tonight yesterday earlier think guess wonder mean suppose reckon someone somebody everyone moment""".split()
+)
+
+
+def _english(sentence: str) -> Iterator[str]:
+    words = _WORD.findall(sentence.lower().replace("’", "'"))
+    own = [at for at, word in enumerate(words) if word in _OWN]
+    for at in own:
+        yield from _after(words[at], words[at + 1 : at + 6])
+    if own and _NAMED.search(sentence):
+        yield "name"
+    if own:
+        yield from (_ALONE[word] for word in words if word in _ALONE)
+        yield from ("habit" for at, word in enumerate(words[:-1]) if word == "every" and words[at + 1] in _REGULAR)
+
+
+_OWN = frozenset("i we i'm we're i've we've my our".split())
+_REGULAR = frozenset(
+    """day morning evening night week weekend second other month year summer winter monday tuesday wednesday thursday
+    friday saturday sunday""".split()
+)
+
+
+def _after(own: str, following: list[str]) -> Iterator[str]:
+    if own in ("my", "our"):
+        yield from [_NOUNS[word] for word in following[:3] if word in _NOUNS][:1]
+        return
+    told = [word for word in following if word not in _ADVERBS]
+    if told[:1] == ["am"] or told[:1] == ["are"]:
+        own, told = "i'm", told[1:]
+    kind = ""
+    if own in ("i'm", "we're"):
+        kind = _state(told)
+    elif own in ("i've", "we've") or told[:1] == ["have"]:
+        kind = _possession([word for word in told if word not in ("have", "got")])
+    elif told:
+        kind = _VERBS.get("-".join(told[:2])) or _VERBS.get(told[0], "")
+    if kind:
+        yield kind
+
+
+def _state(told: list[str]) -> str:
+    if not told or _HARMLESS & set(told[:3]):
+        return ""
+    return _STATES.get(told[0], "person" if told[0].isdigit() else "")
+
+
+def _possession(told: list[str]) -> str:
+    counted = told[:1] and (told[0] in ("a", "an", "two", "three", "four", "five", "six", "no") or told[0].isdigit())
+    return "have" if counted and not _HARMLESS & set(told[:3]) else ""
+
+
+# ---------------------------------------------------------------------------------------------------------- Chinese
+
+_PEOPLE_ZH = (
+    "老婆|妻子|先生|老公|丈夫|媳[妇婦]|[爱愛]人|[对對]象|女朋友|男朋友|[女男]友|[儿兒]子|女[儿兒]|[闺閨]女"
+    "|孩子|小孩|娃|爸|[妈媽]|父[亲親]"
+    "|母[亲親]|[爷爺]|奶奶|外公|外婆|姥|阿公|阿[嬷嬤]|哥|姐|弟|妹|[孙孫]|[猫貓]|狗|同桌|室友|[闺閨]蜜|老伴|前任"
+)
+_NEAR = {
+    "name": "(?:的名字)?(?:叫|姓)(?![你他她它了人车車醒])",
+    "people": "(?:家|们|們)?(?:的)?(?:那)?[大小二老]?(?:" + _PEOPLE_ZH + ")",
+    "person": "(?:就|也|其[实實]|本[来來]"
+    "|[现現]在)?是(?![说說想觉覺得不指问問真怕在要来來被因为為了没沒昨今这這那想])"
+    "|[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]|(?:[单單]身|[结結]婚|[离離]婚|退休|[属屬])",
+    "taste": "(?:最|很|特[别別]|超|挺|比[较較]|[还還]是|[从從]小|就|真|一直|也|[蛮蠻]|不太?)*(?:喜[欢歡]"
+    "|[爱愛](?!人)|[讨討][厌厭]"
+    "|怕|受不了|偏好|偏[爱愛]|只吃|只喝|迷)",
+    "health": "[^，。]{0,4}不(?:吃|喝|抽|沾)",
+    "home": "(?:们|們)?[^，。]{0,6}(?:住在?|搬到|搬[来來]|[来來]自|老家|家在|定居|那[边邊]的)|家",
+    "work": "[^，。]{0,4}(?:在|于|於)[^，。]{1,14}(?:工作|上班|教|[读讀]|念|上[学學]|打工|做|[开開]|[当當]"
+    "|[实實][习習])|是?(?:做|[当當]|干|幹|[开開]|教"
+    "|[学學]|念|[读讀]|修|[卖賣]|跑)(?![了完到得过過梦夢好错錯个個起])",
+    "habit": "[^，。]{0,3}(?:每[天周週个個年晚早次逢]|[从從][来來]|一直|[总總]是|[从從]不|平[时時]|[经經]常"
+    "|[习習][惯慣]|戒|[会會](?:[弹彈]|唱|[写寫]|[画畫]|跳)"
+    "|[学練练學]了)",
+    "have": "(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養)",
+    "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
+}
+_ANYWHERE = {
+    "name": "名字(?:是|叫)|(?:叫|喊)我[^，。]{1,4}(?:就|吧)",
+    "person": "(?:今年|都|已[经經]|快|[刚剛])[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]"
+    "|[回彝藏满滿苗壮壯]族|蒙古族|退下[来來]|退休"
+    "|我的?生日|自我介[绍紹]|[怀懷]孕",
+    "people": "(?:^|[，,。 ])(?:老伴|老公|老婆|小[孙孫]女|大娃|二娃)",
+    "health": "[过過]敏|血[压壓]|血糖|糖尿|哮喘|乳糖|忌口|不能吃|吃素|素食|近[视視]|失眠|偏[头頭]痛|痛[风風]"
+    "|吃不了|[腰膝胃][^，。]{0,3}不好",
+    "work": "[专專][业業]是|[职職][业業]是|入[职職]",
+    "habit": "以[后後].{0,6}(?:都|[别別]|用|[给給])",
+    "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養)",
+}
+_PASSING_ZH = re.compile(
+    "[刚剛]{2}|[刚剛]才|昨天|今早|今晚|有人|大家|[别別]人|[听聽][说說]|看到|[电電]影|新[闻聞]|文章|[广廣]告"
+)
+
+
+@cache
+def _chinese_patterns() -> tuple[re.Pattern[str], ...]:
+    near = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _NEAR.items())
+    anywhere = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _ANYWHERE.items())
+    return re.compile(f"[我俺咱](?:{near})"), re.compile(anywhere)
+
+
+def _chinese(sentence: str) -> Iterator[str]:
+    for pattern in _chinese_patterns():
+        yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
+
+
+# ------------------------------------------------------------------------------------------------------------- both
+
+
+def kinds(sentence: str) -> tuple[str, ...]:
+    """The kinds of lasting statement that one sentence makes about its speaker; none for a question."""
+    found = tuple(dict.fromkeys(_chinese(sentence) if has_cjk(sentence) else _english(sentence)))
+    return () if found and is_question(sentence) else found
+
+
+def lasting(sentence: str) -> float:
+    """How much a sentence tells about its speaker for good; 0 for nothing."""
+    found = kinds(sentence)
+    if not found:
+        return 0.0
+    strongest, *others = sorted((WEIGHTS[kind] for kind in found), reverse=True)
+    return max(0.5, strongest + 0.5 * sum(others) - PASSING * _of_the_moment(sentence))
+
+
+def _of_the_moment(sentence: str) -> bool:
+    if has_cjk(sentence):
+        return _PASSING_ZH.search(sentence) is not None
+    return bool(_PASSING & set(_WORD.findall(sentence.lower())))
+
+
+def marks(text: str) -> tuple[int, ...]:
+    """The terms under which the lasting statements of a text are found."""
+    found = (kind for sentence in sentences(text) for kind in kinds(sentence))
+    return tuple(MARKS[kind] for kind in dict.fromkeys(found))

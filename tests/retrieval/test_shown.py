@@ -1,0 +1,276 @@
+"""What is shown of what people say again, change, ask and tell of themselves, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import ChangeSet, Interval, Observation, Quote, Scope, Supersession
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+ALL_MARKS = ("(changed later: ", "(superseded: ", "（后来有变：")
+
+
+class Days:
+    """A clock that stands still until it is moved."""
+
+    now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+async def memory() -> AsyncIterator[AsyncMemoryScope]:
+    clock = Days()
+    async with AsyncMemoryScope(":memory:", clock=clock, settings={"timezone": "UTC"}) as memory:
+        memory.days = clock  # type: ignore[attr-defined]
+        yield memory
+
+
+async def say(memory: AsyncMemoryScope, text: str, role: str = "user", *, day: int = 0, session: str = "s") -> str:
+    memory.days.now = START + timedelta(days=day)  # type: ignore[attr-defined]
+    said = {"role": role, "content": text}
+    return (await memory.add_turns([said], user="u", session=f"{session}{day}")).keys[0]
+
+
+async def note(memory: AsyncMemoryScope, id: str, text: str, *keys: str, day: int = 0, **given: Any) -> Observation:
+    when = START + timedelta(days=day)
+    made = Observation(id=id, scope=Scope("u"), text=text, sources=keys, said=when, recorded=when, **given)
+    await memory.runtime.store.apply("u", ChangeSet(new=(made,)))
+    return made
+
+
+FACTS = {
+    "en": [
+        f"My {thing} code is {n}00{n}" for n, thing in enumerate("bike gate safe shed car box desk club".split(), 1)
+    ],
+    "zh": [
+        f"我的{thing}密码是{n}00{n}" for n, thing in enumerate("车锁 大门 柜子 仓库 汽车 箱子 书桌 俱乐部".split(), 1)
+    ],
+}
+ASKED = {"en": "What's my code?", "zh": "我的密码是多少？"}
+UNKNOWN = {"en": "I don't know that yet.", "zh": "我还不知道。"}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_a_question_asked_twelve_times_takes_no_place(memory: AsyncMemoryScope, lang: str) -> None:
+    for day, fact in enumerate(FACTS[lang]):
+        await say(memory, fact, day=day)
+    for day in range(20, 32):
+        await say(memory, ASKED[lang], day=day)
+        await say(memory, UNKNOWN[lang], "assistant", day=day)
+    lines = await memory.context(ASKED[lang], user="u")
+    assert all(fact in lines for fact in FACTS[lang])
+    assert ASKED[lang] not in lines
+
+
+@pytest.mark.parametrize(("asked", "reason"), [("Where is my passport?", "askings"), ("我的护照在哪？", "askings")])
+async def test_only_askings_are_no_evidence_and_the_reason_says_so(
+    memory: AsyncMemoryScope, asked: str, reason: str
+) -> None:
+    await say(memory, asked)
+    found = await memory.retrieve(asked, user="u", explain=True)
+    assert not found.hits and reason in found.reason
+    assert "(question)" in found.explanation
+
+
+async def test_the_newer_words_of_the_user_beat_the_assistants_old_answers(memory: AsyncMemoryScope) -> None:
+    for day in range(6):
+        await say(memory, f"Your locker is number 1{day}, I have it noted.", "assistant", day=day)
+    await say(memory, "They gave me another locker, it is 99 on the upper floor near the pool", day=9)
+    found = await memory.retrieve("Which locker is mine?", user="u")
+    assert found[0].turn is not None and "99" in found[0].turn.text
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "query"),
+    [("My bike is green.", "my bike is green", "my bike"), ("我的车是绿色的。", "我的车是绿色的呀", "我的车")],
+)
+async def test_of_equal_turns_the_newest_is_shown(memory: AsyncMemoryScope, first: str, again: str, query: str) -> None:
+    old, new = await say(memory, first), await say(memory, again, day=3)
+    found = await memory.retrieve(query, user="u", explain=True)
+    assert [hit.id for hit in found] == [new]
+    assert f"left out: {old!r} (equal)" in found.explanation
+
+
+async def test_turns_with_other_numbers_are_both_shown(memory: AsyncMemoryScope) -> None:
+    await say(memory, "My rent is 1180")
+    await say(memory, "My rent is 1265", day=3)
+    lines = await memory.context("What is my rent?", user="u")
+    assert "1180" in lines and "1265" in lines
+
+
+# ---- memories
+
+
+async def test_a_memory_of_two_turns_is_printed_once_when_it_was_first_said(memory: AsyncMemoryScope) -> None:
+    keys = [await say(memory, "Saw Anna yesterday"), await say(memory, "As I said, I met Anna that day", day=9)]
+    await note(memory, "o", "The user saw Anna yesterday.", *keys)
+    lines = (await memory.context("Which day was it that I saw Anna?", user="u")).splitlines()
+    told = [line for line in lines if "The user saw Anna" in line]
+    assert told == ["[2026-03-02 09:00 Monday] The user saw Anna yesterday. (said 2 times, last 2026-03-11)"]
+
+
+async def test_a_memory_stands_at_its_first_turn_though_only_a_later_one_was_found(memory: AsyncMemoryScope) -> None:
+    keys = [await say(memory, "哈哈"), await say(memory, "昨天那次是去看安娜", day=9)]
+    await note(memory, "o", "用户去看了安娜。", *keys)
+    assert "[2026-03-02 09:00 星期一] 用户去看了安娜。（说过2次，最近2026-03-11）" in await memory.context(
+        "用户看了谁", user="u"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "line"),
+    [
+        ("The user has a dentist appointment.", "dentist", "The user has a dentist appointment (2026-06-12)."),
+        ("用户约了牙医。", "用户的牙医", "用户约了牙医（2026-06-12）。"),
+        ("The user sees the dentist on 12 June 2026.", "dentist", "The user sees the dentist on 12 June 2026."),
+    ],
+)
+async def test_the_events_date_is_printed_where_the_words_lack_it(
+    memory: AsyncMemoryScope, text: str, query: str, line: str
+) -> None:
+    key = await say(memory, "ok")
+    day = datetime(2026, 6, 12, tzinfo=UTC)
+    await note(memory, "o", text, key, happened=Interval(day, day + timedelta(days=1)))
+    assert (await memory.context(query, user="u")).endswith(f"] {line}")
+
+
+async def test_a_turn_tells_which_day_its_words_mean(memory: AsyncMemoryScope) -> None:
+    await say(memory, "I see the dentist tomorrow.")
+    assert (await memory.context("dentist", user="u")).endswith("user: I see the dentist tomorrow (2026-03-03).")
+
+
+# ---- changes
+
+
+@pytest.mark.parametrize(
+    ("said", "old", "query"),
+    [
+        ("I live in Berlin", "The user lives in Berlin", "Where do I live?"),
+        ("我住在北京", "用户住在北京", "我住在哪里"),
+    ],
+)
+async def test_a_superseded_turn_is_marked(memory: AsyncMemoryScope, said: str, old: str, query: str) -> None:
+    key, later = await say(memory, said), START + timedelta(days=20)
+    await note(memory, "o", old, key)
+    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    (line,) = (await memory.context(query, user="u")).splitlines()
+    assert said in line and any(mark in line for mark in ALL_MARKS) and line.endswith(("2026-03-22)", "2026-03-22）"))
+    assert "'o' (superseded)" in (await memory.retrieve(query, user="u", explain=True)).explanation
+
+
+async def test_a_turn_of_which_another_fact_still_holds_is_marked_only_for_what_changed(
+    memory: AsyncMemoryScope,
+) -> None:
+    key, later = await say(memory, "I live in Berlin and my cat is called Tiger"), START + timedelta(days=20)
+    await note(memory, "home", "The user lives in Berlin", key)
+    await note(memory, "cat", "The user's cat is called Tiger", key)
+    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("home", None, later, later),)))
+    assert "changed later" in await memory.context("Does the user live in Berlin?", user="u")
+    assert "changed later" not in await memory.context("What is the cat called?", user="u")
+
+
+@pytest.mark.parametrize(
+    ("said", "corrected", "old"),
+    [("Alice lives in Berlin.", "Alice lives in Munich", "Berlin"), ("小红住在北京。", "小红住在上海", "北京")],
+)
+async def test_after_a_correction_the_old_words_are_marked(
+    memory: AsyncMemoryScope, said: str, corrected: str, old: str
+) -> None:
+    made = await memory.add_memory(said, user="u")
+    memory.days.now += timedelta(days=1)  # type: ignore[attr-defined]
+    await memory.update(made.id, user="u", text=corrected)
+    for query in (said, corrected, old):
+        for lines in ("memories", "turns"):
+            shown = await memory.context(query, user="u", lines=lines)  # type: ignore[arg-type]
+            assert all(any(mark in line for mark in ALL_MARKS) for line in shown.splitlines() if old in line)
+
+
+async def test_the_assistants_restatement_of_what_changed_is_marked(memory: AsyncMemoryScope) -> None:
+    key = await say(memory, "My Corolla makes a noise, that car is old")
+    await say(memory, "Check the roof trim of the Corolla, it is a car of that age.", "assistant", day=1)
+    await note(memory, "o", "The user drives a Corolla car", key)
+    later = START + timedelta(days=20)
+    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
+    lines = (await memory.context("Which car does the user drive?", user="u")).splitlines()
+    assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)
+
+
+# ---- the profile
+
+SELF = {
+    "en": ["My name is Rosalind.", "I work at the harbour in Leeds.", "I'm allergic to nuts, so no cake for me."],
+    "zh": ["我叫马秀兰。", "我在郑州开面馆。", "我对花生过敏。"],
+}
+REMARKS = {"en": "The bus was late, number {} of the week.", "zh": "今天公交又晚点了，第{}次。"}
+ABOUT = {
+    "en": ["What do you know about me?", "Who am I?", "Describe me.", "Tell me what you remember"],
+    "zh": ["你知道我的哪些事", "我是谁？", "介绍一下我", "你还记得我什么"],
+}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_a_question_about_the_user_gets_the_profile(memory: AsyncMemoryScope, lang: str) -> None:
+    for day, text in enumerate(SELF[lang]):
+        await say(memory, text, day=day)
+        for n in range(20):
+            await say(memory, REMARKS[lang].format(n), day=day)
+    for query in ABOUT[lang]:
+        found = await memory.retrieve(query, user="u")
+        assert {hit.text.strip() for hit in found.profile} == set(SELF[lang])
+        assert not {hit.id for hit in found.profile} & {hit.id for hit in found.hits}
+        lines = await memory.context(query, user="u")
+        assert all(text in lines for text in SELF[lang])
+    told = await memory.profile("u")
+    assert all(text in told for text in SELF[lang])
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_the_profile_helps_a_request_for_which_nothing_is_found(memory: AsyncMemoryScope, lang: str) -> None:
+    for text in SELF[lang]:
+        await say(memory, text)
+    wanted = {"en": "Recommend a restaurant for tonight", "zh": "推荐个餐厅"}[lang]
+    for query, shown in ((wanted, True), ("xyzzy", False), ("Hello there!", False), ("嗯", False)):
+        found = await memory.retrieve(query, user="u")
+        if not found.hits:
+            assert bool(found.profile) == shown and found.reason
+
+
+async def test_the_profile_prefers_what_still_holds_and_is_serious(memory: AsyncMemoryScope) -> None:
+    old, new = await say(memory, "I live in Berlin."), await say(memory, "I live in Lisbon.", day=5)
+    later = START + timedelta(days=5)
+    await note(memory, "old", "The user lives in Berlin.", old, quotes=(Quote(old, "I live in Berlin"),))
+    await note(memory, "new", "The user lives in Lisbon.", new, quotes=(Quote(new, "I live in Lisbon"),))
+    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
+    assert await memory.profile("u") == "[2026-03-07] The user lives in Lisbon."
+
+
+async def test_the_profile_keeps_to_its_tokens_and_its_user(memory: AsyncMemoryScope) -> None:
+    for n in range(40):
+        await say(memory, f"I really love dish number {n}, with all of its many sauces and spices.", day=n)
+    assert 0 < len(await memory.profile("u", tokens=60)) <= 240
+    assert len(await memory.context("Who am I?", user="u", k=1)) <= 4 * 260
+    assert await memory.profile("somebody") == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "given", "reason"),
+    [
+        ("Where is Rome?", {"user": "nobody"}, "add_turns"),
+        ("Where is Rome?", {"user": "u", "session": "other"}, "within session"),
+        ("Where is Rome?", {"user": "u"}, "other words"),
+        ("", {"user": "u"}, "empty query"),
+    ],
+)
+async def test_the_reason_says_why_and_what_would_help(
+    memory: AsyncMemoryScope, query: str, given: dict[str, Any], reason: str
+) -> None:
+    await say(memory, "The tea was cold")
+    found = await memory.retrieve(query, **given)
+    assert not found.hits and reason in found.reason

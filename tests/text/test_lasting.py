@@ -1,0 +1,67 @@
+"""Lasting statements about oneself, told from passing remarks."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.text.lasting import MARKS, kinds, lasting, marks
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("My name is Ada.", "name"),
+        ("Hi, I'm Rosalind.", "name"),
+        ("I am a nurse.", "person"),
+        ("I'm vegetarian.", "health"),
+        ("I live in Oslo.", "home"),
+        ("I really love opera.", "taste"),
+        ("I can't stand coriander.", "taste"),
+        ("I never drink coffee.", "health"),
+        ("I don't eat fish.", "health"),
+        ("My wife Ben paints.", "people"),
+        ("our old dog is called Rex", "people"),
+        ("I've got two boats.", "have"),
+        ("I work in a bakery", "work"),
+        ("We run every Sunday", "habit"),
+        ("我叫小明", "name"),
+        ("我是护士。", "person"),
+        ("我在北京上班", "work"),
+        ("我住在上海。", "home"),
+        ("我喜欢跑步", "taste"),
+        ("我不吃香菜", "health"),
+        ("我對花生過敏", "health"),
+        ("我的猫叫豆豆", "people"),
+        ("我有两个孩子", "have"),
+    ],
+)
+def test_what_lasts(sentence: str, kind: str) -> None:
+    assert kind in kinds(sentence)
+    assert MARKS[kind] in marks(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'm a bit tired.",
+        "I have a question.",
+        "I yawned all day.",
+        "The bus was late again.",
+        "Do I live in Oslo?",
+        "I'm Sorry",
+        "I have an idea",
+        "今天下雨了",
+        "我是说明天再看",
+        "我有点累",
+        "我住在哪里？",
+        "",
+    ],
+)
+def test_what_passes(sentence: str) -> None:
+    assert not kinds(sentence) and lasting(sentence) == 0
+
+
+def test_more_kinds_tell_more_and_the_moment_less() -> None:
+    assert lasting("My name is Ada and I live in Oslo") > lasting("My name is Ada") > lasting("I want to rest")
+    assert lasting("I love this") > lasting("I love what someone did yesterday")
+    assert lasting("我喜欢狗") > lasting("昨天我喜欢的狗走了")
