@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from memscope.dates import mentions, recurrences
+from memscope.dates.lexer import sentences
 from memscope.records import ROLES, Insight, Observation, Record, Turn
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
@@ -250,7 +251,8 @@ _HALF_YEAR = timedelta(days=183)
 
 def _named(text: str, turn: Turn) -> dict[str, int]:
     """The first two periods of at most two months that a statement's own words name."""
-    named = _named_periods(text, turn.time) if _may_name_a_day(text) and text.rstrip()[-1:] not in "?？" else []
+    statement = _may_name_a_day(text) and text.rstrip()[-1:] not in "?？"
+    named = _named_periods(text, turn.time) if statement else []
     (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
     return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
 
@@ -265,7 +267,8 @@ def _may_name_a_day(text: str) -> bool:
 def _named_periods(text: str, said: datetime) -> list[tuple[int, int]]:
     """A date without a year is the one nearest to ``said``."""
     found: dict[tuple[int, int], None] = {}
-    for mention in mentions(text, said):
+    telling = [sentence for _, sentence in sentences(text) if _may_name_a_day(sentence)]
+    for mention in (mention for sentence in telling for mention in mentions(sentence, said)):
         if mention.dayless or mention.shape in ("since", "after", "before", "until"):
             continue
         near = recurrences(mention, said - _HALF_YEAR, said + _HALF_YEAR) if mention.yearless else [mention.interval]
