@@ -35,7 +35,7 @@ Body: TypeAlias = dict[str, Any]
 BULK_OPERATIONS, BULK_BYTES = 1000, 1_000_000  # bodies over 1 MiB hold up the event loop
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-MISSING_CLIENT = "install memscope[elasticsearch]"
+MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
 _STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 
