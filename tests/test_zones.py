@@ -77,3 +77,12 @@ async def test_a_zone_that_does_not_exist_is_refused():
     async with opened() as memory:
         with pytest.raises(ConfigError, match="Mars"):
             await memory.add_turns([{"role": "user", "content": SAID}], user="alice", zone="Mars/Olympus")
+
+
+@pytest.mark.parametrize("edge", [datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=UTC)])
+@pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York"])
+async def test_the_ends_of_the_calendar_are_consolidated_in_any_zone(edge, zone):
+    async with opened(timezone=zone) as memory:
+        await memory.add_turns([{"role": "user", "content": SAID, "time": edge}], user="alice")
+        report = await memory.consolidate(user="alice")
+        assert (report.new, report.pending, dict(report.errors)) == (1, 0, {})

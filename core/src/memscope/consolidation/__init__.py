@@ -8,6 +8,7 @@ levels          of the turn                 for what is close
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -64,7 +65,9 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBat
 
 def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:
     """The turn with its time in the user's zone, so that its "tomorrow" is the user's."""
-    return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
+    with suppress(OverflowError):  # at the ends of the calendar
+        return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
+    return turn
 
 
 def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
