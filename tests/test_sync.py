@@ -84,3 +84,11 @@ def test_two_memories_share_one_thread(tmp_path):
         one.status(), two.status()
         assert one.runtime.is_open and two.runtime.is_open
     assert names.count("memscope") <= 1
+
+
+def test_the_runtime_is_public_and_read_only(memory):
+    assert memory.runtime is memory.memory.runtime
+    assert memory.runtime.settings.batch_turns == 10
+    for made in (memory, memory.memory):
+        with pytest.raises(AttributeError):
+            made.runtime = None
