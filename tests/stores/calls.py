@@ -36,9 +36,10 @@ STAGES = ("embed", "consolidate", "reflect")
 
 @dataclass
 class Seen:
-    """State of the first store: ids stored per user, and stages of the claims given, the latest first."""
+    """State of the first store: per user the ids stored and those of superseders; stages of the claims given."""
 
     stored: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    superseders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     claims: Sequence[str] = ()
 
 
@@ -59,7 +60,7 @@ users = st.sampled_from(("alice", "alice", "alice", "bob"))
 someone = st.one_of(users, st.none())
 times = st.integers(0, 6).map(at)
 agents = st.sampled_from((None, None, "x", "y"))
-names = st.sampled_from((None, None, "n"))
+names = st.sampled_from((None, "n"))
 extra: st.SearchStrategy[Any] = st.sampled_from(({}, {}, {"n": 1}, {"n": 2, "s": "x"}))
 periods = st.builds(lambda first, length: Interval(at(first), at(first + length)), st.integers(0, 5), st.integers(1, 3))
 stages = st.sampled_from(STAGES)
@@ -127,7 +128,8 @@ def revisions(draw: st.DrawFn, ids: st.SearchStrategy[str], sources: st.SearchSt
 class Strategies:
     """The arguments of one user's calls, with ids that are mostly stored."""
 
-    def __init__(self, stored: Sequence[str]) -> None:
+    def __init__(self, stored: Sequence[str], superseders: Sequence[str]) -> None:
+        self.superseder = mostly(superseders, stored or IDS)
         self.memory = mostly([id for id in stored if id in MEMORIES], MEMORIES)
         self.source = mostly(stored, (*KEYS, *MEMORIES))
         self.id = mostly(stored, IDS)
@@ -169,6 +171,7 @@ class Strategies:
     def arguments(self, call: str, claims: int) -> dict[str, st.SearchStrategy[Any]]:
         """Those of a call, the user left out; ``claims``: how many it can mean."""
         some = st.fixed_dictionaries({"ids": st.frozensets(self.id, min_size=1, max_size=2)})
+        one = st.fixed_dictionaries({"ids": st.frozensets(self.superseder, min_size=1, max_size=1)})
         claim = st.integers(0, max(min(claims, 4) - 1, 0))
         left = st.sets(st.integers(0, 3), max_size=2)
         made: dict[str, Callable[[], dict[str, st.SearchStrategy[Any]]]] = {
@@ -176,9 +179,9 @@ class Strategies:
             "apply": lambda: {"plan": self.plan()},
             "fetch": lambda: {"ids": self.ids},
             "history": lambda: {"id": self.id},
-            "scan": lambda: {"select": self.selection()},
+            "scan": lambda: {"selects": st.lists(self.selection(), min_size=4, max_size=8)},
             "forget": lambda: {
-                "select": st.one_of(some, some, self.selection()),
+                "select": st.one_of(one, one, some, self.selection()),
                 "dry_run": st.sampled_from((False, False, True)),
             },
             "bury": lambda: {"ids": self.ids},
@@ -198,6 +201,7 @@ class Strategies:
                 "code": st.sampled_from(("model_timeout", "conflict")),
                 "wait_s": st.sampled_from((-60, 0, 45)),
                 "counted": st.sampled_from((True, True, False)),
+                "plan": maybe(self.plan(), often=True),
             },
             "exhaust": lambda: {"stage": stages},
             "give_back": lambda: {"claim": claim},
@@ -212,7 +216,7 @@ class Strategies:
 
 
 OF_A_USER = ("append", "apply", "fetch", "history", "scan", "forget", "bury", "search", "exhaust")
-ANYWAY = (*2 * ("append", "forget", "search"), *3 * ("apply", "claim"), "fetch", "history", "scan", "bury", "exhaust",
+ANYWAY = (*2 * ("append", "search", "scan"), *3 * ("apply", "claim", "forget"), "fetch", "history", "bury", "exhaust",
           "adopt_secret", "unpark", "use_space", "tick")  # fmt: skip
 OF_A_CLAIM = (*2 * ("complete",), "extend", "save_reply", "fail", "give_back")
 
@@ -223,7 +227,11 @@ def next_call(data: st.DataObject, seen: Seen) -> Call:
     embedding = ("embed", "embed", "embed") if "embed" in seen.claims else ()
     user, name = data.draw(users), data.draw(st.sampled_from((*ANYWAY, *work, *embedding)))
     claims = seen.claims.count("embed") if name == "embed" else len(seen.claims)
-    fields = data.draw(st.fixed_dictionaries(Strategies(seen.stored.get(user, ())).arguments(name, claims)))
+    fields = data.draw(
+        st.fixed_dictionaries(
+            Strategies(seen.stored.get(user, ()), seen.superseders.get(user, ())).arguments(name, claims)
+        )
+    )
     return Call(name, {"user": user, **fields} if name in OF_A_USER else fields)
 
 
@@ -231,9 +239,17 @@ def beginning(space: VectorSpace | None) -> list[Call]:
     """Something to work on, for each user."""
     said = [TurnInsert(Turn(key, Scope(""), "user", "Alice", WORDS[0], at(n), START)) for n, key in enumerate(KEYS[:4])]
     held = Observation(id="m0", scope=Scope(""), text=WORDS[1], sources=KEYS[:2], said=at(1), recorded=at(1))
-    plan = {"new": [held, replace(held, id="m1", valid_to=at(9))], "closed": [], "revised": [], "done": []}
+    new = [held, replace(held, id="m1", valid_to=at(9)), replace(held, id="m2", happened=Interval(at(2), at(4)))]
+    closed = [Supersession("m1", "m2", at(8), at(8))]
+    plan = {"new": new, "closed": closed, "revised": [], "done": []}
     made = [Call("append", {"user": user, "inserts": said, "plan": plan}) for user in USERS]
-    return made if space is None else [Call("use_space", {"space": space, "replace": False}), *made]
+    if space is None:
+        return made
+    embed = [
+        Call("claim", {"stage": "embed", "limit": 100, "lease_s": 60, "someone": "alice"}),
+        Call("embed", {"claim": 0, "numbers": 0.5, "dims": 2}),
+    ]
+    return [Call("use_space", {"space": space, "replace": False}), *made, *embed]
 
 
 __all__ = ["IDS", "STAGES", "USERS", "Call", "Seen", "beginning", "next_call"]

@@ -93,7 +93,10 @@ class Side:
     async def history(self, user: str, id: str) -> Any:
         return await self.store.history(user, id)
 
-    async def scan(self, user: str, select: dict[str, Any]) -> Any:
+    async def scan(self, user: str, selects: list[dict[str, Any]]) -> Any:
+        return [await self.selected(user, select) for select in selects]
+
+    async def selected(self, user: str, select: dict[str, Any]) -> list[Record]:
         return [self.record(record) async for page in self.store.scan(Select(user, **select)) for record in page]
 
     async def forget(self, user: str, select: dict[str, Any], dry_run: bool) -> Any:
@@ -152,9 +155,13 @@ class Side:
             vectors = {item: np.linspace(1, numbers, dims, dtype=np.float32) for item in held.items}
             return await self.store.complete(held, ChangeSet(vectors=vectors, done=held.items))
 
-    async def fail(self, claim: int, code: str, wait_s: float, counted: bool) -> Any:
+    async def fail(self, claim: int, code: str, wait_s: float, counted: bool, plan: dict[str, Any] | None) -> Any:
+        """With a reply saved before; and what a worker is given afterwards."""
         if held := self.held(claim):
+            if plan is not None:
+                await self.save_reply(claim, plan)
             await self.store.fail(held, code, self.clock() + timedelta(seconds=wait_s), counted=counted)
+            return await self.claim(held.stage, 2, 60, held.user)
 
     async def exhaust(self, user: str, stage: Any) -> Any:
         """Fail the next batch until it is parked."""
@@ -168,6 +175,7 @@ class Side:
     async def give_back(self, claim: int) -> Any:
         if held := self.held(claim):
             await self.store.give_back(held)
+            return await self.claim(held.stage, 2, 60, held.user)
 
     async def unpark(self, stage: Any, someone: str | None) -> Any:
         return await self.store.unpark(stage, someone)
@@ -184,7 +192,7 @@ class Side:
         """All that can be seen, by name."""
         found: dict[str, Any] = {"users": await self.store.users(), "stats": await self.counts(None)}
         for user in USERS:
-            found[f"records of {user}"] = await self.scan(user, {})
+            found[f"records of {user}"] = await self.selected(user, {})
             found[f"derived of {user}"] = (await self.fetch(user, list(IDS)))[1]
             found[f"stats of {user}"] = await self.counts(user)
             found[f"tombstones of {user}"] = await self.store.tombstones(user)
@@ -198,7 +206,10 @@ class Side:
 
     def seen(self, state: dict[str, Any]) -> Seen:
         stored = {user: [identity(record) for record in state[f"records of {user}"]] for user in USERS}
-        return Seen(stored, [claim.stage for claim in self.claims])
+        records = {user: state[f"records of {user}"] for user in USERS}
+        closed = {user: [one.superseded_by for one in records[user] if not isinstance(one, Turn)] for user in USERS}
+        superseders = {user: [id for id in closed[user] if id in stored[user]] for user in USERS}
+        return Seen(stored, superseders, [claim.stage for claim in self.claims])
 
     def record(self, record: Record) -> Record:
         return replace(record, seq=0) if isinstance(record, Turn) and not self.exact else record
