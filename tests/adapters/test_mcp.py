@@ -52,7 +52,7 @@ async def test_the_five_tools_take_no_user(store):
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
     assert tools.keys() == TOOLS
     schemas = [getattr(tool, "input_schema", None) or tool.inputSchema for tool in tools.values()]
-    assert {name for schema in schemas for name in schema["properties"]} == {"text", "query", "limit", "ids"}
+    assert {name for schema in schemas for name in schema["properties"]} == {"text", "query", "kinds", "limit", "ids"}
     assert all(len(tool.description) > 40 for tool in tools.values())
 
 

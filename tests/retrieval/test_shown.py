@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.adapters.session import MemorySession
 from memscope.records import ChangeSet, Interval, Observation, Quote, Scope, Supersession
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -274,3 +275,23 @@ async def test_the_reason_says_why_and_what_would_help(
     await say(memory, "The tea was cold")
     found = await memory.retrieve(query, **given)
     assert not found.hits and reason in found.reason
+
+
+# ---- in chat, MCP and adapters
+
+
+@pytest.mark.parametrize(("kinds", "shown"), [(["turn"], True), (["insight"], False)])
+async def test_a_tool_searches_the_kinds_it_is_asked_for(
+    memory: AsyncMemoryScope, kinds: list[Any], shown: bool
+) -> None:
+    await say(memory, "The spare key is under the blue pot")
+    answer = await MemorySession("u", memory=memory).answer_search("Where is my spare key?", kinds=kinds)
+    assert ("blue pot" in answer) == shown
+
+
+async def test_an_adapter_shows_the_profile_for_a_question_about_the_user(memory: AsyncMemoryScope) -> None:
+    await say(memory, "My name is Rosalind.")
+    session = MemorySession("u", memory=memory)
+    assert "Rosalind" in (await session.recall("Who am I?")).text
+    assert "Rosalind" in await session.answer_search("What do you know about me?")
+    assert not (await session.recall("Who am I?", shown=["My name is Rosalind."])).text

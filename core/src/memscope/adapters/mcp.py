@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import ConfigError, MemscopeError
 from memscope.prompts.memory_block import block
-from memscope.records import Record, Turn, WorkReport
+from memscope.records import Kind, Record, Turn, WorkReport
 
 Tool: TypeAlias = Callable[..., Awaitable[str]]
 
@@ -62,8 +62,8 @@ def tools(session: MemorySession) -> dict[str, tuple[str, Tool]]:
     async def add_memory(text: str) -> str:
         return await session.answer_remember(text)
 
-    async def search_memory(query: str) -> str:
-        return await session.answer_search(query)
+    async def search_memory(query: str, kinds: list[Kind] | None = None) -> str:
+        return await session.answer_search(query, kinds=kinds)
 
     async def list_memories(limit: int = 20) -> str:
         return _format_records(await _newest(session, max(1, min(limit, MOST))))

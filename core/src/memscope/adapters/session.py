@@ -24,7 +24,7 @@ from memscope.records import Json, Role, Turn
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from memscope.records import ForgetReport, Hit, Observation, Retrieval
+    from memscope.records import ForgetReport, Hit, Kind, Observation, Retrieval
 
 from memscope.prompts.memory_block import TurnInput, block, strip_memory
 
@@ -277,8 +277,10 @@ class MemorySession:
 
     # ---- the same, as a tool's answer to the model
 
-    async def answer_search(self, query: str, *, exclude: Collection[str] = ()) -> str:
-        return format_hits(await self.search(query, exclude=exclude))
+    async def answer_search(
+        self, query: str, *, exclude: Collection[str] = (), kinds: Sequence[Kind] | None = None
+    ) -> str:
+        return format_hits(await self.search(query, exclude=exclude, kinds=kinds))
 
     async def answer_remember(self, statement: str) -> str:
         return f"Remembered, id {(await self.remember(strip_memory(statement))).id}."
