@@ -41,7 +41,7 @@ _VERBS = _words(
     health="can't-eat can't-drink can't-have don't-eat don't-drink don't-smoke never-eat never-drink never-smoke",
     wish="want plan hope dream intend aim",
     name="go-by",
-    person="turned turn",
+    person="turned turn married divorced separated adopted retired-from",
 )
 _NOUNS = _words(
     name="name nickname surname",
@@ -78,7 +78,10 @@ _ADVERBS = frozenset(
     """really absolutely just also still do usually mostly only now actually so very terribly originally already not
     honestly currently truly quite""".split()
 )
-_HARMLESS = frozenset("bit little lot mess idiot fool moment few question feeling look idea hunch go point".split())
+_HARMLESS = frozenset(
+    """bit little lot mess idiot fool moment few question feeling look idea hunch go point theory suspicion opinion
+    thought weakness chance plan""".split()
+)
 _WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
 _NAMED = re.compile(r"\bI(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
 _PASSING = frozenset(
