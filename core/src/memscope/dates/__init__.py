@@ -18,7 +18,7 @@ Rules and not a model: the same answer every time, in microseconds, and silence 
 """
 
 from memscope.dates.calendar import EARLIEST, LATEST
-from memscope.dates.mentions import Mention, mentions, readings, resolve
+from memscope.dates.mentions import Mention, mentions, nearest, readings, resolve
 from memscope.dates.recurrences import Recurrence, occurrences, recurrences, recurring
 from memscope.dates.repeated import Rule
 from memscope.dates.weekday import weekday
@@ -30,6 +30,7 @@ __all__ = [
     "Recurrence",
     "Rule",
     "mentions",
+    "nearest",
     "occurrences",
     "readings",
     "recurrences",

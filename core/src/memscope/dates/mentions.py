@@ -66,6 +66,15 @@ def readings(mention: Mention) -> list[Interval]:
     return list(dict.fromkeys([mention.interval, *(interval(span, zone) for span in others if span)]))
 
 
+def nearest(mention: Mention, said: datetime) -> Interval:
+    """The reading nearest to ``said``; one ahead counts as half as far, since people mostly name what is to come."""
+
+    def distance(one: Interval) -> timedelta:
+        return (one.start - said) / 2 if one.start > said else max(said - one.end, timedelta())
+
+    return min(readings(mention), key=distance)
+
+
 def mention(text: str, token: Token, now: Now) -> Mention | None:
     dayless = isinstance(token.value, Clock)
     period = on_reference(token.value, now) if isinstance(token.value, Clock) else token.value

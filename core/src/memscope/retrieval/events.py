@@ -27,7 +27,9 @@ def with_event(words: str, happened: Interval | None, said: datetime) -> str:
 def with_dates(words: str, said: datetime) -> str:
     """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said."""
     found = (one for one in dates.mentions(words, said) if not one.dayless and one.shape in ("point", "range"))
-    relative = (one.interval for one in found if not _YEAR.search(one.text))
+    relative = (
+        dates.nearest(one, said) if one.yearless else one.interval for one in found if not _YEAR.search(one.text)
+    )
     named = dict.fromkeys(written(one, said.tzinfo) for one in relative if one.end - one.start <= _LONGEST)
     told = [when for when in named if when != f"{said:%Y-%m-%d}"][:MOST]
     return _before_stop(words, ", ".join(told)) if told else words

@@ -10,7 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memscope.dates import mentions, recurrences
+from memscope.dates import mentions, nearest
 from memscope.dates.lexer import sentences
 from memscope.records import ROLES, Insight, Observation, Record, Turn
 from memscope.text.flags import Flag, flags
@@ -246,7 +246,6 @@ _DATED_ZH = re.compile(
     "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
 )
 _LONGEST_NAMED = 62 * 86_400 * 1_000_000  # microseconds: a year or "since 2019" is no date of an event
-_HALF_YEAR = timedelta(days=183)
 
 
 def _named(text: str, turn: Turn) -> dict[str, int]:
@@ -271,9 +270,8 @@ def _named_periods(text: str, said: datetime) -> list[tuple[int, int]]:
     for mention in (mention for sentence in telling for mention in mentions(sentence, said)):
         if mention.dayless or mention.shape in ("since", "after", "before", "until"):
             continue
-        near = recurrences(mention, said - _HALF_YEAR, said + _HALF_YEAR) if mention.yearless else [mention.interval]
-        for interval in near[-1:]:
-            start, end = microseconds(interval.start), microseconds(interval.end)
-            if end - start <= _LONGEST_NAMED:
-                found[start, end] = None
+        interval = nearest(mention, said) if mention.yearless else mention.interval
+        start, end = microseconds(interval.start), microseconds(interval.end)
+        if end - start <= _LONGEST_NAMED:
+            found[start, end] = None
     return list(found)
