@@ -55,7 +55,7 @@ async def test_a_user_is_checked_where_it_may_be_left_out_too(memory, user, tmp_
 @pytest.mark.parametrize("as_of", [LATEST, EARLIEST])
 async def test_the_ends_of_the_calendar_are_times_too(memory, as_of):
     await memory.add_turns([{"role": "user", "content": "Tea, always.", "time": as_of}], user="u")
-    assert (await memory.retrieve("my tea last year", user="u", as_of=as_of)).hits
+    assert (await memory.retrieve("tea last year", user="u", as_of=as_of)).hits
     assert await memory.context("tea yesterday", user="u")
 
 

@@ -53,6 +53,7 @@ HEADER = 0.2  # a term in the header counts for a fifth of one in the body
 LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
+FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.25  # share of a question's words that some unit must have
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 MEANING, TOPIC = 16, 32  # bits of Candidates.legs
@@ -211,6 +212,8 @@ def has_evidence(question: Query, found: Candidates) -> Values:
     words = (found.legs & ~np.uint8(MEANING | TOPIC)) != 0
     if question.asks_personally:
         return words | (found.topic > 0) | (np.nan_to_num(found.meaning) >= NEAR)
+    if found.units < FEW:
+        return words
     timely = (found.period > 0) | (found.event > 0)
     return words & (timely | (coverage(question, found).max(initial=0) >= KNOWN) | ~np.isnan(found.cosine))
 
