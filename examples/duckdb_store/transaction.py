@@ -330,7 +330,7 @@ class WholeStore(Tables):
 
     def fill(self) -> None:
         self.all("DELETE FROM item WHERE stage = 'embed'")
-        self.all("DELETE FROM batch WHERE stage = 'embed'")
+        self.all("DELETE FROM batch WHERE stage = 'embed' AND NOT done")
         target = self.spaces().target
         if target is not None:
             self.all(

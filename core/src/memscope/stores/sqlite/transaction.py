@@ -85,8 +85,8 @@ class SQLiteTransaction:
         return bool(self.db.execute("SELECT EXISTS (SELECT 1 FROM vector)").fetchone()[0])
 
     def fill(self) -> None:
-        for table in ("item", "batch", "lane"):
-            self.db.execute(f"DELETE FROM {table} WHERE stage = 'embed'")
+        for table, which in (("item", ""), ("batch", " AND done IS NULL"), ("lane", "")):
+            self.db.execute(f"DELETE FROM {table} WHERE stage = 'embed'{which}")
         self.db.execute(
             "INSERT INTO item SELECT user, 'embed', seq, NULL FROM unit WHERE NOT EXISTS ("
             "SELECT 1 FROM vector v WHERE v.user = unit.user AND v.seq = unit.seq"
