@@ -13,8 +13,9 @@ import memscope
 SOURCE = Path(memscope.__file__).parent
 PRONOUNS = ("What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
 # Parts that are written so; the others follow.
-PARTS = ("adapters", "administration.py", "builtin.py", "chat", "cli.py", "commands", "config", "demo", "memory.py",
-         "pipeline.py", "plugins", "runtime.py", "sync.py", "telemetry.py", "transfer", "validation.py")  # fmt: skip
+PARTS = ("adapters", "administration.py", "builtin.py", "chat", "cli.py", "commands", "config", "consolidation", "demo",
+         "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts", "reconciliation", "runtime.py",
+         "sync.py", "telemetry.py", "transfer", "validation.py")  # fmt: skip
 
 
 def docstrings(path: Path) -> Iterator[tuple[str, str]]:

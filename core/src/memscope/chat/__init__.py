@@ -3,8 +3,8 @@
     what was said lately ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
        window.py              (durable before the model is request)                        prompt.py   answer.py
 
-What memory cannot do is left out and said in ``Answer.notes``; only the chat model's own failure ends an answer.
-Nothing is kept between two answers but what the store keeps, so that any process can give the next one.
+Steps of memory that fail are named in ``Answer.notes``; only the chat model's own failure ends an answer.
+Between two answers only the store keeps state, so that any process can give the next one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ChatRequest:
 
 
 def start(runtime: Runtime, request: ChatRequest) -> Answer:
-    """The answer, which begins when it is read. ``ConfigError`` without a chat model, ``InputError`` for bad input."""
+    """Returns an answer that begins when it is read. ``ConfigError`` without a chat model; ``InputError``."""
     request = request.checked(runtime.limits)
     if runtime.ctx.chat is None:
         raise ConfigError("there is no chat model", hint=NO_MODEL)
@@ -77,7 +77,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
                 yield piece
         work = _record(runtime, request.scope, "assistant", answer.text)
         stored += (await answer.spare("recording", work, AddReport())).stored
-    finally:  # both sides are embedded together, and not while somebody waits for the first word
+    finally:  # both sides are embedded together, and not while the user waits for the first word
         runtime.wake(request.scope.user, stored)
 
 

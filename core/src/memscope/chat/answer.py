@@ -17,7 +17,7 @@ DEADLINE_S = 20.0  # of one step of memory
 
 
 class Answer:
-    """Iterate over it for its pieces as they come, or await it for the whole text.
+    """A streamed reply: iterate over it for its pieces as they come, or await it for the whole text.
 
     ``memories`` are the hits that the model was shown; they are known when the first piece is. ``notes`` say what went
     without memory, and the error's code: "memories: store_unavailable". Raises a ``ModelError`` where the model fails;
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """Returns the text so far."""
         return "".join(self._said)
 
     def __aiter__(self) -> Answer:
@@ -56,12 +56,12 @@ class Answer:
         return self.text
 
     async def aclose(self) -> None:
-        """Stop here: nothing more is asked of the model."""
+        """Stop the model's stream."""
         with self._counting():
             await self._pieces.aclose()
 
     async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
-        """Await a step of memory; where it fails, add a note and return ``otherwise``: the assistant still answers."""
+        """Await a step of memory; if it fails, add a note and return ``otherwise``: the assistant still answers."""
         try:
             async with asyncio.timeout(DEADLINE_S):
                 return await work

@@ -1,4 +1,4 @@
-"""The prompt of an answer: persona, the turns of the window, and the new turn after the memories.
+"""Prompt of an answer: persona, the turns of the window, and the new turn after the memories.
 
 The memories come last, so that a server can cache the prefix, which is the same from answer to answer. They are part of
 the user's message, since earlier turns are data and no instructions.
@@ -25,7 +25,7 @@ PERSONA = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人
 
 
 def fit_hits(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
-    """The hits that fit into ``tokens``, and their dated lines."""
+    """Returns the hits that fit into ``tokens``, and their dated lines."""
     lines = context(found, tokens=tokens)
     shown = tuple(hit for hit in found if line(hit) in lines)
     return shown or tuple(found[:1] if lines else ()), lines  # of one too long its beginning

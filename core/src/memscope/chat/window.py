@@ -15,14 +15,14 @@ from memscope.text.tokens import estimate_tokens
 if TYPE_CHECKING:
     from memscope.stores import Store
 
-LATELY = timedelta(hours=12)  # a conversation taken up later begins a new window: what was said before is memory
+LATELY = timedelta(hours=12)  # a conversation resumed later begins a new window: earlier turns are memory
 AHEAD = timedelta(days=1)  # clocks differ
 ROLES = frozenset({"user", "person", "assistant"})
 FRAME = 4  # tokens around a message
 
 
 async def recent_turns(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
-    """The last turns of exactly this session (None: of none), oldest first."""
+    """Returns the last turns of exactly this session (None: of none), oldest first."""
     lately = Interval(now - LATELY, now + AHEAD)
     select = Select(scope.user, agent=scope.agent, kinds=frozenset({"turn"}), period=lately)
     found = [turn async for page in store.scan(select) for turn in page if isinstance(turn, Turn)]
@@ -34,7 +34,7 @@ def _belongs(turn: Turn) -> bool:
 
 
 def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
-    """The newest that fit, from a user's turn on."""
+    """Returns the newest turns that fit, from a user's turn on."""
     kept: list[Turn] = []
     for turn in reversed(turns):
         tokens -= estimate_tokens(turn.text) + FRAME

@@ -15,7 +15,7 @@ PLACES = {
 
 
 def folder(kind: Literal["data", "config"]) -> Path:
-    """memscope's folder of that kind (it may not exist); on Linux as the XDG base directories have it."""
+    """Returns memscope's folder of that kind (it may not exist); on Linux per the XDG base directory specification."""
     variable, below_home = PLACES.get(sys.platform, PLACES["linux"])[kind]
     place = os.environ.get(variable, "") if variable else ""
     base = Path(place) if os.path.isabs(place) else Path.home() / below_home

@@ -40,7 +40,7 @@ from memscope.records import LONGEST_WAIT_S
 
 
 def _listed(value: object) -> object:
-    """ "a, b" and '["a", "b"]' are lists where one is wanted: an environment variable has no other way."""
+    """Parse "a, b" and '["a", "b"]' as lists: an environment variable has no other way."""
     if not isinstance(value, str):
         return value
     return (
@@ -194,7 +194,7 @@ class Settings(Section):
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The names of sections that no installed plugin reads."""
+        """Returns the names of sections that no installed plugin reads."""
         return tuple(name for name in type(self).model_fields if isinstance(getattr(self, name), UnreadSection))
 
     @field_validator("store")
@@ -236,10 +236,10 @@ def load(
     environ: Mapping[str, str] = os.environ,
     sections: Mapping[str, type[BaseModel]] | None = None,
 ) -> Settings:
-    """The settings in force. ``given``: arguments, or the path of a YAML file in place of the usual ones.
+    """Load the settings in force. ``given``: arguments, or the path of a YAML file in place of the usual ones.
 
     ``sections``: models of further sections, beside those that installed plugins bring. Raises ``ConfigError`` with the
-    place of what is wrong: the variable, the file and line, or the argument.
+    place of the fault: the variable, the file and line, or the argument.
     """
     if isinstance(given, Settings):
         return given
@@ -255,13 +255,13 @@ def load(
 
 @cache
 def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
-    """Settings with these sections. Cached, so that equal settings are equal: the class counts."""
+    """Returns settings with these sections. Cached, so that equal settings are equal: the class counts."""
     fields: dict[str, Any] = {name: (model, ...) for name, model in sections}
     return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
 
 def _explained(error: ValidationError, layers: Layers) -> ConfigError:
-    """pydantic's first complaint, where it is from. Unknown names were found before; values are never repeated."""
+    """Returns pydantic's first complaint and its place. Unknown names were found before; values are never repeated."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     path = tuple(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")

@@ -24,7 +24,7 @@ Path_: TypeAlias = tuple[str, ...]
 
 @dataclass
 class Layer:
-    """Values of one source, and where each stands: "line 3 of memscope.yaml", "MEMSCOPE_STORE"."""
+    """Values of one source, and the place of each: "line 3 of memscope.yaml", "MEMSCOPE_STORE"."""
 
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Path_, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Layers:
-    """Weakest first."""
+    """Layers of settings, weakest first."""
 
     layers: tuple[Layer, ...]
 
@@ -60,7 +60,7 @@ class Layers:
 
 
 def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections are joined field by field; anything else is replaced."""
+    """Merge sections field by field; replace anything else."""
     both = {key: _over(weak[key], value) for key, value in strong.items()
             if isinstance(value, Mapping) and isinstance(weak.get(key), dict)}  # fmt: skip
     return {**weak, **strong, **both}
@@ -86,7 +86,7 @@ class Sources:
         return {*map(str, self.file.values), *map(str, self.given.values), *variables} - schema.model_fields.keys()
 
     def layers(self, schema: type[BaseModel], sections: Collection[str]) -> Layers:
-        """All layers, their names checked against ``schema``; ``sections`` are further names to suggest."""
+        """Returns all layers, their names checked against ``schema``; ``sections`` are further names to suggest."""
         layers = Layers((self.file, _environment(self.environ, schema), self.given))
         for layer in layers.layers:
             _check_names(layer, schema, sections)
@@ -102,7 +102,7 @@ def _check_names(layer: Layer, schema: type[BaseModel], sections: Collection[str
 
 
 def _paths(values: Mapping[str, Any], schema: type[BaseModel] | None, before: Path_ = ()) -> Iterator[Path_]:
-    """Every name that a section of the schema should know; what lies inside a free mapping is its own business."""
+    """Returns every name that a section of the schema must know; the inside of a free mapping is not checked."""
     for name, value in values.items():
         path = (*before, str(name))
         yield path
@@ -118,7 +118,7 @@ def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
 
 
 def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
-    """The section that a field holds, if it holds one."""
+    """Returns the section that a field holds, if it holds one."""
     info = schema.model_fields.get(name)
     kinds = [info.annotation] if info else []
     if info and get_origin(info.annotation) in (UnionType, Annotated):
@@ -143,7 +143,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """The name in lower case without prefix, the variable and its value, of each variable that is a setting."""
+    """Yields, per variable that is a setting: the name in lower case without prefix, the variable and its value."""
     for variable, value in sorted(environ.items()):
         name = variable.removeprefix(PREFIX)
         if name != variable and value and name not in OTHERS and not name.startswith(TESTS):
@@ -151,7 +151,7 @@ def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
 
 
 def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
-    """The path of every field that is no section."""
+    """Returns the path of every field that is no section."""
     for name in schema.model_fields:
         inner = _section_of(schema, name)
         if inner:
@@ -161,7 +161,7 @@ def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
 
 
 def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
-    """ "chat__model" → ("chat", "model"); one underscore will do where it is clear."""
+    """Convert "chat__model" to ("chat", "model"); one underscore is enough if unambiguous."""
     if name in schema.model_fields and not _section_of(schema, name):
         return (name,)
     for head in schema.model_fields:
@@ -182,7 +182,7 @@ def _arguments(given: Mapping[str, Any]) -> Layer:
 
 
 def _file(given: str | Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The file that was asked for, which must be there, or the first of the usual ones that is."""
+    """Returns the requested file, which must exist, or the first of the usual ones that exists."""
     asked = given or environ.get("MEMSCOPE_CONFIG")
     if asked:
         return Path(asked).expanduser()

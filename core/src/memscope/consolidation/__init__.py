@@ -1,4 +1,4 @@
-"""turns → observations. One chat call a batch, one more only where facts are close to known ones.
+"""turns → observations. One chat call per batch, and one more only for facts close to known ones.
 
 extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from FactBatch to FactBatch
 facts, quotes,  by the level   by rules     rules, then one call
@@ -34,12 +34,12 @@ async def consolidate(
     *,
     preview: bool = False,
 ) -> WorkReport:
-    """All that is pending of a user (None: of all) becomes observations. Without a chat model: how much is pending."""
+    """Consolidate all pending turns of a user (None: of all users). Without a chat model: only report how many wait."""
     return await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)
 
 
 def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
-    """What a worker process does in this stage."""
+    """Returns the consolidation stage as a worker process runs it."""
     hooks = hooks or NoHooks()
 
     async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
@@ -64,14 +64,14 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBat
 
 
 def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:
-    """The turn with its time in the user's zone, so that its "tomorrow" is the user's."""
+    """Return the turn with its time in the user's zone, so that its "tomorrow" is the user's."""
     with suppress(OverflowError):  # at the ends of the calendar
         return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
     return turn
 
 
 def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
-    """As many as one call reads, of one agent: what one agent was told is not mixed with what another was."""
+    """Select the turns of one call, all of one agent, so that conversations with different agents do not mix."""
     chosen: list[Turn] = []
     room = CHARACTERS
     for turn in turns:
@@ -85,12 +85,12 @@ def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
 
 
 def is_heard(turn: Turn, ctx: WorkerContext) -> bool:
-    """Whether facts may rest on it: said by those whose word counts, and not put there by memory."""
+    """Returns whether facts may rest on the turn: its role counts, and memory did not inject it."""
     return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken_text(turn))
 
 
 async def earlier_turns(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
-    """The last turns of the session before the batch."""
+    """Returns the last turns of the session before the batch."""
     wanted = ctx.settings.consolidation.context_turns
     if not wanted or first.scope.session is None:
         return ()

@@ -1,4 +1,4 @@
-"""The batch that the workers of consolidate hand on."""
+"""FactBatch: state handed from worker to worker of consolidate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memscope.records import ChangeSet, Json, Observation, Revision, Supersessio
 
 @dataclass(frozen=True, slots=True)
 class FactBatch:
-    """Turns of one agent, in order, and what became of them so far.
+    """Turns of one agent, in order, and the facts found in them so far.
 
     ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``facts`` are
     observations to be, ``happened`` as the model proposed it until ``date`` has looked. ``revised`` and ``closed`` are
@@ -52,12 +52,12 @@ class FactBatch:
 
 
 def memory_id(batch: str, ordinal: int) -> str:
-    """The same for the same batch, whoever works on it."""
+    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def plan(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
-    """What is to be written. With ``propose`` new memories wait to be accepted, and what they would supersede stays."""
+    """Returns the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
     for memory in batch.facts:
         batch = batch.act("new", memory)
     report = {"actions": list(batch.actions), "rejected": dict(batch.rejected)}

@@ -1,4 +1,4 @@
-"""date: when a fact happened, by the rules of ``memscope.dates`` and the time of the turn that says so.
+"""date: date each fact by the rules of ``memscope.dates`` and the time of the turn that states it.
 
 The model proposes, the rules confirm or correct. A time expression in the quoted words decides; one elsewhere in their
 sentence can only confirm. A proposal for which no word of time stands there goes: no date is better than a wrong one.
@@ -37,7 +37,7 @@ _TIME = re.compile(
 
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
 async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """``happened`` confirmed, corrected or dropped; from when on the fact holds; and the rule of what is repeated."""
+    """Returns ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
     return replace(batch, facts=tuple(date_fact(fact, batch) for fact in batch.facts))
 
 
@@ -100,30 +100,30 @@ def find_evidence(fact: Observation, batch: FactBatch) -> Evidence:
 
 
 def _dates(mention: Mention) -> bool:
-    """ "At the moment" says when it was said, no more."""
+    """Returns whether the mention can date a fact; "at the moment" names only the time of the turn."""
     return mention.grain != "second"
 
 
 def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
-    """Where the quote stands first; nowhere for the quote of a turn that was shortened since."""
+    """Yields the first place of the quote; nothing if its turn was shortened since."""
     if quote and (start := text.find(quote)) >= 0:
         yield start, start + len(quote)
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """The bounds of the sentences that hold ``text[start:end]``."""
+    """Returns the bounds of the sentences that hold ``text[start:end]``."""
     first = max((mark.end() for mark in _SENTENCE_END.finditer(text, 0, start)), default=0)
     last = next((mark.end() for mark in _SENTENCE_END.finditer(text, max(end - 1, 0))), len(text))
     return first, last
 
 
 def _without_code(text: str) -> str:
-    """The text with blanks for code, whose "today" is nobody's."""
+    """Returns the text with code blanked out: its "today" is no date of the user's."""
     return _CODE.sub(lambda found: " " * len(found.group()), text)
 
 
 def widened(mention: Mention) -> Mention:
-    """The mention as wide as what was named: months counted back give a month, years a year."""
+    """Widen the mention to the unit it names: months counted back give a month, years a year."""
     interval = mention.interval
     if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > DAY:
         return mention
@@ -136,7 +136,7 @@ def _month(day: datetime) -> Interval:
 
 
 def _year(mention: Mention) -> Interval:
-    """Of half a year the month is named."""
+    """Returns the month of a mention of half a year, else the year."""
     day = mention.interval.start
     if re.search(r"(?i)\bhalf\b|半", mention.text):
         return _month(day)
@@ -148,7 +148,7 @@ def _year(mention: Mention) -> Interval:
 
 
 def confirm(found: Sequence[Mention], proposed: Interval | None) -> Interval | None:
-    """Of what was named the narrowest that overlaps the proposal. "Since May" confirms, but does not say until when."""
+    """Returns the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
     if proposed is None:
         return None
     fitting = [interval for one in found for interval in _readings(one, proposed) if interval.overlaps(proposed)]
@@ -156,7 +156,7 @@ def confirm(found: Sequence[Mention], proposed: Interval | None) -> Interval | N
 
 
 def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
-    """ "In May" may be the May of the year that was proposed, "last Friday" that of this week or of the last."""
+    """Returns the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last."""
     meant = readings(mention)
     if mention.shape not in ("point", "range"):
         return [proposed] if any(one.overlaps(proposed) or one.end == proposed.start for one in meant) else []
@@ -164,7 +164,7 @@ def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
 
 
 def _named_day(proposed: Interval | None, found: Evidence) -> Interval | None:
-    """The proposal, where the words name a day that no rule knows, within a time that one does ("last Diwali")."""
+    """Returns the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
     if proposed is None or not any(_DAY.search(words) for words in found.words):
         return None
     inside = [one for one in found.quoted if one.interval.start <= proposed.start and proposed.end <= one.interval.end]
@@ -172,7 +172,7 @@ def _named_day(proposed: Interval | None, found: Evidence) -> Interval | None:
 
 
 def _only(found: Evidence, proposed: Interval | None) -> Interval | None:
-    """What the words name, where they name one day or stretch, and one only.
+    """Returns the date that the words name, if they name exactly one day or period.
 
     Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
     """
@@ -188,7 +188,7 @@ def _vague(mention: Mention, said: datetime) -> bool:
 
 
 def _rule(fact: Observation, batch: FactBatch, found: Evidence) -> Mapping[str, Json] | None:
-    """The rule that the quoted words name, where they name one, as JSON."""
+    """Returns the recurrence rule named by the quoted words, as JSON, if there is one."""
     rules = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):
         return None

@@ -1,4 +1,4 @@
-"""extract: the one chat call of a batch. What the model noted, checked against the turns it was given.
+"""extract: the one chat call of a batch, and the checks of its reply against the turns.
 
 Nothing is believed: a quote must stand in its turn, the turn must be one of those given, and every turn must have been
 judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing".
@@ -88,7 +88,7 @@ def _read_fact(given: Any) -> Fact:
 
 @lru_cache(64)
 def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
-    """An ``Extraction`` that judges each of these turns, and does not call one worth keeping and keep nothing."""
+    """Returns an ``Extraction`` that must judge each of these turns, and hold facts if any turn is worth keeping."""
 
     class Judged(Extraction):
         @model_validator(mode="after")
@@ -109,7 +109,7 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 
 @worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
 async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Turns to facts with their quotes, and a level for every turn."""
+    """Extract facts with their quotes, and a level for every turn."""
     for lines in lines_per_call(batch):
         if any(not line.context for line in lines):
             batch = await extract_lines(batch, lines, ctx)
@@ -117,7 +117,7 @@ async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
 
 
 async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> FactBatch:
-    """One call; a second one when none of its facts stands up, because what was lost would look like nothing."""
+    """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none."""
     assert ctx.chat is not None
     heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
     messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines))
@@ -131,12 +131,12 @@ async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: 
 
 
 def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
-    """The turns that are called worth keeping."""
+    """Returns the turns judged worth keeping."""
     return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 
 def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: WorkerContext) -> FactBatch:
-    """The facts that stand up to their turns; of the others how many there were, and why."""
+    """Returns the facts that pass the checks, and the number of rejected ones by reason."""
     batch = replace(batch, levels=turn_levels(batch, lines, reply))
     taken: list[Observation] = []
     reasons: Counter[str] = Counter()
@@ -150,7 +150,7 @@ def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extract
 
 
 def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
-    """Per turn; of a turn in several parts the highest."""
+    """Returns the level of each turn; the highest for a turn in several parts."""
     found = dict(batch.levels)
     told = {level.turn: level.level for level in reply.turns}
     for number, line in enumerate(lines, 1):
@@ -177,7 +177,7 @@ class Citation:
 
 
 def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
-    """What the fact rests on, or why it is none."""
+    """Returns the fact's citations, or the reason to reject it."""
     if fact is MALFORMED or not visible(fact.text).strip() or not fact.quotes:
         return "malformed"
     if max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > LONGEST or len(fact.about) > LONGEST_NAME:
@@ -219,7 +219,7 @@ def make_observation(
 
 
 def fact_subject(name: str, heard: Sequence[Turn]) -> str:
-    """ "user" also where the model wrote the user's name."""
+    """Returns the subject; "user" also where the model wrote the user's name."""
     name = visible(name).strip()
     users = {turn.speaker.casefold() for turn in heard if turn.role == "user"}
     return "user" if name.casefold() in USER | users else name

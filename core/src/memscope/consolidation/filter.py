@@ -10,6 +10,6 @@ from memscope.pipeline import WorkerContext, worker
 
 @worker(reads=["facts"], writes=["facts", "rejected"], name="filter")
 async def by_level(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """What is fiction, hypothesis or small talk is counted and left out."""
+    """Drop and count facts from turns of other levels: fiction, hypothesis, small talk."""
     kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     return replace(batch, facts=kept).reject({"level": len(batch.facts) - len(kept)})

@@ -1,4 +1,4 @@
-"""Whether words stand in a text: letter for letter but for blanks, capitals, and marks of another shape."""
+"""Find a quote in a text, letter for letter except for blanks, case and variant punctuation marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EDGES = " .…,;:!?\"'。，；：！？"
 
 
 def find_quote(quote: str, text: str) -> str | None:
-    """The words of ``text`` that the quote means, as they stand there; None when they do not."""
+    """Returns the quoted words as they stand in ``text``; None if they do not."""
     plain, _ = _plain(quote)
     wanted = plain.strip(_EDGES) or plain.strip()
     if not wanted:
@@ -23,7 +23,7 @@ def find_quote(quote: str, text: str) -> str | None:
 
 @lru_cache(16)
 def _plain(text: str) -> tuple[str, list[int]]:
-    """Small letters, single blanks, nothing unseen; and where each of these characters stands in ``text``."""
+    """Normalise to small letters, single blanks, no invisible characters; and the place of each in ``text``."""
     unseen = {place for found in HIDDEN.finditer(text) for place in range(*found.span())}
     letters: list[str] = []
     places: list[int] = []

@@ -1,4 +1,4 @@
-"""Facts that an assistant restated and the user only agreed to: what was said before, said by nobody anew."""
+"""Recaps: facts restated by an assistant and only confirmed by the user, so no new statement of theirs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memscope.records import Observation, Turn
 
 
 def find_recaps(batch: FactBatch) -> frozenset[str]:
-    """Ids of the facts that stand in an assistant's statement and not in the words of the one who agreed to it.
+    """Returns ids of facts that stand in an assistant's statement and not in the words of the confirming speaker.
 
     The answer to an assistant's question is no recap: "Are you allergic to nuts?", "Yes".
     """
@@ -23,7 +23,7 @@ def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
 
 
 def _asked(words: str, turn: Turn) -> bool:
-    """Whether the sentence that holds the words is a question."""
+    """Returns whether the sentence around the words is a question."""
     behind = turn.text[turn.text.find(words) + len(words.rstrip("?？ ")) :]
     end = next((mark for mark in behind if mark in ".!?。！？\n"), "")
     return end in ("?", "？")

@@ -1,4 +1,4 @@
-"""reconcile: what was known already is merged, what is no longer true is superseded.
+"""reconcile: merge facts that are already known, supersede memories that no longer hold.
 
 Rules first: the same words about the same subject are one fact. Only pairs that are close but not equal are shown to
 the model, in one call; ``reconciliation.settlement`` applies its verdicts.
@@ -40,7 +40,7 @@ class Verdicts(BaseModel):
 
 @lru_cache(PAIRS)
 def schema(count: int) -> type[Verdicts]:
-    """``Verdicts`` on each of so many pairs."""
+    """Returns ``Verdicts`` limited to this number of pairs."""
 
     class All(Verdicts):
         @model_validator(mode="after")
@@ -64,7 +64,7 @@ class Pair:
 
 @worker(reads=["facts", "turns", "before"], writes=["facts", "revised", "closed", "actions"])
 async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Facts that are new, once each; memories that are repeated or over."""
+    """Merge repeated facts, then supersede memories that the new facts end."""
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
     settlement = Settlement(
         {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve
@@ -92,7 +92,7 @@ def apply_settlement(batch: FactBatch, settlement: Settlement) -> FactBatch:
 
 
 def is_equal(one: Observation, other: Observation) -> bool:
-    """The same about the same; what happens on different days is not the same."""
+    """Returns whether both say the same about the same subject; events on different days differ."""
     return same_subject(one, other) and same(one.text, other.text) and _together(one.happened, other.happened)
 
 
@@ -101,7 +101,7 @@ def _together(one: Interval | None, other: Interval | None) -> bool:
 
 
 def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
-    """Facts that say the same as an earlier one of the batch, or as one that is known, add their sources to it."""
+    """Merge facts equal to an earlier one of the batch or to a known one: that one gains their sources."""
     before: list[Observation] = []
     for fact in list(settlement.fresh.values()):
         kept = next((one for one in (*before, *known) if is_equal(fact, settlement.latest(one))), None)
@@ -112,7 +112,7 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
 
 
 def nominate_pairs(facts: Sequence[Observation], known: Sequence[Observation]) -> list[Pair]:
-    """The closest pairs about one subject: each new fact with what is known, and with the new ones before it."""
+    """Returns the closest pairs about one subject: each new fact with known ones, and with new ones before it."""
     pairs: list[Pair] = []
     for place, fact in enumerate(facts):
         others = [make_pair(fact, old) for old in (*known, *facts[:place]) if same_subject(fact, old)]
@@ -131,7 +131,7 @@ def make_pair(fact: Observation, other: Observation) -> Pair:
 
 
 async def judge_pairs(pairs: Sequence[Pair], ctx: WorkerContext) -> list[FactRelation]:
-    """The one call."""
+    """Ask the model for verdicts on all pairs, in one call."""
     shown = [_pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
     messages = (ctx.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
     assert ctx.chat is not None

@@ -1,6 +1,6 @@
-"""Conversations of several weeks to try memory on, written for this project in English and Chinese, and their reader.
+"""Conversations of several weeks for trials of memory, written for this project in English and Chinese, and a reader.
 
-A file holds one conversation a line, as a JSON object (UTF-8):
+A file holds one conversation per line, as a JSON object (UTF-8):
 
     id, lang, speakers[],
     sessions[]   id, date_time (ISO, UTC where it names no zone), turns[] {id, speaker, text, image_caption?}
@@ -34,7 +34,7 @@ _FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
 
 
 def load(language: str) -> dict[str, Any]:
-    """The project's own conversation in ``language`` (one of ``LANGUAGES``)."""
+    """Returns the project's own conversation in ``language`` (one of ``LANGUAGES``)."""
     if language not in LANGUAGES:
         raise InputError(f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(LANGUAGES)}")
     with resources.as_file(resources.files(__name__) / f"conversation_{language}.jsonl") as path:
@@ -43,9 +43,9 @@ def load(language: str) -> dict[str, Any]:
 
 
 def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
-    """The conversations of a file, each read and checked when asked for.
+    """Yields the conversations of a file, each read and checked on demand.
 
-    Raises ``InputError`` naming the file, the line and the id of what cannot be taken.
+    Raises ``InputError`` naming the file, the line and the id of the invalid entry.
     """
     seen: set[str] = set()
     for number, line in _lines(Path(path)):

@@ -1,4 +1,4 @@
-"""A conversation remembered, asked about and forgotten: what ``memscope demo`` shows, without the showing."""
+"""A conversation remembered, asked about and forgotten: the steps of ``memscope demo`` without its output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memscope.records import ForgetReport, Retrieval
 from memscope.sync import MemoryScope
 
 K = 10
-ADVERSARIAL = "adversarial"  # asks for what was never said: shown, and left out of every average
+ADVERSARIAL = "adversarial"  # asks for something that was never said: shown, and left out of every average
 SECRETS = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
 
 Conversation = Mapping[str, Any]  # as ``memscope.demo`` reads it
@@ -24,7 +24,7 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass
 class DemoClock:
-    """The day after the conversation, so that "last week" in a question means what its asker meant."""
+    """The day after the conversation, so that "last week" in a question means the week its asker meant."""
 
     now: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -45,7 +45,7 @@ def user_of(conversation: Conversation) -> str:
 
 
 def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
-    """The turns as ``add_turns`` takes them. Speakers named user or assistant have that role, others are persons."""
+    """Returns turns for ``add_turns``. Speakers named user or assistant have that role, others are persons."""
     for session in conversation["sessions"]:
         for turn in session["turns"]:
             caption = turn.get("image_caption")
@@ -87,7 +87,7 @@ class AskedQuestion:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Ranks of the known evidence among the hits, from 1."""
+        """Returns ranks of the known evidence among the hits, from 1."""
         return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
 
     @property
@@ -106,7 +106,7 @@ def ask(memory: MemoryScope, conversation: Conversation, question: Mapping[str, 
 
 
 def recall(answers: Sequence[AskedQuestion]) -> float | None:
-    """The share of the known evidence among the first ten hits, averaged over questions, in percent."""
+    """Returns the share of the known evidence among the first ten hits, averaged over questions, in percent."""
     counted = [answer.recall for answer in answers if answer.counts]
     return round(100 * sum(counted) / len(counted), 1) if counted else None
 
@@ -116,7 +116,7 @@ def recall(answers: Sequence[AskedQuestion]) -> float | None:
 
 @dataclass(frozen=True)
 class SecretWords:
-    """Words that stand in one turn only, and a question whose evidence that turn is."""
+    """Words that stand in one turn only, and a question whose evidence is that turn."""
 
     words: str
     answer: AskedQuestion
@@ -141,7 +141,7 @@ class ForgottenSecret:
 
 
 def secret_of(conversation: Conversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
-    """The secret of our own conversations; of others the first evidence that was found and is said once only."""
+    """Returns the secret of our own conversations; of others the first evidence that was found and is said once."""
     texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
     for answer in answers:
         if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRETS:
@@ -155,7 +155,7 @@ def secret_of(conversation: Conversation, answers: Sequence[AskedQuestion]) -> S
 
 
 def _plain_words(text: str) -> str:
-    """The longest part of a text that no encoding of the store changes, so that it can be looked for in its bytes."""
+    """Returns the longest part of a text that every encoding of the store leaves unchanged, to search its bytes for."""
     return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
 
 
@@ -168,7 +168,7 @@ def forget(memory: MemoryScope, conversation: Conversation, secret: SecretWords,
 
 
 def traces(store: Path | None, words: str) -> int | None:
-    """How often the words stand in the files of the store, its WAL included."""
+    """Count the words in the files of the store, its WAL included."""
     if store is None:
         return None
     files = [file for file in store.parent.glob(f"{glob.escape(store.name)}*") if file.is_file()]

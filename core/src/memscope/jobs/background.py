@@ -1,4 +1,4 @@
-"""The back end running by itself: ``serve`` in a worker process, ``Background`` beside the verbs of a process."""
+"""Background execution of the stages: ``serve`` in a worker process, ``Background`` inside the caller's process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("memscope")
 async def serve(
     ctx: WorkerContext, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, embed: bool = True, drain_s: float = 5.0
 ) -> None:
-    """Work for all users until ``stop`` is set; what is under way then gets ``drain_s`` seconds, or is given back."""
+    """Work for all users until ``stop`` is set; running jobs then get ``drain_s`` seconds, or are given back."""
     said: set[str] = set()
     while not stop.is_set():
         await _unless(stop, _round(ctx, stage_jobs, embed, said), drain_s)
@@ -33,7 +33,7 @@ async def serve(
 
 
 async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], embed: bool, said: set[str]) -> None:
-    """Each part by itself: an embedder that is down keeps no fact from being consolidated."""
+    """Run each part separately: an embedder that is down keeps no fact from being consolidated."""
     codes: list[str] = []
     works = [partial(_embed, ctx)] if embed else []
     for work in (*works, *(partial(_run_job, ctx, job) for job in stage_jobs)):
@@ -56,7 +56,7 @@ async def _run_job(ctx: WorkerContext, job: StageJob) -> list[str]:
 
 
 def log_new_codes(said: set[str], codes: Sequence[str]) -> None:
-    """Each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
+    """Log each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
     for code in set(codes) - said:
         log.warning("work is waiting: %s (memscope status shows what is pending)", code)
     said.clear()
@@ -81,7 +81,7 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s:
 
 @dataclass
 class Waiting:
-    """Turns of a user that came since they were last looked at, and until when more may come."""
+    """New turns of a user since the last job, and the time until which to wait for more."""
 
     turns: int
     until: float
@@ -113,18 +113,18 @@ class Background:
         self._said: set[str] = set()
 
     def start(self) -> None:
-        """Harmless when it is running."""
+        """Start; harmless if it is running."""
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="memscope-background")
 
     def turns_added(self, user: str, turns: int) -> None:
-        """That many turns were added."""
+        """Count new turns of a user."""
         before = self._waiting[user].turns if user in self._waiting else 0
         self._waiting[user] = Waiting(before + turns, time.monotonic() + self._kit.settings.idle_s)
         self._news.set()
 
     async def stop(self, drain_s: float = 5.0) -> None:
-        """What is under way gets ``drain_s`` seconds; then it is given back and stays pending."""
+        """Stop. Running jobs get ``drain_s`` seconds; then they are given back and stay pending."""
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
@@ -166,7 +166,7 @@ class Background:
                 await self._safely(self._reflect, user)
 
     async def _sweep(self) -> None:
-        """All users but those who are still talking: their batches fill. And what has no vector yet."""
+        """Work for all users except active ones, whose batches still fill; then embed units without vectors."""
         self._after()
         async with self._free:
             for job in (self._consolidate, self._reflect):

@@ -1,4 +1,4 @@
-"""Vectors for what is stored: after the acknowledgement, never before it."""
+"""Embedding of stored units: after the acknowledgement, never before it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RETRY_S = 5.0
 
 
 async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
-    """Embed one batch of units a user that have no vector; how many units that were.
+    """Embed one batch per user of units without vectors; returns the number embedded.
 
     A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
     model's vectors.
@@ -44,19 +44,19 @@ async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
 
 
 async def declare(ctx: WorkerContext, *, replace: bool = False) -> None:
-    """Tell the store whose vectors these will be; asks the model once for the length of a vector."""
+    """Declare the vector space to the store; asks the model once for the length of a vector."""
     if ctx.embedder is not None:
         await ctx.store.use_space(await ctx.embedder.measure(), replace=replace)
 
 
 async def _left(ctx: WorkerContext) -> int:
-    """Units that a model failed at."""
+    """Returns units that a model failed at."""
     stats = await ctx.store.stats()
     return stats.failed["embed"] + stats.parked["embed"]
 
 
 class Filler:
-    """Embeds in the background of one event loop. A failure is kept in ``error`` and said once in the log."""
+    """Embeds in the background of one event loop. A failure is kept in ``error`` and logged once."""
 
     def __init__(self) -> None:
         self._wanted = asyncio.Event()
@@ -90,7 +90,7 @@ class Filler:
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)
-            except Exception as error:  # an embedder of whoever wrote it; its words may be those of a conversation
+            except Exception as error:  # a third party's embedder; its words may be those of a conversation
                 self._failed(EmbeddingError(f"the embedder failed: {type(error).__name__}"))
 
     def _failed(self, error: MemscopeError) -> None:
@@ -99,7 +99,7 @@ class Filler:
         self.error = error
 
     async def drain(self, timeout_s: float | None) -> bool:
-        """Wait until nothing is being embedded; False when the time was over before."""
+        """Wait until no embedding runs; returns False on timeout."""
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)
         except TimeoutError:

@@ -1,10 +1,10 @@
-"""Driving a stage of the back end: claims, leases, failures, the report. ``jobs/background.py`` runs it by itself.
+"""Runner of a stage: claims, leases, failures, the report. ``jobs/background.py`` runs it by itself.
 
     claim ──▶ make the plan ──▶ save_reply ──▶ complete         the plan of a worker that died is only completed
        │           └─ lease extended at a third of it; lost: what was made is thrown away
        └──▶ fail(code, not before)                              every item stays: pending, failed or parked
 
-A ``StageJob`` says what a stage makes of a claim; consolidation and reflection bring theirs.
+A ``StageJob`` computes the plan for a claim; consolidation and reflection bring theirs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NoHooks:
 
 @dataclass(frozen=True)
 class StageJob:
-    """What a stage does: of a claim of up to ``limit`` items, ``make`` makes the plan. It writes nothing itself."""
+    """Work of a stage: ``make`` computes the plan for a claim of up to ``limit`` items. It writes nothing itself."""
 
     stage: Stage
     make: Make
@@ -60,7 +60,7 @@ class StageJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What became of one claim. ``moved``: some of its items are done, so that asking for the next makes sense."""
+    """Result of one claim. ``moved``: some of its items are done, so that another claim makes sense."""
 
     user: str
     plan: ChangeSet = field(default_factory=ChangeSet)
@@ -74,9 +74,9 @@ class JobResult:
 async def run_until_idle(
     ctx: WorkerContext, job: StageJob, user: str | None = None, *, preview: bool = False
 ) -> WorkReport:
-    """Work until nothing more can be claimed (of one user, or of all). What fails stays pending and is in the report.
+    """Work until nothing more can be claimed (of one user, or of all). Failed items stay pending and are in the report.
 
-    ``preview`` makes the plans of one batch a user and writes nothing.
+    ``preview`` makes the plans of one batch per user and writes nothing.
     """
     if ctx.chat is None:
         return await _with_pending(ctx, job.stage, user, WorkReport(job.stage, model="none", preview=preview))
@@ -114,7 +114,7 @@ async def results_of(
 
 
 def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
-    """What the plans of the outcomes say together, in the order they were made."""
+    """Merge the reports of the plans, in the order they were made."""
     reports = [result.plan.report for result in results]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
     counts = Counter(action["action"] for action in actions)
@@ -137,7 +137,7 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
 
 
 def merge_reports(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
-    """Several reports as one."""
+    """Returns several reports as one."""
     first, last = reports[0], reports[-1]
     count: dict[str, Any] = {
         name: sum(getattr(report, name) for report in reports)
@@ -154,7 +154,7 @@ def merge_reports(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
 
 
 async def _with_pending(ctx: WorkerContext, stage: Stage, user: str | None, report: WorkReport) -> WorkReport:
-    """What is left, and why: also of batches that failed before and wait."""
+    """Add pending items and their errors, including batches that failed before and wait."""
     stats = await ctx.store.stats(user)
     waiting = stats.failed[stage] + stats.parked[stage]
     errors = report.errors or (stats.errors if waiting else {})
@@ -165,7 +165,7 @@ async def _with_pending(ctx: WorkerContext, stage: Stage, user: str | None, repo
 
 
 async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
-    """One claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
+    """Process one claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
     began = time.monotonic()
     try:
         plan = await _plan(ctx, job, claim)
@@ -188,7 +188,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
 
 
 async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
-    """The saved plan, else a new one, made while the lease is kept."""
+    """Returns the saved plan, else a new one, made while the lease is kept."""
     if claim.plan is not None:
         return claim.plan
     making = asyncio.ensure_future(job.make(ctx, claim))
@@ -230,7 +230,7 @@ async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: flo
 
 
 def pause(ctx: WorkerContext, claim: Claim, error: Exception) -> float:
-    """Seconds until the next attempt: as the server asked, else longer each time."""
+    """Returns seconds until the next attempt: as the server asked, else longer each time."""
     asked = error.retry_after if isinstance(error, ModelError) else None
     own = min(OUTAGE_S, ctx.settings.retry_s * 6) if isinstance(error, OUTAGES) else _growing(ctx, claim)
     return min(max(asked or 0.0, own), LONGEST_WAIT_S)
@@ -241,12 +241,12 @@ def _growing(ctx: WorkerContext, claim: Claim) -> float:
 
 
 def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
-    """Now by the store's clock, which may not be ours: ``seconds`` after the claim."""
+    """Returns the time by the store's clock, which may not be ours: ``seconds`` after the claim."""
     return claim.until + timedelta(seconds=seconds - lease_s)
 
 
 def _where(error: Exception) -> str:
-    """The kind of an error and its line; not its words, which may be those of a conversation."""
+    """Returns the kind of an error and its line; not its words, which may be those of a conversation."""
     frame = extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"
 

@@ -1,4 +1,4 @@
-"""Chat, embedding and rerank models: three small protocols, whatever serves them.
+"""Chat, embedding and rerank models: three small protocols, independent of the server.
 
 ``openai.py`` implements all three for any OpenAI-compatible endpoint; a plugin may bring its own, which needs no more
 than what stands here. Nothing of pydantic, numpy or HTTP is loaded before a model is used.
@@ -29,7 +29,7 @@ class Message(TypedDict):
 
 @dataclass
 class Usage:
-    """What calls cost: requests sent (repeated ones too), characters of prompts and schemas, tokens as the server
+    """Cost of calls: requests sent (repeated ones too), characters of prompts and schemas, tokens as the server
     counts them (0 where it does not), milliseconds from request to reply. Embedded and ranked texts are prompts too."""
 
     calls: int = 0
@@ -44,7 +44,7 @@ class Usage:
 
     @contextmanager
     def counting(self) -> Iterator[Usage]:
-        """Add everything that is asked of models within the block, in the tasks it starts as well. Blocks may nest."""
+        """Count all model calls within the block, in the tasks it starts as well. Blocks may nest."""
         outer = _counters.get()
         token = _counters.set(outer if any(one is self for one in outer) else (*outer, self))
         try:
@@ -57,7 +57,7 @@ _counters: ContextVar[tuple[Usage, ...]] = ContextVar("memscope_usage", default=
 
 
 def count(spent: Usage) -> None:
-    """Tell every ``Usage.counting`` block around the call; a model of one's own calls it once a request."""
+    """Tell every ``Usage.counting`` block around the call; a custom model calls it once per request."""
     for usage in _counters.get():
         usage.add(spent)
 
@@ -73,23 +73,23 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """``name`` is for reports. What was cut, refused or empty is a ``ModelError``, never a reply."""
+    """``name`` is for reports. A cut, refused or empty reply is a ``ModelError``, never a reply."""
 
     name: str
 
     async def chat(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
     ) -> Reply:
-        """The whole reply. A model that leaves ``parsed`` None has its text parsed by ``replies.ask``."""
+        """Returns the whole reply. A model that leaves ``parsed`` None has its text parsed by ``replies.ask``."""
         ...
 
     def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
-        """The reply in pieces; raises at the end if it was not finished. ``deadline_s`` is the time spent waiting."""
+        """Yields the reply in pieces; raises at the end if it was not finished. ``deadline_s`` counts waiting only."""
         ...
 
 
 class Embedder(Protocol):
-    """Texts to vectors: float32 rows of length 1, all of one ``space``.
+    """Embeds texts as float32 rows of length 1, all of one ``space``.
 
     ``languages`` are those the model understands ("en", "zh", ...); None means any. ``space.dims`` is 0 until known.
     """
@@ -100,15 +100,15 @@ class Embedder(Protocol):
     def space(self) -> VectorSpace: ...
 
     async def measure(self) -> VectorSpace:
-        """The space with its dimensions, asking the model if nobody did yet."""
+        """Returns the space with its dimensions; asks the model if they are not known yet."""
         ...
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        """Shape [len(texts), dims], in the order given. ``EmbeddingError`` if any vector cannot be used."""
+        """Returns shape [len(texts), dims], in the order given. ``EmbeddingError`` if any vector cannot be used."""
         ...
 
     async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        """Shape [dims]; cached."""
+        """Returns shape [dims]; cached."""
         ...
 
 
@@ -116,5 +116,5 @@ class Reranker(Protocol):
     name: str
 
     async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
-        """One score a document, in the order given; higher is nearer to the query. Comparable within one call only."""
+        """Returns one score per document, in the order given; higher is nearer. Comparable within one call only."""
         ...

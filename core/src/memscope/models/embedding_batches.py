@@ -1,4 +1,4 @@
-"""From an embedding reply to rows one can trust: counted, in order, of one length, finite, not zero, normalised."""
+"""Embedding replies, checked into rows: counted, in order, of one length, finite, not zero, normalised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]:
-    """``texts`` in order, at most ``most`` of them and about ``tokens`` in each; a longer text is alone in its own."""
+    """Split ``texts`` in order: at most ``most`` and about ``tokens`` per batch; a longer text is alone in its own."""
     batch: list[str] = []
     held = 0
     for text in texts:
@@ -34,7 +34,7 @@ def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]
 
 
 def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
-    """Shape [count, dims], rows of length 1. Raises ``EmbeddingError``, which names rows by their place."""
+    """Returns shape [count, dims], rows of length 1. Raises ``EmbeddingError``, which names rows by their index."""
     import numpy as np
 
     items = payload.get("data")
@@ -47,7 +47,7 @@ def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
 
 
 def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """By ``index`` where the server gives one: replies come in any order."""
+    """Sort by ``index`` if the server gives one: replies come in any order."""
     if len(items) != count:
         raise EmbeddingError(f"{count} texts were sent and {len(items)} vectors came back")
     if all(item.get("index") is None for item in items):
@@ -59,7 +59,7 @@ def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 
 def _row(value: Any) -> NDArray[np.float32]:
-    """A list of numbers, or little-endian float32 in base64."""
+    """Decode a list of numbers, or little-endian float32 in base64."""
     import numpy as np
 
     try:
@@ -74,7 +74,7 @@ def _row(value: Any) -> NDArray[np.float32]:
 
 
 def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows scaled to length 1. Raises ``EmbeddingError`` for NaN, infinity, and zeros, which have no direction."""
+    """Scale rows to length 1. Raises ``EmbeddingError`` for NaN, infinity, and zeros, which have no direction."""
     import numpy as np
 
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
@@ -85,7 +85,7 @@ def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class VectorCache:
-    """The vectors of the texts asked for last, by a digest: the texts themselves are not kept. In memory only."""
+    """Cache of the latest vectors, keyed by digest: the texts themselves are not kept. In memory only."""
 
     def __init__(self, size: int) -> None:
         self._size = size

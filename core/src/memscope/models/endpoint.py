@@ -1,4 +1,4 @@
-"""Where a model is served and how it is to be asked: an ``Endpoint``, written out or from a preset."""
+"""``Endpoint``: a model's address and request options, written out or from a preset."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _TAILS = (*PATHS.values(), "/completions", "/models")
 
 
 class Concealed(Protocol):
-    """What hides a key; pydantic's ``SecretStr`` is one."""
+    """Protocol of a hidden key, as pydantic's ``SecretStr``."""
 
     def get_secret_value(self) -> str: ...
 
 
 class Secret:
-    """A key that shows itself to nobody who does not ask: not to ``repr``, ``vars``, ``pickle`` or a log."""
+    """A key shown only on explicit request: not by ``repr``, ``vars``, ``pickle`` or a log."""
 
     __slots__ = ("_value",)
 
@@ -48,7 +48,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One model at one address. Raises ``ConfigError`` for what cannot work.
+    """One model at one address. Raises ``ConfigError`` for invalid options.
 
     ``parameters`` go into every request as they are (temperature, dimensions, ...); ``model`` is what the server sees.
     ``languages`` None: any. ``shape`` is how rerank is spoken, ``structured`` the best there is for JSON replies.
@@ -96,12 +96,12 @@ class Endpoint:
 
     @property
     def secret(self) -> str:
-        """The key in the clear, "" without one: for the header of a request and nothing else."""
+        """Returns the key in the clear, "" without one: for the header of a request and nothing else."""
         return self.key.get_secret_value() if self.key is not None and not isinstance(self.key, str) else ""
 
 
 def checked_url(url: str) -> str:
-    """``url`` without a final slash. Raises ``ConfigError``, which never repeats a password."""
+    """Returns ``url`` without a final slash. Raises ``ConfigError``, which never repeats a password."""
     parts = _split(url.strip())
     if parts.username is not None or parts.password is not None:
         raise ConfigError("base_url holds a user name or password", hint="put the key into key, not into the address")
@@ -129,7 +129,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _refuse_metadata_service(host: str) -> None:
-    """Link-local addresses are where clouds hand out credentials; no model lives there."""
+    """Refuse link-local addresses: clouds hand out credentials there, and no model is served there."""
     try:
         local = ipaddress.ip_address(host.partition("%")[0]).is_link_local
     except ValueError:
@@ -171,7 +171,7 @@ def _check_limits(endpoint: Endpoint) -> None:
 
 @cache
 def presets() -> Mapping[str, Mapping[str, Any]]:
-    """What is known of the usual servers; ``presets.yaml``."""
+    """Returns the presets of common servers; ``presets.yaml``."""
     import yaml
 
     known: Mapping[str, Mapping[str, Any]] = yaml.safe_load(files(__package__).joinpath("presets.yaml").read_bytes())
@@ -179,7 +179,7 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
 
 
 def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any) -> Endpoint:
-    """The endpoint of a preset with ``settings`` on top; without a preset, ``settings`` say it all.
+    """Returns a preset's endpoint with ``settings`` on top; without a preset, ``settings`` alone.
 
     ``environ`` gives the address and key that the preset names. That key is sent to the preset's own ``hosts`` or the
     address in the environment, never to another ``base_url`` in the settings: a stranger gets only a key meant for it.
@@ -203,7 +203,7 @@ def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.en
 
 
 def _belongs(url: str, hosts: Sequence[str]) -> bool:
-    """Whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
+    """Returns whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
     parts = _split(url.strip())
     host = parts.hostname or ""
     return parts.scheme == "https" and any(host == own or (own[0] == "." and host.endswith(own)) for own in hosts)

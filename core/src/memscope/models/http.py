@@ -1,4 +1,4 @@
-"""One request to an endpoint: JSON there, JSON or events back, every failure a typed error.
+"""One HTTP request to an endpoint: JSON in, JSON or events out, every failure a typed error.
 
 Not the ``openai`` client: it has no rerank, returns a web page as a string, lets ``JSONDecodeError`` out, never gives
 up a dripping server, has no limit on a reply's size and takes 0.9 s to import, so each of its calls would need what
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
     import httpx2
 
-QUOTA_S = 300.0  # somebody has to pay first: no sense in asking sooner
-DETAIL = 2000  # characters of what a server said that an error keeps
+QUOTA_S = 300.0  # payment required: an early retry cannot succeed
+DETAIL = 2000  # characters of a server's message that an error keeps
 WRONG_URL = "check base_url: it is what /chat/completions, /embeddings or /rerank is added to"
 
 
 class NotUnderstood(ModelRejected):
-    """The server cannot do something with the request (400, 415, 422, 501): without an extra it may."""
+    """The server rejects part of the request (400, 415, 422, 501): without an extra it may accept it."""
 
 
 class Http:
@@ -82,7 +82,7 @@ class Http:
         return headers
 
     async def post(self, path: str, body: Mapping[str, Json]) -> dict[str, Any]:
-        """The reply to ``body``, an object. Raises a ``ModelError``."""
+        """Returns the reply to ``body``, an object. Raises a ``ModelError``."""
         async with self._answer("POST", path, body) as answer:
             return self._object(answer, await self._read(answer))
 
@@ -91,7 +91,7 @@ class Http:
             return self._object(answer, await self._read(answer))
 
     async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
-        """The objects of a stream, or the one object of a server that does not stream. Ends at ``[DONE]``."""
+        """Yields the objects of a stream, or the one object of a server that does not stream. Ends at ``[DONE]``."""
         async with self._answer("POST", path, {**body, "stream": True}) as answer:
             if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
                 yield self._object(answer, await self._read(answer))
@@ -111,7 +111,7 @@ class Http:
 
     @asynccontextmanager
     async def _answer(self, method: str, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
-        """The response, not read yet. What the library raises carries the request: it is not even kept as a cause."""
+        """Returns the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
         client, failure = await self._connected(), ""
         content = None if body is None else _dumps(body)
         try:
@@ -145,7 +145,7 @@ class Http:
         return self._sound(value)
 
     def _sound(self, value: Any) -> dict[str, Any]:
-        """``value`` if it is an object that reports no error; some servers answer 200 and an error."""
+        """Returns ``value`` if it is an object that reports no error; some servers answer 200 and an error."""
         if not isinstance(value, dict):
             raise ModelReplyError("the endpoint's answer is not a JSON object", hint=WRONG_URL)
         error = value.get("error")
@@ -156,7 +156,7 @@ class Http:
         return value
 
     def _refusal(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
-        """The error for a status that is no success. It may quote the prompt: its words go to ``detail`` only."""
+        """Returns the error for an unsuccessful status. Its words may quote the prompt: they go to ``detail`` only."""
         secret = self.endpoint.secret
         detail = (text.replace(secret, "***") if secret else text)[:DETAIL]
         said = f"the endpoint of {self.endpoint.model!r} answered {status}"
@@ -198,14 +198,14 @@ def _dumps(body: Mapping[str, Json]) -> bytes:
 
 
 def _loads(text: str) -> Any:
-    """The value, or None: an exception would carry the text with it."""
+    """Returns the value, or None: an exception would carry the text with it."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if it makes sense."""
+    """Returns seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if valid."""
     with suppress(ValueError, TypeError, OverflowError):
         if milliseconds := headers.get("retry-after-ms"):
             return _sensible(float(milliseconds) / 1000)

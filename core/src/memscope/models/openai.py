@@ -48,7 +48,7 @@ CACHED = 1024  # vectors: 4 KB each with 1,024 dimensions
 
 
 class _Client:
-    """What the three have in common: one endpoint, its caller and its connections."""
+    """Parts common to the three models: one endpoint, its caller and its connections."""
 
     kind: str
 
@@ -64,7 +64,7 @@ class _Client:
         return f"{type(self).__name__}({self.endpoint.model!r}, {self.endpoint.base_url!r})"
 
     async def served(self, *, deadline_s: float = 10.0) -> list[str] | None:
-        """The names of the models at the endpoint; None where it has no list of them."""
+        """Returns the names of the models at the endpoint; None where it has no list of them."""
         payload = await self._caller.call(lambda: self._http.get("/models"), deadline_s)
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
@@ -73,7 +73,7 @@ class _Client:
         await self._http.close()
 
     async def _post(self, body: Mapping[str, Json], characters: int) -> tuple[dict[str, Any], Usage]:
-        """One request and what it cost, counted whether it succeeds or not."""
+        """Make one request and count its cost, whether it succeeds or not."""
         spent, began = Usage(calls=1, prompt_characters=characters), time.perf_counter()
         try:
             payload = await self._http.post(self._path, {"model": self.endpoint.model, **body})
@@ -114,7 +114,7 @@ class OpenAIChat(_Client):
         return Reply(text, None, finish, spent)
 
     async def _structured(self, messages: Sequence[Message], schema: type[BaseModel]) -> Reply:
-        """In the best format the endpoint takes; the next one when it does not understand."""
+        """Ask in the best format the endpoint takes; in the next one if it rejects the format."""
         refused: NotUnderstood | None = None
         for format_ in self._formats():
             try:
@@ -128,13 +128,13 @@ class OpenAIChat(_Client):
         raise refused
 
     def _formats(self) -> Sequence[Format]:
-        """Those to try: what worked before is not doubted, or every bad request would be sent three times."""
+        """Returns the formats to try: one that worked is kept, or every bad request would be sent three times."""
         return (self._format,) if self._sure else FORMATS[FORMATS.index(self._format) :]
 
     def _request(
         self, messages: Sequence[Message], schema: type[BaseModel], format_: Format
     ) -> tuple[dict[str, Json], int]:
-        """The body and its characters, those of the schema included wherever it stands."""
+        """Returns the body and its characters, including those of the schema."""
         if format_ == "json_schema":
             wanted = {"name": _schema_name(schema), "strict": True, "schema": json_schema(schema)}
             extra = {"response_format": {"type": "json_schema", "json_schema": wanted}}
@@ -204,7 +204,7 @@ class OpenAIEmbedder(_Client):
         return row
 
     async def _all(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
-        """Each batch's rows. The first failure stops the others: what they would bring could not be returned."""
+        """Returns the rows of each batch. The first failure stops the others: their rows could not be returned."""
         tasks = [asyncio.create_task(self._caller.call(lambda b=batch: self._batch(b), deadline_s)) for batch in sent]  # type: ignore[misc]
         try:
             return await asyncio.gather(*tasks)
@@ -250,7 +250,7 @@ class OpenAIReranker(_Client):
 
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
-    """The text of a stream's events. Raises ``ModelReplyError`` at the end of a stream that was not finished."""
+    """Yields the text of a stream's events. Raises ``ModelReplyError`` at the end of a stream that was not finished."""
     finish, refusal, said_nothing = None, None, True
     async for event in events:
         _add_tokens(spent, event.get("usage"))

@@ -1,4 +1,4 @@
-"""The two ways rerank is spoken, as functions: request from (model, query, documents), scores from the reply.
+"""The two rerank formats, as functions: request from (model, query, documents), scores from the reply.
 
 ``flat`` is the ``/rerank`` of Jina, Cohere, SiliconFlow and vLLM; ``dashscope`` nests it in ``input``, ``output``.
 """
@@ -29,7 +29,7 @@ BODIES: Mapping[str, Callable[[str, Sequence[str], Mapping[str, Json]], dict[str
 
 
 def read_scores(payload: Mapping[str, Any], count: int) -> list[float]:
-    """Scores in the order of the documents. Raises ``ModelReplyError`` unless each has exactly one, and finite."""
+    """Returns scores in the order of the documents. ``ModelReplyError`` unless each has exactly one, and finite."""
     output = payload.get("output", payload)
     results = output.get("results") if isinstance(output, dict) else None
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):

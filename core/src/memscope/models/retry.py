@@ -1,4 +1,4 @@
-"""How a model is called, whatever it is: one deadline around our own retries, a breaker, a limit on what runs at once.
+"""Calls of any model: one deadline around the retries, a circuit breaker, a limit on concurrent calls.
 
 A client library's own retries are no safety net: its timeout is per read, so a dripping server is never given up, and
 three tries of ten minutes are half an hour (measured). So there is one deadline here, and everything happens within it.
@@ -32,7 +32,7 @@ LONGEST_PAUSE_S = 8.0
 
 
 class PerLoop(Generic[T]):
-    """One ``T`` an event loop, made when first asked for in it: connections and semaphores belong to their loop."""
+    """One ``T`` per event loop, made on first use: connections and semaphores belong to their loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -44,12 +44,12 @@ class PerLoop(Generic[T]):
         with self._lock:
             if loop not in self._made:
                 for old in [old for old in self._made if old.is_closed()]:
-                    del self._made[old]  # what was made refers to its loop and would keep it
+                    del self._made[old]  # the entry refers to its loop and would keep it
                 self._made[loop] = self._make()
             return self._made[loop]
 
     def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
-        """All of them, with their loops; they are not kept any longer."""
+        """Remove and return all entries, with their loops."""
         with self._lock:
             taken = list(self._made.items())
             self._made.clear()
@@ -57,7 +57,7 @@ class PerLoop(Generic[T]):
 
 
 class Breaker:
-    """After ``failures`` failed calls in a row no call is made for ``seconds``; then one is let through to see."""
+    """Circuit breaker: after ``failures`` failed calls in a row none for ``seconds``; then one is let through."""
 
     def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.failures, self.seconds = failures, seconds
@@ -67,7 +67,7 @@ class Breaker:
         self._closed_until = 0.0
 
     def check(self) -> None:
-        """Raises ``ModelUnavailable`` while the endpoint is left alone."""
+        """Raises ``ModelUnavailable`` while the breaker is open."""
         with self._lock:
             wait = self._closed_until - self._clock()
             if wait <= 0 and self._row >= self.failures:
@@ -86,7 +86,7 @@ class Breaker:
 
 
 class Deadline:
-    """Seconds left to wait. Time that a reader of a stream takes for itself is not counted."""
+    """Seconds left to wait. Time that a reader spends between items of a stream is not counted."""
 
     def __init__(self, seconds: float) -> None:
         if isinstance(seconds, bool) or not 0 < seconds < math.inf:
@@ -109,7 +109,7 @@ class Deadline:
             raise ModelTimeout(f"no answer within {self.seconds:g} s", hint="try again, or raise deadline_s")
 
     async def over(self, items: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """The items, waiting for each no longer than is left."""
+        """Yields the items; waits for each no longer than the time left."""
         async with aclosing(items):
             while True:
                 async with self():
@@ -131,7 +131,7 @@ class Caller:
         return Deadline(self.endpoint.deadline_s if seconds is None else seconds)
 
     async def call(self, work: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
-        """``work()``, repeated while that may help. Raises ``ModelTimeout`` at the deadline, else the last error."""
+        """Repeat ``work()`` while that may help. Raises ``ModelTimeout`` at the deadline, else the last error."""
         deadline = self.deadline(deadline_s)
         async with self._slot(deadline), self._watched(), deadline():
             return await self._persist(work, time.monotonic() + deadline.left)
@@ -146,7 +146,7 @@ class Caller:
         raise AssertionError  # pragma: no cover
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
-        """Seconds until the next attempt; raises ``error`` when there is none worth making.
+        """Returns seconds until the next attempt; raises ``error`` when there is none worth making.
 
         Exponential with jitter, so that many callers do not come back at once, and never sooner than the server asked.
         """
@@ -157,7 +157,7 @@ class Caller:
         return pause
 
     async def stream(self, work: Callable[[], AsyncGenerator[T]], deadline_s: float | None = None) -> AsyncGenerator[T]:
-        """The items of ``work()``; it is run again only as long as it gave nothing."""
+        """Yields the items of ``work()``; runs it again only if it gave none."""
         deadline = self.deadline(deadline_s)
         async with self._slot(deadline), self._watched():
             for attempt in count(1):
@@ -187,7 +187,7 @@ class Caller:
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
-        """Let the breaker know how it went. An answer of any kind but "too many" is a server that is there."""
+        """Report the result to the breaker. Any answer but "too many" counts as a reachable server."""
         self.breaker.check()
         try:
             yield

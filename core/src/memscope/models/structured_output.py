@@ -1,7 +1,7 @@
-"""From what a chat model said to a checked value, or a typed error: a bad reply never passes for "nothing".
+"""Chat replies to checked values, or a typed error: a bad reply never passes for "nothing".
 
-What is accepted: JSON plain, in a fence, in prose, after ``<think>``; with trailing commas or raw newlines in strings.
-What is not: anything a repair would have to guess. Of the prefixes of a two-fact reply a usual repair tool made half
+Accepted: JSON plain, in a fence, in prose, after ``<think>``; with trailing commas or raw newlines in strings.
+Rejected: anything a repair would have to guess. Of the prefixes of a two-fact reply a usual repair tool made half
 facts in 52 of 118 cases ("The user does" from "does not smoke"), so nothing is closed for a model: an element counts
 only when its own bracket, its list's and the object's arrived.
 """
@@ -47,7 +47,7 @@ _NOT_STRICT = frozenset(
 
 
 def read_choice(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Text and finish reason of a completion. Raises ``ModelReplyError`` unless it is finished and says something."""
+    """Returns text and finish reason of a completion. Raises ``ModelReplyError`` if it is unfinished or empty."""
     choice = first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -79,7 +79,7 @@ def check_finish(finish: Any, refusal: Any = None) -> None:
 
 
 def text_of(content: Any) -> str:
-    """A message's text, also where it comes as a list of typed parts."""
+    """Returns a message's text, also where it comes as a list of typed parts."""
     if isinstance(content, list):
         content = "".join(part.get("text") or "" for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
@@ -89,9 +89,9 @@ def text_of(content: Any) -> str:
 
 
 def parse(text: str, schema: type[M]) -> M:
-    """The one value in ``text`` that fits ``schema``.
+    """Returns the one value in ``text`` that fits ``schema``.
 
-    Raises ``ModelReplyError``; its ``detail`` says what is wrong in words for the model.
+    Raises ``ModelReplyError``; its ``detail`` describes the fault in words for the model.
     """
     if len(text) > LONGEST:
         raise ModelReplyError(f"the reply is longer than {LONGEST} characters", detail="the reply is too long")
@@ -112,7 +112,7 @@ def _wrong(schema: type[BaseModel], problem: str) -> ModelReplyError:
 
 
 def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
-    """The model instance, or what is wrong. A list that is missing is never taken for an empty one."""
+    """Returns the model instance, or a description of the fault. A missing list is never taken for an empty one."""
     from pydantic import ValidationError
 
     if missing := [name for name in _lists(schema) if name not in value]:
@@ -127,7 +127,7 @@ def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
 
 
 def _values(text: str) -> list[Json]:
-    """Every JSON value at the top of ``text``, whatever stands around them; none if one of them is broken."""
+    """Returns every JSON value at the top of ``text``, between any prose; none if one of them is broken."""
     text = text.strip().removeprefix("\ufeff")
     whole = _at(text, 0)
     if whole and not text[whole[1] :].strip():
@@ -143,27 +143,27 @@ def _scan(text: str) -> list[Json]:
     while start:
         found = _at(text, start.start())
         if not found or len(values) == _MOST_VALUES:
-            return []  # what stands inside something broken is not looked at: it may be half of it
+            return []  # values inside a broken one are not looked at: they may be half of it
         values.append(found[0])
         start = _START.search(text, found[1])
     return values
 
 
 def _at(text: str, start: int) -> tuple[Json, int] | None:
-    """The value that begins at ``start`` and where it ends; None for none that is whole."""
+    """Returns the value that begins at ``start`` and its end; None for an incomplete one."""
     with suppress(ValueError, RecursionError):
         return _decoder().raw_decode(text, start)
     return None
 
 
 def _without_commas(text: str) -> str:
-    """Commas before a closing bracket taken away; strings stay as they are."""
+    """Remove commas before a closing bracket; strings stay as they are."""
     start = _START.search(text)
     return _COMMA.sub(r"\1", text[start.start() :]) if start else text
 
 
 def _without_thoughts(text: str) -> str:
-    """What follows a reasoning block. One that was never closed leaves nothing: the answer did not come."""
+    """Returns the text after a reasoning block. One that was never closed leaves nothing: the answer did not come."""
     if end := _THOUGHT_END.search(text):
         return text[end.end() :]
     return "" if _THOUGHT.match(text) else text
@@ -171,7 +171,7 @@ def _without_thoughts(text: str) -> str:
 
 @lru_cache(1)
 def _decoder() -> json.JSONDecoder:
-    """Raw newlines in strings are allowed; NaN and a name given twice are not: which of the two would be meant?"""
+    """Allows raw newlines in strings; refuses NaN and duplicate names, which are ambiguous."""
     return json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_refuse)
 
 
@@ -191,7 +191,7 @@ def _refuse(constant: str) -> Json:
 
 @lru_cache(128)
 def json_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema as strict endpoints take it: every field required, none added, limits left to our own check."""
+    """Returns the schema as strict endpoints take it: every field required, none added, limits left to our check."""
     strict: dict[str, Any] = _strict(schema.model_json_schema())
     return strict
 
@@ -219,7 +219,7 @@ def _strict(node: Any) -> Any:
 
 
 def _named(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Under ``properties`` the names are the caller's: a field may well be called "title" or "format"."""
+    """Convert ``properties``: its names are the caller's, so a field may be called "title" or "format"."""
     return {name: _strict(member) for name, member in members.items()}
 
 
@@ -230,7 +230,7 @@ def _lists(schema: type[BaseModel]) -> tuple[str, ...]:
 
 
 def with_instruction(messages: Sequence[Message], instruction: str) -> list[Message]:
-    """``messages`` with ``instruction`` at the end of the system message: a second one is refused by some models."""
+    """Append ``instruction`` to the system message: some models refuse a second one."""
     if messages and messages[0]["role"] == "system":
         first = Message(role="system", content=f"{messages[0]['content']}\n\n{instruction}")
         return [first, *messages[1:]]
@@ -242,7 +242,7 @@ def in_words(schema: type[BaseModel]) -> str:
 
 
 async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *, deadline_s: float | None = None) -> M:
-    """What ``model`` says, as a ``schema``; a reply that cannot be used is asked for once more, with what was wrong.
+    """Ask ``model`` for a ``schema``; an unusable reply is asked for once more, with its fault.
 
     Raises ``ModelReplyError`` when the second cannot be used either, and any other ``ModelError`` at once. Both calls
     happen within ``deadline_s``; without one, each within the model's own.

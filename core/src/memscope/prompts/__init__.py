@@ -1,4 +1,4 @@
-"""System prompts and the block of memories that a model is shown."""
+"""System prompts and the block of memories shown to a model."""
 
 from memscope.prompts.loader import Prompts, enclose, visible
 

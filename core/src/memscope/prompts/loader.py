@@ -1,4 +1,4 @@
-"""System prompts: ``<language>/<worker>.md``, one file a worker, one system message a file.
+"""System prompts: ``<language>/<worker>.md``, one file per worker, one system message per file.
 
 Conversations never stand in them; they come as data in the user message (``enclose``). A folder of the user's with the
 same layout replaces single files.
@@ -28,27 +28,27 @@ HIDDEN = re.compile(
 
 
 class Prompts:
-    """The prompts in force, read once: those of ``folder`` before our own. ``ConfigError`` for one that cannot work."""
+    """Prompts in force, read once: those of ``folder`` before the built-in ones. ``ConfigError`` for an invalid one."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         own = _own(Path(folder).expanduser()) if folder else {}
         self._sources = {path: (path, source) for path, source in built_in().items()} | own
 
     def text(self, name: str, language: str, **variables: str) -> str:
-        """The prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
+        """Returns the prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
         path = f"{language if language in LANGUAGES else 'en'}/{name}.md"
         _check_known(path)
         return fill(*self._sources[path], variables)
 
     def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
-        """The prompt in the language of what was ``said``; ``data`` inside a boundary that is new each time."""
+        """Returns the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
         inside, boundary = enclose(data)
         system = self.text(name, language_of("\n".join(said)), boundary=boundary, **variables)
         return [Message(role="system", content=system), Message(role="user", content=inside)]
 
 
 def enclose(data: Json) -> tuple[str, str]:
-    """``data`` as JSON between two lines that nobody can know beforehand, and that line."""
+    """Put ``data`` as JSON between two unguessable lines; also returns that line."""
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     boundary = f"<{secrets.token_hex(8)}>"
     while boundary in written:  # pragma: no cover - one in 2**64
@@ -57,7 +57,7 @@ def enclose(data: Json) -> tuple[str, str]:
 
 
 def visible(text: str) -> str:
-    """``text`` without what a reader does not see: tags, directions, joiners that join nothing."""
+    """Returns ``text`` without invisible characters: tags, directions, joiners that join nothing."""
     return text if text.isascii() else HIDDEN.sub("", text)
 
 
@@ -75,7 +75,7 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
 
 @lru_cache(1)
 def built_in() -> dict[str, str]:
-    """Every prompt of ours, by "language/worker.md"."""
+    """Returns every built-in prompt, by "language/worker.md"."""
     folders = ((lang, files("memscope.prompts").joinpath(lang)) for lang in LANGUAGES)
     return {f"{lang}/{file.name}": file.read_text("utf-8") for lang, folder in folders for file in folder.iterdir()}
 
@@ -86,9 +86,9 @@ def _check_known(path: str) -> None:
 
 
 def _own(folder: Path) -> dict[str, tuple[str, str]]:
-    """Where each prompt of the folder is, and its text.
+    """Returns the file and the text of each prompt in the folder.
 
-    One that no worker will ever read, or with other variables than the worker gives, is found at once.
+    ``ConfigError`` at once for one that no worker reads, or with variables that its worker does not give.
     """
     if not folder.is_dir():
         raise ConfigError(f"the prompts folder {str(folder)!r} is not there")

@@ -34,7 +34,7 @@ def block(lines: str) -> str:
 
 
 def is_injected(text: str) -> bool:
-    """Whether ``text`` is nothing but a block of memories."""
+    """Returns whether ``text`` is nothing but a block of memories."""
     return OPEN in text and not strip_memory(text)
 
 
@@ -44,9 +44,9 @@ def strip_memory(text: str) -> str:
 
 
 def choose_query(turns: Sequence[TurnInput]) -> str:
-    """What to look up for the turns that just arrived: the user's latest words, else the latest of anyone.
+    """Choose the query for the new turns: the user's latest words, else the latest of anyone.
 
-    Of a pasted document its beginning and its end, where the question stands.
+    A pasted document is cut to its beginning and its end, where the question stands.
     """
     worded = [turn for turn in turns if turn["content"].strip()]
     users = [turn for turn in worded if turn["role"] == "user"]

@@ -1,4 +1,4 @@
-"""Memories that wait for a person's word (``approve: true``): proposed, then accepted or rejected.
+"""Memories that wait for a person's approval (``approve: true``): proposed, then accepted or rejected.
 
 A proposal is found by nobody and supersedes nothing. What it would supersede stands in its ``data`` until then.
 """
@@ -19,19 +19,19 @@ SUPERSESSIONS = "memscope_closings"
 
 
 def proposed(memory: M, closed: Sequence[Supersession]) -> M:
-    """The memory as a proposal, with those of ``closed`` that it takes part in."""
+    """Returns the memory as a proposal, with those of ``closed`` that it would supersede."""
     own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
     return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: own} if own else memory.data)
 
 
 async def proposals(store: Store, user: str) -> list[Observation | Insight]:
-    """What waits, oldest first."""
+    """Returns the open proposals, oldest first."""
     pages = store.scan(Select(user, kinds=frozenset({"observation", "insight"})))
     return [memory async for page in pages for memory in page if not isinstance(memory, Turn) and _waits(memory)]
 
 
 async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """They are memories from now on. ``NotFound`` for an id that waits for nothing; then none is accepted."""
+    """Make proposals memories. ``NotFound`` for an id that is no open proposal; then none is accepted."""
     waiting = await _found(store, user, ids)
     revised = tuple(Revision(_accepted(memory), memory.version) for memory in waiting.values())
     rows = [row for memory in waiting.values() for row in memory.data.get(SUPERSESSIONS, ())]
@@ -41,7 +41,7 @@ async def accept(store: Store, user: str, ids: Sequence[str], *, clock: Callable
 
 
 async def reject(store: Store, user: str, ids: Sequence[str], *, clock: Callable[[], datetime]) -> int:
-    """They are closed and stay in the history: forgetting them would have their turns read again."""
+    """Close proposals and keep them in the history: forgetting them would have their turns read again."""
     waiting = await _found(store, user, ids)
     now = clock()
     return await store.apply(user, ChangeSet(closed=tuple(Supersession(id, None, now, now) for id in waiting)))

@@ -1,4 +1,4 @@
-"""Current observations that a text may repeat or contradict: by the store's own search, so bounded and scoped."""
+"""Current observations that a text may repeat or contradict, found by the store's own search: bounded and scoped."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BY_WORDS, BY_VECTOR = 40, 20  # turns looked at for each text
 
 
 async def related(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
-    """Return current observations near the texts; of a small memory all, for a contradiction may share no word.
+    """Return current observations near the texts; all of a small memory, since a contradiction may share no word.
 
-    Of this user and exactly this agent; no documents, no proposals. Without vectors where the embedder fails.
+    Only of this user and exactly this agent; no documents, no proposals. Without vectors if the embedder fails.
     """
     if not texts:
         return []
@@ -74,7 +74,7 @@ async def _vectors(ctx: WorkerContext, texts: Sequence[str]) -> Sequence[NDArray
 
 
 def best(candidates: Candidates) -> list[Handle]:
-    """The turns that fit best, by words and by vector."""
+    """Returns the best turns by words and by vector."""
     import numpy as np
 
     if not len(candidates.handle):

@@ -1,4 +1,4 @@
-"""Verdicts on pairs of facts, applied one after the other: which facts are merged, superseded or revised.
+"""Settlement of pairwise verdicts, applied in sequence: which facts are merged, superseded or revised.
 
 A fact takes part in as many verdicts as are true. What was merged acts in the name of the fact that it was merged
 into; what is over takes part in no further verdict.
@@ -36,7 +36,7 @@ class Action:
 
 @dataclass
 class Settlement:
-    """What becomes of the facts of a batch and of those that are stored.
+    """Facts of a batch and stored facts, as the verdicts applied so far leave them.
 
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
@@ -53,7 +53,7 @@ class Settlement:
     _heirs: dict[str, Observation] = field(default_factory=dict)
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
-        """Merges first, so that what a merged fact ends is ended by the fact that stays."""
+        """Apply the verdicts, merges first: the surviving fact then ends whatever the merged one would have ended."""
         told = [one for one in judged if one.verdict != "unrelated"]
         for one in sorted(told, key=lambda one: _ORDER.index(one.verdict)):
             new, old = self.latest(one.new), self.latest(one.old)
@@ -61,7 +61,7 @@ class Settlement:
                 self._apply(one, new, old)
 
     def latest(self, memory: Observation) -> Observation:
-        """The memory as it will be written, or the one that it was merged into."""
+        """Returns the memory as it will be written, or the one that it was merged into."""
         while memory.id in self._heirs:
             memory = self._heirs[memory.id]
         if revision := self.revised.get(memory.id):
@@ -70,7 +70,7 @@ class Settlement:
         return self.fresh.get(memory.id, memory)
 
     def merge(self, gone: Observation, kept: Observation, *, recap: bool = False) -> None:
-        """``gone`` says nothing that ``kept`` does not: its sources prove that too. A recap proves nothing anew."""
+        """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none."""
         whole = kept if recap else joined(kept, gone)
         if len(kept.sources) >= SOURCES:
             whole = replace(whole, sources=kept.sources, quotes=kept.quotes)
@@ -101,7 +101,7 @@ class Settlement:
         self.actions.append(Action(name, part, {key: whole.id}))
 
     def _end(self, told: Observation, by: str, old: Observation) -> None:
-        """``by``: ``told`` itself, or the fact that it was merged into."""
+        """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
         outcome = ended(told, old, self.now)
         if isinstance(outcome, Supersession):
             self._close(replace(outcome, by=by))
@@ -128,12 +128,12 @@ class Settlement:
             self.revised[memory.id] = Revision(memory, memory.version)
 
     def _close(self, closing: Supersession) -> None:
-        """What is over is not revised as well."""
+        """Close a memory, and drop its pending revision."""
         self.revised.pop(closing.id, None)
         self.closed[closing.id] = closing
 
 
 def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactRelation:
-    """The verdict with the fact that was said later as the new one."""
+    """Returns the verdict with the later fact as the new one."""
     old, new = by_saying(one, other)
     return FactRelation(new, old, verdict)

@@ -1,4 +1,4 @@
-"""Whether two sentences say the same, or might be about the same: by their words, before any model is asked.
+"""Similarity of two sentences by their words, computed before any model call: equal, or close enough to judge.
 
 ``same`` is strict, because nobody looks at it again: the same words but for articles, particles and order.
 ``closeness`` only nominates pairs that a model judges.
@@ -25,7 +25,7 @@ _PARTICLES = re.compile("[的了呢吧啊呀也很就着]")
 
 
 class Form(NamedTuple):
-    """A sentence without what does not matter: its words in order (CJK: characters), and what it is about."""
+    """A sentence reduced to its words in order (CJK: characters), and its keywords."""
 
     tokens: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
@@ -46,7 +46,7 @@ def _tokens(piece: str) -> tuple[str, ...]:
 
 
 def same(one: str, other: str) -> bool:
-    """The same words, in about the same order. "No", numbers, names, tenses are words: where they differ it is not."""
+    """Returns whether the words agree, in about the same order. "No", numbers, names and tenses count as words."""
     a, b = form(one), form(other)
     if a.tokens == b.tokens:
         return True
@@ -54,9 +54,9 @@ def same(one: str, other: str) -> bool:
 
 
 def closeness(one: str, other: str, *, without: str = "", topics: bool = False) -> float:
-    """How much of the shorter one's content is in the other, 0 to 1, and ``TOPIC`` more where keywords are shared.
+    """Returns the share (0 to 1) of the shorter one's content found in the other, plus ``TOPIC`` for shared keywords.
 
-    ``without``: the subject's name, which both have anyway.
+    ``without``: the subject's name, which both contain.
     """
     subject = form(without).topics
     a, b = form(one).topics - subject, form(other).topics - subject
@@ -65,7 +65,7 @@ def closeness(one: str, other: str, *, without: str = "", topics: bool = False) 
 
 
 def translated(text: str, sources: Sequence[str]) -> bool:
-    """Into or out of CJK: what was said in one script is told in the other."""
+    """Returns whether the text is in CJK and its sources are not, or the other way round."""
     if has_cjk(text):
         return not any(map(has_cjk, sources))
     return all(language(source) != "en" for source in sources)

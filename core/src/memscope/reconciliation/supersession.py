@@ -1,4 +1,4 @@
-"""What a verdict on two facts leads to. The model gives the direction, the order of saying decides where it gives none.
+"""Effects of a verdict on two facts. The model gives the direction; where it gives none, the order of saying decides.
 
 ``ends``: the fact said later ends or corrects the one said earlier. ``was``: it tells of an earlier time, both stay.
 ``repeats``: it says nothing new. ``refines``: it says the same and more. ``unrelated``: everything else.
@@ -34,7 +34,7 @@ _FUTURE = re.compile(r"(?i:\b(?:will|shall|going to|about to)\b|'ll\b)|将要|�
 
 
 def event(memory: Observation) -> datetime:
-    """Start of the time it is about, else the time it was said."""
+    """Returns the start of the period the fact is about, else the time it was said."""
     return memory.happened.start if memory.happened else memory.said
 
 
@@ -43,7 +43,7 @@ def same_subject(one: Observation, other: Observation) -> bool:
 
 
 def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observation]:
-    """The fact said earlier and the one said later; ``one`` counts as later where both were said at once."""
+    """Return the pair in the order of saying; ``one`` counts as later if both were said at once."""
     return (one, other) if one.said < other.said else (other, one)
 
 
@@ -51,15 +51,15 @@ def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observ
 
 
 def tentative(memory: Observation) -> bool:
-    """A plan, a wish, a fear or a possibility by its words; it ends nothing that is."""
+    """Returns whether the words state a plan, wish, fear or possibility, which ends no current fact."""
     return bool(_TENTATIVE.search(memory.text))
 
 
 def ended(new: Observation, old: Observation, now: datetime) -> Supersession | tuple[Observation, ...]:
-    """What is left of "``new`` ends ``old``": ``old`` closed, or the facts to be revised, none for no effect.
+    """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
 
-    Ends of another subject, and by what may never come, have no effect. What comes true later only sets ``valid_to``.
-    Of two dated past events the earlier one never ends the later one: it is told as what was.
+    Facts of another subject end nothing, nor do plans end present facts. A future fact only sets ``valid_to``.
+    Of two dated past events the earlier one never ends the later one: it is told as history.
     """
     if not same_subject(new, old) or (_open(new) and not _open(old)):
         return ()
@@ -73,18 +73,18 @@ def ended(new: Observation, old: Observation, now: datetime) -> Supersession | t
 
 
 def past(new: Observation, until: datetime | None = None) -> Observation:
-    """``new`` as what was: it held until the end of the time it names, at most until ``until``."""
+    """Return ``new`` as a past fact: valid to the end of the period it names, at most to ``until``."""
     ends = [when for when in (new.happened and new.happened.end, until) if when and when <= new.said]
     return replace(new, valid_to=min(ends)) if ends else new
 
 
 def _open(memory: Observation) -> bool:
-    """Not so yet, and of no known day: a plan, or a future without a date."""
+    """Returns whether the fact has not come true yet and has no known day: a plan, or a future without a date."""
     return tentative(memory) or (memory.happened is None and bool(_FUTURE.search(memory.text)))
 
 
 def _happened_before(new: Observation, old: Observation) -> bool:
-    """Whether both are dated past events, and that of ``new`` was over when that of ``old`` began."""
+    """Returns whether both are dated past events, and that of ``new`` was over when that of ``old`` began."""
     if not new.happened or not old.happened:
         return False
     return new.happened.end <= old.happened.start <= old.said
@@ -94,12 +94,12 @@ def _happened_before(new: Observation, old: Observation) -> bool:
 
 
 def replaced(old: Observation | Insight, by: Observation | Insight, now: datetime) -> Supersession:
-    """``by`` says the same and more; ``old`` has not ended in the world."""
+    """Supersede ``old`` by ``by``, which says the same and more; ``old`` keeps its validity."""
     return Supersession(old.id, by.id, now, by.said)
 
 
 def joined(one: Observation, other: Observation) -> Observation:
-    """``one``, resting on the sources of both, with the more precise of their dates. ``said`` stays."""
+    """Return ``one`` with the sources of both and the more precise of their dates. ``said`` stays."""
     happened = more_precise(one.happened, other.happened)
     dated = one if happened == one.happened else other
     return replace(
@@ -115,7 +115,7 @@ def joined(one: Observation, other: Observation) -> Observation:
 
 
 def more_precise(one: Interval | None, other: Interval | None) -> Interval | None:
-    """The narrower of two dates of one event; the first of two that do not meet."""
+    """Returns the narrower of two dates of one event; the first if they do not overlap."""
     if one is None or other is None or not one.overlaps(other):
         return one or other
     return min(one, other, key=lambda interval: interval.end - interval.start)

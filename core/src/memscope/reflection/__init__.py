@@ -31,13 +31,13 @@ async def reflect(
     *,
     preview: bool = False,
 ) -> WorkReport:
-    """Consolidate what is pending, then bring the insights up to date. Without a chat model: how much is pending."""
+    """Consolidate pending turns, then update the insights. Without a chat model: report the pending count."""
     first = await run_until_idle(ctx, consolidating, user, preview=preview)
     return merge_reports("reflect", [first, await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)])
 
 
 def job(ctx: WorkerContext, steps: Sequence[Worker[TopicBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
-    """What a worker process does in this stage."""
+    """Returns the reflection stage as a worker process runs it."""
     hooks = hooks or NoHooks()
 
     async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
@@ -60,7 +60,7 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBa
 
 
 async def _with_insights(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
-    """What is known about the user so far, and the observations that it rests on."""
+    """Add the current insights about the user, and the observations they rest on."""
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
     insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]

@@ -1,4 +1,4 @@
-"""The batch that the workers of reflect hand on."""
+"""TopicBatch: state handed from worker to worker of reflect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Sc
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject that was touched: its insight so far, and the facts about it. ``placed`` are ids of new ones."""
+    """A subject with new facts: its insight so far, and the facts about it. ``placed`` are ids of new ones."""
 
     subject: str
     insight: Insight | None
@@ -24,7 +24,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class TopicBatch:
-    """Observations of one agent that nobody reflected on yet, and what became of them so far.
+    """Observations of one agent that were not reflected on yet, and the topics and verdicts made of them so far.
 
     ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be brought up
     to date; ``updated`` are ids of observations whose topics were, ``alone`` of those that belong to no subject.
@@ -57,12 +57,12 @@ class TopicBatch:
 
 
 def memory_id(batch: str, ordinal: int) -> str:
-    """The same for the same batch, whoever works on it."""
+    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def plan(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
-    """What is to be written. Seen are those that stand alone, and those all of whose topics were brought up to date."""
+    """Returns the change set. Marked as seen: observations of no subject, and those whose topics were all updated."""
     late = {id for topic in batch.topics for id in topic.placed} - batch.updated
     seen = (batch.alone | batch.updated | gone) - late
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new

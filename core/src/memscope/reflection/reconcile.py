@@ -1,4 +1,4 @@
-"""reconcile: contradictions and repeats over the long term, as ``update`` saw them among the facts of one subject.
+"""reconcile: long-term contradictions and repetitions that ``update`` reported among the facts of one subject.
 
 No call: ``reconciliation.settlement`` applies the verdicts.
 """
@@ -15,7 +15,7 @@ from memscope.reflection.batch import TopicBatch
 
 @worker(reads=["relations"], writes=["closed", "revised", "actions"], name="reconcile")
 async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
-    """Observations merged, superseded or revised by what the model said of them."""
+    """Merge, supersede or revise observations by the model's verdicts."""
     settlement = Settlement({}, ctx.clock())
     settlement.settle(filter(_counts, batch.relations))
     batch = replace(
@@ -29,5 +29,5 @@ async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
 
 
 def _counts(told: FactRelation) -> bool:
-    """What is over, or said of another subject, is left alone."""
+    """Returns whether the verdict applies: both facts are current and about the same subject."""
     return not told.new.closed and not told.old.closed and same_subject(told.new, told.old)

@@ -1,4 +1,4 @@
-"""subjects: which subject each new observation is about: one there is, a new one, or none.
+"""subjects: assign each new observation to a known subject, a new one, or none.
 
 One call, bounded: the batch, a few earlier facts near it, the nearest subjects. An observation that the reply leaves
 out is not marked as seen; one that stands alone is, and may be joined by a later one through the earlier facts.
@@ -22,7 +22,7 @@ from memscope.records import Insight, Json, Observation
 from memscope.reflection.batch import Topic, TopicBatch
 from memscope.text.tokens import fold
 
-EARLIER = 20  # facts from before
+EARLIER = 20  # earlier facts
 SUBJECTS = 40
 LONGEST = 300  # characters of a fact that are shown
 LONGEST_NAME = 80
@@ -42,7 +42,7 @@ class Assignments(BaseModel):
 
 @worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "rejected"])
 async def subjects(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
-    """A place for every observation; and the subjects that lost a fact to one of them."""
+    """Assign every observation; also adds the subjects that lost a fact to one of them."""
     earlier = await _earlier_facts(batch, ctx)
     facts = (*batch.observations, *earlier)
     known = nearest_insights(batch.insights, batch.observations)
@@ -56,7 +56,7 @@ async def subjects(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
 
 
 async def _earlier_facts(batch: TopicBatch, ctx: WorkerContext) -> list[Observation]:
-    """Those near the new ones that no insight rests on yet, the closest first."""
+    """Returns observations near the new ones that no insight rests on yet, the closest first."""
     texts = [fact.text for fact in batch.observations]
     own = {fact.id for fact in batch.observations} | batch.sources.keys()
     found = [fact for fact in await related(ctx, batch.scope, texts) if fact.id not in own]
@@ -66,7 +66,7 @@ async def _earlier_facts(batch: TopicBatch, ctx: WorkerContext) -> list[Observat
 
 
 def nearest_insights(insights: Sequence[Insight], facts: Sequence[Observation]) -> list[Insight]:
-    """As many subjects as a prompt holds, those whose words are in the facts first."""
+    """Returns as many insights as a prompt holds, those whose subjects occur in the facts first."""
     if len(insights) <= SUBJECTS:
         return list(insights)
     rated = [(max(closeness(insight.text, fact.text) for fact in facts), insight) for insight in insights]
@@ -90,7 +90,7 @@ def _fact_data(number: int, fact: Observation) -> Json:
 def assign_facts(
     batch: TopicBatch, facts: Sequence[Observation], known: Sequence[Insight], reply: Assignments, most: int
 ) -> TopicBatch:
-    """The reply as topics. A name that a subject has means that subject, whether the model saw it or not."""
+    """Convert the reply to topics. A known subject's name means that subject, whether the model was shown it or not."""
     members, reasons = facts_by_subject(facts, known, reply)
     there = {fold(insight.subject): insight for insight in batch.insights}
     alone = {fact.id for fact in members.pop("", [])}
@@ -110,7 +110,7 @@ def assign_facts(
 def facts_by_subject(
     facts: Sequence[Observation], known: Sequence[Insight], reply: Assignments
 ) -> tuple[dict[str, list[Observation]], Counter[str]]:
-    """The facts by the subject's name as first written, "" for none; what made no sense, counted."""
+    """Group the facts by the subject's name as first written, "" for none; also counts the invalid entries."""
     spelled: dict[str, str] = {}
     members: dict[str, list[Observation]] = {}
     reasons: Counter[str] = Counter()
@@ -135,7 +135,7 @@ def make_topic(batch: TopicBatch, name: str, insight: Insight | None, facts: Ite
 
 
 def topics_that_lost_facts(batch: TopicBatch, topics: Sequence[Topic]) -> list[Topic]:
-    """Topics that nothing was placed in, but one of whose facts is over through a new observation."""
+    """Returns topics with no new fact, one of whose facts was superseded by a new observation."""
     own = {fact.id: fact for fact in batch.observations}
     touched = {fold(topic.subject) for topic in topics}
     found = []

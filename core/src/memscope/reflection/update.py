@@ -1,4 +1,4 @@
-"""update: what is known about a subject that was touched, told anew from its facts.
+"""update: rewrite the insight of each changed subject from its facts.
 
 One call a topic, all at once, as many as the settings allow; what is beyond stays for the next batch. A topic whose
 call fails leaves its observations unseen: they are tried again.
@@ -55,7 +55,7 @@ class Value(BaseModel):
 
 @lru_cache(FACTS)
 def schema(count: int) -> type[Value]:
-    """A ``Value`` that rests on at least one of so many facts."""
+    """Returns a ``Value`` that must rest on at least one of this number of facts."""
 
     class Grounded(Value):
         @model_validator(mode="after")
@@ -70,7 +70,7 @@ def schema(count: int) -> type[Value]:
 
 @dataclass(frozen=True, slots=True)
 class TopicUpdate:
-    """A topic, the facts the model was shown, and what it said of them; or why it said nothing."""
+    """A topic, the facts shown to the model, and its reply or the reason there is none."""
 
     topic: Topic
     facts: Sequence[Observation]
@@ -80,7 +80,7 @@ class TopicUpdate:
 
 @worker(reads=["topics"], writes=["new", "closed", "relations", "updated", "failed"])
 async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
-    """New insights, each in the place of the one before it."""
+    """Write new insights, each in the place of the one before it."""
     chosen = batch.topics[: ctx.settings.reflection.calls]
     told = await asyncio.gather(*(update_topic(topic, ctx) for topic in chosen))
     errors = [one.error for one in told if one.error]
@@ -120,7 +120,7 @@ def _fact_data(number: int, fact: Observation) -> dict[str, Json]:
 
 
 def apply_update(batch: TopicBatch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> TopicBatch:
-    """The value as an insight. One that says what the old one said changes nothing."""
+    """Convert the value to an insight. An unchanged value changes nothing."""
     if told.value is None:
         return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
     numbers = range(1, len(told.facts) + 1)
