@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Literal
 
 from memscope.pipeline import WorkerContext, worker
@@ -12,6 +13,8 @@ from memscope.retrieval.changes import changed, expired, is_current, mark_restat
 from memscope.retrieval.distinct import distinct, first_said, repeats
 from memscope.retrieval.query import LeftOut, Query
 from memscope.retrieval.rank import legs, lines
+
+LONGEST_EVENT = timedelta(days=62)  # a longer time is no date of an event
 
 
 @worker(
@@ -62,7 +65,7 @@ def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult)
         score=float(question.scores[row]),
         found_by=legs(found, row),
         observations=current,
-        matched=matched(question, record, current) if found.lent[row] and isinstance(record, Turn) else (),
+        matched=matched(question, record, current, bool(found.lent[row])) if isinstance(record, Turn) else (),
         superseded=tuple(memory for memory in observations if memory not in current),
         changed=changed(question, record, observations) if isinstance(record, Turn) else None,
         part=int(found.part[row]),
@@ -71,11 +74,22 @@ def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult)
     )
 
 
-def matched(question: Query, turn: Turn, observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """The observations that have as much of the query as the turn's own words."""
-    own = share(question, turn.text)
-    shares = [(share(question, memory.text), memory) for memory in observations]
-    return tuple(memory for part, memory in shares if part and part >= own)
+def matched(question: Query, turn: Turn, observations: Sequence[Observation], lent: bool) -> tuple[Observation, ...]:
+    """Returns the observations with as much of the query as the turn's own words, or of a period asked for."""
+    own = share(question, turn.text) if lent else 0.0
+    return tuple(one for one in observations if _timely(one, question) or (lent and _worded(one, question, own)))
+
+
+def _worded(memory: Observation, question: Query, own: float) -> bool:
+    part = share(question, memory.text)
+    return part > 0 and part >= own
+
+
+def _timely(memory: Observation, question: Query) -> bool:
+    happened = memory.happened
+    if happened is None or happened.end - happened.start > LONGEST_EVENT:
+        return False
+    return any(happened.overlaps(period) for period in question.periods)
 
 
 def _left_out(question: Query, fetched: FetchResult, handle: object) -> list[LeftOut]:
