@@ -28,6 +28,7 @@ done < <(grep -v '^#' .ci/adapters)
 
 printf '\n-- %s, from wheels\n' "$NAME"
 uv build --quiet --wheel --package memscope --out-dir "$PLACE/dist"
+uv build --quiet --wheel --package memscope-elasticsearch --out-dir "$PLACE/dist"
 uv build --quiet --wheel --package "memscope-$NAME" --out-dir "$PLACE/dist"
 uv venv --quiet "$PLACE/wheels"
 uv pip install --quiet --python "$PLACE/wheels/bin/python" --find-links "$PLACE/dist" "memscope[$NAME,elasticsearch]>=0.2.0" \
