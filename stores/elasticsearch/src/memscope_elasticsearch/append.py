@@ -34,7 +34,7 @@ class _Unknown(Exception):
 
 @dataclass(eq=False)
 class Request:
-    """An ``append`` on its way: a key and an outcome for each draft, once they are known."""
+    """An ``append`` in progress: a key and an outcome per draft, once they are known."""
 
     user: str
     inserts: Sequence[TurnInsert]
@@ -48,7 +48,7 @@ class Request:
 
 
 class GroupCommitter:
-    """Group commit per event loop: while one group is being written, the next one gathers."""
+    """Group commit per event loop: requests that arrive during a write form the next group."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -74,7 +74,7 @@ class GroupCommitter:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        await asyncio.sleep(0)  # calls made at this moment come along
+        await asyncio.sleep(0)  # concurrent calls join this group
         while self._waiting:
             group = [self._waiting.popleft()]
             count = len(group[0].inserts)
@@ -101,7 +101,7 @@ class GroupCommitter:
 
 @dataclass
 class _TurnWrite:
-    """A turn about to be written; ``ids`` of its documents, the first of which decides."""
+    """A turn to be written; ``ids`` of its documents, the first of which decides."""
 
     request: Request
     index: int
@@ -111,7 +111,7 @@ class _TurnWrite:
 
 
 class _Group:
-    """Requests that are written together. ``known``: what kind of document stands at a key, None for nothing."""
+    """Requests written together. ``known``: the kind of document at each key, None for nothing."""
 
     def __init__(self, session: Session, requests: list[Request], cache: dict[str, UserCounters]) -> None:
         self._session, self._requests, self._cache = session, requests, cache
@@ -129,7 +129,7 @@ class _Group:
     # ---- which keys are free
 
     async def _resolve(self) -> list[_TurnWrite]:
-        """Entries for what is to be written; outcomes for what is here already."""
+        """Resolve keys: entries for new turns, outcomes for stored ones."""
         while True:
             missing: set[Id] = set()
             entries = self._attempt(missing)
@@ -184,7 +184,7 @@ class _Group:
     # ---- numbers
 
     async def _number(self, entries: list[_TurnWrite]) -> None:
-        """Give each entry a number and its documents. A counter that was moved by others is read again."""
+        """Give each entry a number and its documents. A counter changed by another process is read again."""
         by_user: dict[str, list[_TurnWrite]] = {}
         for entry in entries:
             by_user.setdefault(entry.request.user, []).append(entry)
@@ -239,7 +239,7 @@ class _Group:
             await self._look_again(lost)
 
     def _refuse(self, request: Request, error: MemscopeError) -> None:
-        """Answer a request that the server refused; the other requests of the group go on."""
+        """Answer a request that the server rejected; the other requests of the group go on."""
         if not request.answer.done():
             request.answer.set_exception(error)
         request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it
@@ -249,7 +249,7 @@ class _Group:
         self._session.wrote(entry.request.user, (operation.id for operation in entry.operations))
 
     async def _look_again(self, lost: list[_TurnWrite]) -> None:
-        """Somebody was quicker; or it was this very write, whose first answer got lost: then the number is ours."""
+        """Resolve a lost race; if this very write won and only its answer was lost, the number is ours."""
         session = self._session
         wanted = [session.at(scope_hash(entry.request.user), entry.key) for entry in lost]
         found = await session.cluster.documents(wanted, includes="kind,number")

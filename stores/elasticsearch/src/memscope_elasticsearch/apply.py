@@ -42,7 +42,7 @@ ATTEMPTS = 20
 
 
 class PendingWrites:
-    """The documents of the records that a change set touches, and what the rules make of them."""
+    """Documents of the records that a change set touches, as the rules change them."""
 
     def __init__(self, session: Session, user: str) -> None:
         self.session, self.user, self.scope = session, user, scope_hash(user)
@@ -57,7 +57,7 @@ class PendingWrites:
     # ---- reading
 
     async def read(self, plan: ChangeSet) -> None:
-        """Load the records that a plan names, and the turns that units are made from."""
+        """Load the records that a plan names, and the turns for their units."""
         self._names = names_of(plan)
         self._holders = await self._holders_of(self._names)
         self.changes.buried = await self.session.taken(self.user, [one.id for one in plan.new])
@@ -119,7 +119,7 @@ class PendingWrites:
             if state.record.superseded_by == memory.id and (state.stored is None or state.stored.superseded_by is None)
         ]
 
-    # ---- the documents of a memory
+    # the documents of a memory
 
     def _roots(self, memory: Memory) -> list[tuple[int, Turn]]:
         found: dict[int, Turn] = {}
@@ -177,7 +177,7 @@ class PendingWrites:
         return self.session.creates(self.scope, self._made(state))
 
     def _update(self, state: MemoryState, token: str) -> list[Operation]:
-        """The units anew; a vector stays where the text does."""
+        """Replace the units; a vector stays if its text does."""
         stored, made = self.memories[state.record.id], self._made(state)
         first = next(iter(made.values()))
         first["supersedes"] = [*(stored.source.get("supersedes") or ()), *self._superseded_by(state.record)]
@@ -199,7 +199,7 @@ class PendingWrites:
         return Operation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
 
     def _naming(self) -> list[Operation]:
-        """Write who holds the names that were given, or given back."""
+        """Write the holders of the names that were assigned or released."""
         named = [(state.changed, state.record) for state in self.changes.states.values() if state.record.current]
         holders = {
             (memory.name, memory.namespace): memory.id
@@ -215,7 +215,7 @@ class PendingWrites:
         return operations
 
     async def _again(self, state: MemoryState, token: str) -> None:
-        """Write once more after a vector came in; any other change means that the lock was lost."""
+        """Retry once after a vector was written; any other change means that the lock was lost."""
         id = state.record.id
         for _ in range(ATTEMPTS):
             now = (await self.session.load(self.user, [id])).get(id)
@@ -229,7 +229,7 @@ class PendingWrites:
 
 
 async def settle(session: Session, user: str, record_ids: Sequence[str], wait: Stage) -> None:
-    """These records wait for that stage no more."""
+    """End the wait of these records for that stage."""
     await set_waiting(session, user, dict.fromkeys(record_ids), only=wait)
 
 

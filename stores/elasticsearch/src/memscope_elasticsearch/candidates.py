@@ -1,7 +1,7 @@
-"""Candidates made of the units that a search found, as local stores make them of the whole memory.
+"""Candidates built from the units that a search found, as local stores build them from the whole memory.
 
 A few hundred units make a small snapshot (``search/snapshot.py``), in which the same functions search and measure
-(``search/candidates.py``). What only the whole scope can tell, the index counted: document frequencies, lengths,
+(``search/candidates.py``). Statistics of the whole scope come from the index: document frequencies, lengths,
 speakers.
 """
 
@@ -34,7 +34,7 @@ HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a
 
 @dataclass(frozen=True, slots=True)
 class FoundUnit:
-    """A unit as the index gave it: columns of ``text.units``, the query's terms in it, and where it stands.
+    """A unit from the index: columns of ``text.units``, frequencies of the query's terms, and its place.
 
     ``tf``, ``header``: by index of the query's term.
     """
@@ -55,7 +55,7 @@ class FoundUnit:
 
 
 def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> FoundUnit:
-    """``terms``: the query's as they are spelled, and their index."""
+    """Make units from hits. ``terms``: the query's as they are spelled, and their index."""
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
     return FoundUnit(
@@ -78,7 +78,7 @@ def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Statistics of the whole scope, as far as the search may see it. ``frequency`` is of the query's terms."""
+    """Statistics of the whole scope, limited to visible units. ``frequency`` is of the query's terms."""
 
     units: int = 0
     length: float = 0.0
@@ -90,7 +90,7 @@ class Counts:
 
 
 class PartialIndex(ScopeIndex):
-    """Snapshot of some of a user's units: neighbours are those whose places are next to each other."""
+    """Snapshot of some of a user's units; units with consecutive places are neighbours."""
 
     def __init__(self, places: NDArray[np.int64], lengths: Mapping[int, int]) -> None:
         super().__init__()
@@ -116,13 +116,13 @@ class PartialIndex(ScopeIndex):
 
 
 def _characters(hit: Mapping[str, Any]) -> int:
-    """About how long a hit is in the answer."""
+    """Estimate the length of a hit in the answer."""
     return HIT + NAMED * len(hit.get("matched_queries", ())) + len(hit["_source"].get("body", ""))
 
 
 @dataclass
 class CandidateSet:
-    """The units found for one question, and what is known of their surroundings."""
+    """Units found for one query, with known neighbours and statistics."""
 
     search: Search
     units: dict[int, FoundUnit] = field(default_factory=dict)  # by seq
@@ -139,7 +139,7 @@ class CandidateSet:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
 
     def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, float]:
-        """Units with what the scores of their terms tell; by seq, the cosine that a score stands for."""
+        """Add units with term scores; by seq, the cosine that a score stands for."""
         cosines = {}
         for hit in hits:
             unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, self.terms)
@@ -184,7 +184,7 @@ class CandidateSet:
         return PartialIndex(places, self.lengths).extend(changes)
 
     def _terms(self, ordered: Sequence[FoundUnit], columns: NDArray[Any]) -> bytes:
-        """The terms of each unit, headers first, as far as the query has them; the others are one that it has not."""
+        """Returns the query's terms in each unit, headers first; every other term is replaced by one placeholder."""
         asked = np.array(self.search.terms, "<u4")
         other = next(term for term in range(len(asked) + 1) if term not in self.search.terms)
         lengths = columns["n_terms"].astype(np.int64)
@@ -240,7 +240,7 @@ def measure(pool: CandidateSet) -> Measured:
 
 
 def _frequencies(pool: CandidateSet, here: Floats, units: int) -> Floats:
-    """The scope's; a word that was written just now is known from what is at hand only."""
+    """Returns frequencies of the scope; of a word written just now those of the candidates."""
     told = np.array(pool.counts.frequency or [0] * len(here), np.float32)
     return np.minimum(np.maximum(here, told), max(units, 1)).astype(np.float32)
 
@@ -252,7 +252,7 @@ def _numbers(pool: CandidateSet, ordered: Sequence[FoundUnit]) -> NDArray[np.int
 
 
 def _statistics(counts: Counts, here: Statistics) -> Statistics:
-    """The scope's; where the index knows less than what is at hand, what is at hand."""
+    """Returns statistics of the scope, or those of the candidates where they are larger."""
     if counts.units < here.units:
         return here
     return Statistics(
@@ -281,7 +281,7 @@ def _cosines(
 
 
 def best(measured: Measured, most: int) -> list[FoundUnit]:
-    """The units that are likely to be in front, from each leg in turn."""
+    """Returns the most promising units, from each leg in turn."""
     keys, found = measured.sight.keys, measured.found
     values = [measured.score]
     if measured.sight.statistics.has_roles:
@@ -299,7 +299,7 @@ def best(measured: Measured, most: int) -> list[FoundUnit]:
 
 
 def _lazy_records(pool: CandidateSet, measured: Measured) -> Bools:
-    """A unit whose record did not come along is there for its neighbours only: nobody has to ask again."""
+    """Returns which units have their record in the answer; the others serve neighbours only."""
     known = pool.brought.records if pool.brought is not None else {}
     return np.array([unit.target in known for unit in measured.ordered], np.bool_)
 

@@ -1,6 +1,6 @@
 """Requests to the cluster: one client per event loop, typed errors, retries within one deadline.
 
-The client's own retries are off. What is sent twice does no harm: documents are created under fixed ids, and changed
+The client's own retries are off. Requests are safe to repeat: documents are created under fixed ids, and changed
 under the number (``_seq_no``) they were read with.
 """
 
@@ -94,7 +94,7 @@ class Local:
 
 
 class Cluster:
-    """Requests to the cluster. ``requests`` and ``refreshes`` count what was asked of it, for the benchmarks."""
+    """Requests to the cluster. ``requests`` and ``refreshes`` count its calls, for the benchmarks."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -122,7 +122,7 @@ class Cluster:
             raise ClosedError("the store is closed")
 
     async def close(self) -> None:
-        """Ends the client of this event loop; those of other loops go with their loops."""
+        """Close the client of this event loop; those of other loops end with their loops."""
         if self._closed:
             return
         self._closed = True
@@ -136,7 +136,7 @@ class Cluster:
     # ---- requests
 
     async def request(self, method: str, path: str, *, body: Any = None, timeout_s: Any = None, **params: Any) -> Any:
-        """The body of the answer. Retried while the cluster is busy or away, up to the deadline."""
+        """Returns the body of the answer. Retries while the cluster is busy or away, up to the deadline."""
         client = self.local().client
         client = client if timeout_s is None else client.options(request_timeout=timeout_s)
         bulk = isinstance(body, list)
@@ -172,7 +172,7 @@ class Cluster:
         return await self.request("POST", f"/{index}/_search", body=body, **{k: v for k, v in params.items() if v})
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
-        """The answers to several searches in one request, with the scores of named parts; an error is one of all."""
+        """Returns answers to several searches in one request, with scores of named parts; one error fails all."""
         head = encode({"routing": routing, "allow_partial_search_results": False})
         lines = [line for body in bodies for line in (head, encode(body))]
         params = {
@@ -184,7 +184,7 @@ class Cluster:
         return answers
 
     async def documents(self, wanted: Sequence[Body], *, excludes: str = "", includes: str = "") -> list[Body]:
-        """Documents by index, id and routing, in order, as they are now; without ``found`` where there is none."""
+        """Returns documents by index, id and routing, in order, current; without ``found`` for a missing one."""
         found: list[Body] = []
         params = {"_source_excludes": excludes} if excludes else {"_source_includes": includes} if includes else {}
         for start in range(0, len(wanted), BULK_OPERATIONS):
@@ -201,7 +201,7 @@ class Cluster:
         return outcomes
 
     async def attempt(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
-        """Send as ``bulk`` does; errors of items are in their outcomes. Items refused for load are sent again."""
+        """Send as ``bulk`` does; errors of items stand in their outcomes. Items rejected for load are sent again."""
         outcomes: list[Outcome] = []
         for chunk in _chunks(list(operations)):
             outcomes += await self._bulk(chunk, wait_for)
@@ -293,7 +293,7 @@ def trouble(error: Exception) -> Exception:
 
 
 def _parts(body: object) -> list[Mapping[str, Any]]:
-    """The answers in an answer: of several searches, or several documents."""
+    """Returns the parts of an answer: of several searches, or several documents."""
     return [*body.get("responses", ()), *body.get("docs", ())] if isinstance(body, Mapping) else []
 
 
@@ -316,7 +316,7 @@ def _busy(outcome: Outcome) -> bool:
 
 
 def refusal(status: int, kind: str, reason: str) -> MemscopeError:
-    """The error for an answer; ``reason`` may quote a document and is kept in ``detail``."""
+    """Returns the error for an answer; ``reason`` may quote a document and is kept in ``detail``."""
     what = f"Elasticsearch answers {status}" + (f" ({kind})" if kind else "")
     if kind == "cluster_block_exception":
         if status == 429 or "flood" in reason:

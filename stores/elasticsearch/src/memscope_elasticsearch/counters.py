@@ -77,7 +77,7 @@ async def load(cluster: Cluster, names: Names, users: Sequence[str]) -> dict[str
 
 
 async def take(cluster: Cluster, names: Names, user: str, count: int) -> int:
-    """The first of ``count`` numbers that nobody else has."""
+    """Reserve ``count`` numbers; returns the first."""
     while True:
         counter = (await load(cluster, names, [user]))[user]
         first = counter.take(count)
@@ -87,7 +87,7 @@ async def take(cluster: Cluster, names: Names, user: str, count: int) -> int:
 
 
 async def names_of(cluster: Cluster, names: Names, scopes: Iterable[str]) -> dict[str, str]:
-    """Users by their hashes."""
+    """Returns users by their hashes."""
     found = await cluster.documents(
         [{"_index": names.work, "_id": document_id(scope, "head"), "routing": scope} for scope in scopes]
     )

@@ -42,7 +42,7 @@ def scope_hash(user: str) -> str:
 
 
 def document_id(scope: str, *parts: object) -> str:
-    """An id no two users share: the scope is part of what is hashed."""
+    """Returns an id unique across users: the scope is part of its hash."""
     whole = "\x1f".join(map(str, (scope, *parts)))
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
@@ -99,7 +99,7 @@ def decode(body: str) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn's units stand among the neighbours: a conversation window, and the ordinal of the first."""
+    """Place of a turn's units among their neighbours: a conversation window, and the ordinal of the first."""
 
     window: int
     ordinal: int
@@ -174,12 +174,12 @@ def _known(time: int) -> int | None:
 
 
 def hashed(terms: bytes) -> str:
-    """Terms as words of eight characters, as the index has them."""
+    """Hash terms to words of eight characters, as the index has them."""
     return terms.hex(" ", 4)
 
 
 def spelled(term: int) -> str:
-    """A term of a question, as the index has it."""
+    """Returns a query's term as the index has it."""
     return term.to_bytes(4, "little").hex()
 
 

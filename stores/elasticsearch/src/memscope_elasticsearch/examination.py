@@ -12,7 +12,7 @@ SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 
 
 def findings(health: Mapping[str, Any]) -> list[Finding]:
-    """``health``: the answer of ``mapping.health``."""
+    """Returns findings. ``health``: the answer of ``mapping.health``."""
     found = [
         finding for alias, about in health.items() if isinstance(about, Mapping) for finding in _index(alias, about)
     ]

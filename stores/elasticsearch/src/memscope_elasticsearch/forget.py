@@ -1,4 +1,4 @@
-"""Forgetting: what is selected, all that was derived from it, and every trace of both.
+"""Forgetting: the selected records, all records derived from them, and every trace of both.
 
 A record that goes becomes a tombstone under its own id: a late worker's ``create`` finds the id taken, and the key is
 refused for ever. The bytes go when segments are merged: ``compact``.
@@ -33,7 +33,7 @@ from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
 PENDING = "deleted documents lie in their segments until these are merged; run 'memscope compact'"
-MERGE_S = 3600.0  # one merge may take
+MERGE_S = 3600.0  # limit of one merge
 MERGES, MERGE_PAUSE_S = 60, 0.7
 SLICE = 5000  # records that one intent names
 NOTHING: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}}
@@ -42,7 +42,7 @@ BLANKS_S = 600  # how long a late request may come
 
 @dataclass(slots=True)
 class Removal:
-    """Records to remove, by id; ``again``: remaining records that their stage looks at again."""
+    """Records to remove, by id; ``again``: remaining records that their stage processes again."""
 
     gone: dict[str, Stored]
     again: list[str]
@@ -136,10 +136,10 @@ async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> i
 
 
 def _stop_work(state: UserState, intent: WriteIntent) -> None:
-    """Batches with a forgotten record in them dissolve; those of the stage embed only lose its units.
+    """Dissolve batches that hold a forgotten record; those of the stage embed only lose its units.
 
-    The others of this user lose lease and saved reply too: a model was shown the user's memories beside the batch, and
-    what it made of those must not come back. That costs one call at most.
+    The user's other batches lose lease and saved reply too: the model was shown the user's memories beside them, and
+    its reply may rest on a forgotten one. That costs one call at most.
     """
     if state.intent is None or state.intent.token != intent.token:
         return
@@ -155,13 +155,13 @@ def _stop_work(state: UserState, intent: WriteIntent) -> None:
 
 
 def _let_go(batch: Batch, numbers: Set[int]) -> None:
-    """Units of these records leave a batch of the stage embed; its lease stays."""
+    """Remove units of these records from a batch of the stage embed; its lease stays."""
     kept = [pair for pair in zip(batch.items, batch.units, strict=True) if int(pair[0]) >> PARTS not in numbers]
     batch.items, batch.units = [item for item, _ in kept], [unit for _, unit in kept]
 
 
 async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
-    """Finish a removal, from any step that another process reached."""
+    """Finish a removal, from whichever step was reached."""
     await _remove(session, user, intent)
     await user_lock.clear(session, user, intent, lambda state: None)
 
@@ -204,7 +204,7 @@ async def _reopen(
 
 
 async def bury(session: Session, user: str, ids: Sequence[str]) -> None:
-    """Tombstones from elsewhere, except for what is here."""
+    """Write tombstones from another store, except for records that exist here."""
     scope, names = scope_hash(user), session.names
     wanted = list(dict.fromkeys(ids))
     at = [session.at(scope, record_id)["_id"] for record_id in wanted]
@@ -217,7 +217,7 @@ async def bury(session: Session, user: str, ids: Sequence[str]) -> None:
 
 
 async def compact(session: Session) -> ForgetReport:
-    """Merge the deleted away, and sweep the blanks that nothing late can meet any more."""
+    """Merge deleted documents away, and sweep blanks that no late request can meet any more."""
     await session.refresh()
     before = session.now() - BLANKS_S * 1_000_000
     clauses = [{"term": {"kind": BLANK}}, {"range": {"at": {"lte": before}}}]
@@ -240,7 +240,7 @@ async def compact(session: Session) -> ForgetReport:
 
 
 async def _merged(session: Session, index: str) -> int:
-    """Merge what holds deleted documents; how many are left."""
+    """Merge segments that hold deleted documents; returns the number left."""
     await session.cluster.request("POST", f"/{index}/_flush", force="true")
     await session.cluster.request("POST", f"/{index}/_forcemerge", only_expunge_deletes="true", timeout_s=MERGE_S)
     await session.cluster.refresh(index)

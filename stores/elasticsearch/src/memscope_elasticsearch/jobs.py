@@ -93,7 +93,7 @@ def _close(state: UserState, batch: dict[str, Any] | None) -> None:
 
 
 async def redo(session: Session, user: str, intent: WriteIntent) -> None:
-    """Bring to its end what another began; a plan that conflicts by now is one that never began."""
+    """Replay another writer's intent; a plan that conflicts by now counts as never begun."""
     if intent.what == "forget":
         await forget.carry_out(session, user, intent)
         return
@@ -104,7 +104,7 @@ async def redo(session: Session, user: str, intent: WriteIntent) -> None:
 
 
 async def finish_abandoned(session: Session) -> None:
-    """Operations whose process died, of any user."""
+    """Finish operations whose process died, of any user."""
     now = session.now()
     ended = [
         {"range": {"due": {"lte": now}}},
@@ -137,7 +137,7 @@ async def claim(session: Session, stage: Stage, limit: int, lease_s: float, user
 
 
 async def due_users(session: Session, stage: Stage) -> Any:
-    """Users with something that waits, from a random place on, so that workers do not meet."""
+    """Returns users with waiting records, from a random place on, so that workers do not meet."""
     if stage == "embed":  # what this process wrote lately is known without a refresh
         for name in session.unrefreshed.users():
             yield name
@@ -193,7 +193,7 @@ async def claim_one(session: Session, user: str, stage: Stage, limit: int, lease
 
 
 def _lease(state: UserState, stage: Stage, formed: Batch | None, now: int, until: int) -> Batch | None:
-    """Lease the stage's oldest batch, else the one that was formed; None where another worker was quicker."""
+    """Lease the stage's oldest batch, else the one just formed; None if another worker was quicker."""
     if not claimable(state.batches, stage, now) or state.intent is not None:
         return None
     first = unfinished(state.batches, stage)
@@ -211,7 +211,7 @@ def _taken(state: UserState, stage: Stage) -> set[str]:
 
 
 async def _form(session: Session, user: str, stage: Stage, limit: int, state: UserState) -> Batch | None:
-    """A new batch of what waits, in order; what a search says is checked against the documents themselves."""
+    """Form a new batch of waiting records, in order; search results are checked against the documents themselves."""
     taken = _taken(state, stage)
     if stage == "embed":
         formed: Batch | None = await session.vectors.form(user, limit, taken)

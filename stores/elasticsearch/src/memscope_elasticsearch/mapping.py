@@ -1,4 +1,4 @@
-"""The two indices: what is remembered (``-mem``), and who does what (``-work``). Explicit mappings, checked.
+"""The two indices: records (``-mem``), and state of the work (``-work``). Explicit mappings, checked.
 
 An alias stands for each, so that a new index can take its place. Nothing is ever mapped from what users wrote.
 """
@@ -91,20 +91,20 @@ def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -
 
 
 async def prepare(cluster: Cluster, names: Names) -> None:
-    """Create what is not there."""
+    """Create missing indices."""
     for alias in (names.memory, names.work):
         if not await exists(cluster, alias):
             await create(cluster, alias, names)
 
 
 async def examine(cluster: Cluster, names: Names) -> None:
-    """Check what is there. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
+    """Check existing indices. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         check(alias, fields, await cluster.request("GET", f"/{alias}"))
 
 
 async def describe(cluster: Cluster, names: Names) -> None:
-    """The document that all processes share, unless it is there."""
+    """Create the document shared by all processes, unless it exists."""
     about = {"scope": META, "kind": "meta", "state": {"secret": secrets.token_bytes(32).hex(), "spaces": []}}
     try:
         await cluster.request(
@@ -126,7 +126,7 @@ async def exists(cluster: Cluster, alias: str) -> bool:
 
 
 async def create(cluster: Cluster, alias: str, names: Names, *, alone: bool = False) -> None:
-    """A new index of this format under its alias; ``alone``, without it."""
+    """Create an index of this format under its alias; without the alias for ``alone``."""
     chosen = cluster.options
     try:
         body = definition(alias, names, shards=chosen.shards, replicas=chosen.replicas)
@@ -139,7 +139,7 @@ async def create(cluster: Cluster, alias: str, names: Names, *, alone: bool = Fa
 
 
 def check(alias: str, fields: Mapping[str, Body], answer: Mapping[str, Any]) -> None:
-    """That the alias stands for one index of ours, as it was made."""
+    """Check that the alias names exactly one index of ours, with its mapping as created."""
     if len(answer) != 1:
         raise StoreCorrupt(f"the alias {alias!r} stands for {len(answer)} indices", hint="it has to stand for one")
     ((index, about),) = answer.items()

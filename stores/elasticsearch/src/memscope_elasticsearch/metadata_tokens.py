@@ -1,7 +1,7 @@
 """Metadata and data as tokens of one keyword field, and filters on them as queries over these tokens.
 
-A query may find more than the filter means (long texts and large numbers are cut), never less: who asks checks what was
-found with ``filters.matches``. Keys and values of users are hashed or encoded, never part of a query's language.
+A query may find more than the filter means (long texts and large numbers are cut), never less: callers check hits
+with ``filters.matches``. Keys and values of users are hashed or encoded, never part of a query's language.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBER, _STRING = "n", "s"
 
 
 def tokens(mapping: Mapping[str, Json]) -> list[str]:
-    """Per key one token of equality, and one of order for numbers and texts."""
+    """Returns per key one token of equality, and one of order for numbers and texts."""
     return [token for key, value in mapping.items() for token in _tokens(key, value)]
 
 
@@ -41,7 +41,7 @@ def _equality(key: str, value: Json) -> str:
 
 
 def _canonical(value: Json) -> Json:
-    """Equal values alike: 1 and 1.0, 0 and -0.0."""
+    """Normalise equal values: 1 and 1.0, 0 and -0.0."""
     if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -52,7 +52,7 @@ def _canonical(value: Json) -> Json:
 
 
 def _order(value: Json) -> str | None:
-    """A text that sorts as the value does, among values of its kind."""
+    """Returns a text that sorts as the value does, among values of its kind."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -62,7 +62,7 @@ def _order(value: Json) -> str | None:
 
 
 def _sortable(value: int | float) -> str:
-    """The bits of a double, arranged so that texts of them sort as the numbers do."""
+    """Rearrange the bits of a double, so that their texts sort as the numbers do."""
     try:
         number = float(value)
     except OverflowError:
@@ -72,7 +72,7 @@ def _sortable(value: int | float) -> str:
 
 
 def query(filter: Mapping[str, Json]) -> list[Body]:
-    """Filter clauses that every match of ``filter`` fulfils."""
+    """Returns filter clauses that every match of ``filter`` fulfils."""
     return [clause for key, wanted in filter.items() for clause in _clauses(key, wanted)]
 
 
@@ -87,7 +87,7 @@ def _clauses(key: str, wanted: Json) -> Iterator[Body]:
 
 
 def _range(key: str, operator: str, order: str) -> Body:
-    """From the value to the end of its kind, the value itself always included."""
+    """Returns a range from the value to the end of its kind, the value itself always included."""
     kind, bound = f"{_digest(key)}:{order[:1]}", f"{_digest(key)}:{order}"
     if operator in ("$gt", "$gte"):
         return {"range": {"facts": {"gte": bound, "lt": kind + "\U0010ffff"}}}

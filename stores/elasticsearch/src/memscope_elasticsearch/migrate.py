@@ -1,4 +1,4 @@
-"""From an older format to this one, and from other terms to these. Both go on where they were broken off.
+"""Migration from an older format, and from other terms, to the current ones. Both resume after an interruption.
 
 An older index is copied into a new one while nobody can write the old; then the alias changes its place, in one step.
 Units whose terms were made otherwise are made again from their records, in place.
@@ -57,7 +57,7 @@ async def _move(cluster: Cluster, names: Names, alias: str, old: str, about: Map
 
 
 async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mapping[str, Any]], None]:
-    """Pages of all documents, vectors included, as they are at one moment."""
+    """Yields pages of all documents, vectors included, as they are at one moment."""
     opened = await cluster.request("POST", f"/{index}/_pit", keep_alive="10m")
     pit, after = opened["id"], None
     try:
@@ -78,7 +78,7 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 
 
 async def renew(session: Session) -> int:
-    """Make the units again whose terms are not these; how many records."""
+    """Renew units with outdated terms; returns the number of records."""
     ((_, about),) = (await session.cluster.request("GET", f"/{session.names.memory}")).items()
     meta = about["mappings"]["_meta"]
     if meta[META].get("terms") == units_version:
@@ -106,7 +106,7 @@ async def _outdated(session: Session) -> list[Mapping[str, Any]]:
 
 
 async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
-    """Texts did not change, nor did the number of units: vectors stay."""
+    """Renew units in place: texts and their number did not change, so vectors stay."""
     if not found:
         return 0
     user = found[0].record.scope.user

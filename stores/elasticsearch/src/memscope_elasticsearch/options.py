@@ -42,10 +42,10 @@ _TO_CLIENT = ("ca_certs", "ssl_assert_fingerprint", "verify_certs")
 
 
 def parse_location(location: str, configured: Mapping[str, Any] | None = None) -> Options:
-    """Options of ``elasticsearch[+https]://[user:password@]host[:port][,host...][/prefix][?name=value]``.
+    """Parse ``elasticsearch[+https]://[user:password@]host[:port][,host...][/prefix][?name=value]``.
 
-    ``configured`` is the settings' section ``elasticsearch``; what the address says goes before it. ``ConfigError``
-    names what is wrong, never a password.
+    ``configured`` is the settings' section ``elasticsearch``; the address goes before it. ``ConfigError``
+    names the fault, never a password.
     """
     parts = urlsplit(location)
     given: dict[str, Any] = {name: value for name, value in (configured or {}).items() if value is not None}

@@ -1,4 +1,4 @@
-"""The bodies of a search's requests. Scope is a filter in each; terms are hashes, nothing a user wrote is a query."""
+"""Request bodies of a search. Scope is a filter in each; terms are hashes, so no user text is part of a query."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RECORD = ["scope", "kind", "part", "rid", "number", "body"]
 
 
 def seen(asked: Search) -> list[Body]:
-    """Filter clauses for what nothing hides: as ``pool._seen``."""
+    """Returns filter clauses for visible records: as ``pool._seen``."""
     scope = asked.scope
     clauses: list[Body] = [{"term": {"scope": scope_hash(scope.user)}}, {"terms": {"kind": list(KINDS)}}]
     hidden: list[Body] = [{"term": {"proposed": True}}]
@@ -62,7 +62,7 @@ def _wanted(asked: Search) -> list[Body]:
 
 
 def _named(asked: Search) -> list[Body]:
-    """A clause for each term, by whose name and score a hit tells how often it has it."""
+    """Returns a named clause per term; its score in a hit gives the term's frequency."""
     counted = ({"value": spelled(term), "boost": COUNT_BOOST, "_name": str(i)} for i, term in enumerate(asked.terms))
     return [{"term": {"words.count": one}} for one in counted]
 
@@ -107,7 +107,7 @@ def _in_periods(asked: Search, filters: list[Body], terms: list[Body]) -> Body:
 
 
 def counting(asked: Search) -> Body:
-    """No hits: what the ranking needs to know of the whole scope, and how many units have each term."""
+    """Returns the counting part, without hits: statistics of the scope for the ranking, and document frequencies."""
     units = {"term": {"kind": "turn"}}
     frequency = {
         field + str(i): {"filter": {"term": {name: term}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}}
@@ -138,7 +138,7 @@ def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
 
 
 def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
-    """Turns with the places beside the best, those that observations lend their words to, and hits by vector."""
+    """Returns clauses for places beside the best, turns that observations lend their words to, and hits by vector."""
     near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
     places = set[int]().union(*near)
     places -= {unit.place for unit in pool.units.values()}
@@ -153,7 +153,7 @@ def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
 
 
 def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
-    """These with the question's terms in them; the first search brings the records of those that are wanted along."""
+    """Returns the search for neighbours with the query's terms; the first one brings along the ``wanted`` records."""
     filters = [*seen(pool.search), _beside(pool, front)]
     short = {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
 
@@ -209,7 +209,7 @@ def _without_turn(pool: CandidateSet) -> list[FoundUnit]:
 
 
 def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
-    """Places beside the best, as many as their records fit in there: those that are short."""
+    """Returns short places beside the best, as many as their records fit into the answer."""
     typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
     for unit in front:
@@ -221,7 +221,7 @@ def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
 
 
 def records(scope: str, wanted: Wanted) -> Body:
-    """The records wanted by id, and what rests on any of them."""
+    """Returns the search for the records wanted by id, and those that rest on any of them."""
     resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
     turns = {"term": {"kind": "turn"}}
     should: list[Body] = [{"terms": {name: wanted.record_ids}} for name in ("rid", "sources")]

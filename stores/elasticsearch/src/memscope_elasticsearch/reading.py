@@ -20,7 +20,7 @@ from memscope_elasticsearch.session import Session
 
 
 async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
-    """Records as they are now; what rests on them as a search finds it, and what this process has just written."""
+    """Returns current records; derived ones as a search finds them, plus those just written by this process."""
     record_ids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
     if not record_ids:
         session.cluster.check_open()
@@ -39,7 +39,7 @@ async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResu
 
 
 async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
-    """Memories among what was written too lately to be found, None for those that went."""
+    """Returns memories among the unrefreshed writes, None for removed ones."""
     scope = scope_hash(user)
     documents = await session.documents(scope, ids, excludes=BULKY)
     return {document["_id"]: stored(document, scope) for document in documents}
@@ -48,7 +48,7 @@ async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dic
 def derived(
     record_ids: Iterable[Handle], memories: Iterable[Stored]
 ) -> dict[Handle, tuple[Observation | Insight, ...]]:
-    """Per record what names it as a source, in the order it was stored."""
+    """Returns per record the memories that name it as a source, in the order stored."""
     made: dict[Handle, list[Observation | Insight]] = {record_id: [] for record_id in record_ids}
     for one in sorted(memories, key=lambda one: one.number):
         if not isinstance(one.record, Turn):
@@ -58,7 +58,7 @@ def derived(
 
 
 async def history(session: Session, user: str, id: str) -> list[Observation | Insight]:
-    """Earlier versions and those linked by supersession, in both directions."""
+    """Returns earlier versions and those linked by supersession, in both directions."""
     await session.settle()
     chain: dict[str, Stored] = {}
     waiting = {id}
@@ -82,7 +82,7 @@ def _versions(one: Stored) -> list[Observation | Insight]:
 
 
 def clauses(select: Select) -> list[Body]:
-    """Filter clauses for a selection of records; ``rules.in_words`` judges what they cannot."""
+    """Returns filter clauses for a selection of records; ``rules.in_words`` judges the rest of it."""
     found: list[Body] = []
     if select.agent is not None:
         found.append({"term": {"agent": str(scope_key(select.agent))}})
@@ -111,7 +111,7 @@ def _period(start: int, end: int) -> Body:
 
 
 async def selected(session: Session, select: Select) -> AsyncIterator[list[Stored]]:
-    """Pages of what is selected, by rising number."""
+    """Yields pages of the selection, by rising number."""
     await session.settle()
     scope = scope_hash(select.user)
     for ids in _portions(select.ids):
@@ -215,7 +215,7 @@ async def stats(session: Session, user: str | None) -> Stats:
 
 
 async def _troubles(session: Session, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Items that failed and that are parked, by stage, and the codes of their batches."""
+    """Count items that failed and that are parked, by stage, and the codes of their batches."""
     failed, parked, errors = {str(s): 0 for s in STAGES}, {str(s): 0 for s in STAGES}, dict[str, int]()
     found = (
         [await user_lock.load(session, user)]

@@ -1,4 +1,4 @@
-"""A question in two requests. Scope, as a filter in every part and as routing, keeps everybody else out.
+"""A query in two requests. Scope is a filter in every part and the routing, so no other user's records are searched.
 
 1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
 2. neighbours of the best and the turns that observations lend to; lengths of their conversation windows;
@@ -54,7 +54,7 @@ async def _ask(session: Session, asked: Search, bodies: Sequence[Body]) -> list[
 
 
 async def _vector(session: Session, asked: Search) -> Body | None:
-    """The part of a knn query that is the same for all of them; None where the store has no such vectors."""
+    """Returns the common part of all knn queries; None if the store has no such vectors."""
     if asked.vector is None or asked.space is None:
         return None
     if all(known.space != asked.space for known in session.vectors.known):
@@ -72,7 +72,7 @@ async def _vector(session: Session, asked: Search) -> Body | None:
 
 
 async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> Sources:
-    """Units written too lately to be found, by id, as they are now."""
+    """Returns unrefreshed units by id, as they are now."""
     scope = scope_hash(asked.scope.user)
     documents = await session.documents(scope, ids, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
@@ -96,7 +96,7 @@ def _take(pool: CandidateSet, answers: Sequence[Mapping[str, Any]], fresh: Sourc
 
 
 def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Records that meet the filter, judged on themselves."""
+    """Returns records that meet the filter, judged on themselves."""
     if not asked.filter:
         return set()
     records = {source["rid"]: decode(source["body"]) for source in sources if source.get("body")}
@@ -124,7 +124,7 @@ def _counts(found: Mapping[str, Any], terms: int) -> Counts:
 
 
 def _frequency(counted: Mapping[str, Any]) -> int:
-    """Units with a term; an observation mostly repeats what its turn says."""
+    """Count units with a term; an observation mostly repeats its turn's words."""
     of = {one["key"]: int(one["doc_count"]) for one in counted["kinds"]["buckets"]}
     return max(of.get("turn", 0), of.get("observation", 0)) + of.get("insight", 0)
 
@@ -158,7 +158,7 @@ async def _complete(
 
 
 class LazyRecords(Mapping[Handle, Record]):
-    """Records that came along, each read when it is asked for: of many that came, few are shown."""
+    """Records of the answer, each parsed on demand: of many that came, few are shown."""
 
     def __init__(self, bodies: Mapping[Handle, str]) -> None:
         self._bodies = bodies
@@ -177,7 +177,7 @@ class LazyRecords(Mapping[Handle, Record]):
 
 
 def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> FetchResult:
-    """The records that came along, as ``fetch`` would give them."""
+    """Returns the records of the answer as ``fetch`` would."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
     documents = [document for document in made.values() if holds_record(document, scope)]
     bodies: dict[Handle, str] = {one["_source"]["rid"]: one["_source"]["body"] for one in documents}

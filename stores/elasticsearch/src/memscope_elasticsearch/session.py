@@ -25,7 +25,7 @@ from memscope_elasticsearch.mapping import Names
 
 PAGE = 500
 MOST_FRESH = 500  # ids that are read directly for one user
-KEPT_S = 300.0  # ids that nobody waits for any more, as their event loop ended
+KEPT_S = 300.0  # ids whose event loop ended, so that no task waits for them
 AGAIN_S = 1.0
 PATIENT_S, LONGEST_S = 5.0, 30.0  # to wait for a refresh: while somebody waits, while nobody does
 MARK = "mark"
@@ -96,7 +96,7 @@ class Session:
         return [Operation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()]
 
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
-        """Records as they are now, by id; missing and foreign ones left out."""
+        """Returns current records by id; missing and foreign ones left out."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
         found = (
             await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
@@ -107,7 +107,7 @@ class Session:
         return {record_id: one for record_id, one in pairs if one is not None}
 
     async def taken(self, user: str, record_ids: Iterable[str]) -> dict[str, str]:
-        """Which ids are in use or were forgotten, with the kind of the document that stands there."""
+        """Returns ids in use or forgotten, with the kind of the document at each."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
         found = (
             await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
@@ -127,7 +127,7 @@ class Session:
         self.watch()
 
     def watch(self) -> None:
-        """Have a task of this event loop wait until searches find what was written."""
+        """Start a task of this event loop that waits until searches find the writes."""
         with suppress(ClosedError):
             more = self.cluster.local().more
             if "watch" not in more or more["watch"].done():
@@ -156,7 +156,7 @@ class Session:
             await self.refresh()
 
     async def _routings(self) -> Iterable[str]:
-        """One to each shard; which one leads where is the server's to say."""
+        """Returns one routing per shard; the server assigns routings to shards."""
         path, made = f"/{self.names.memory}/_search_shards", dict[int, str]()
         if not self._to_shards:
             shards = len((await self.cluster.request("GET", path))["shards"])
@@ -182,7 +182,7 @@ class Session:
         self.unrefreshed.drop(begun, [user])
 
     async def fresh(self, user: str) -> list[str]:
-        """Ids to read directly, before a search begins: as long as these are few, it waits for nothing."""
+        """Returns ids to read directly. Read this before starting a search: while they are few, it need not wait."""
         ids = self.unrefreshed.of(user)
         if len(ids) > MOST_FRESH:
             await self.refresh()
@@ -208,7 +208,7 @@ class Session:
     # ---- searches of records
 
     async def walk(self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any) -> Any:
-        """Async pages of a user's hits, by a rising number; no end of results. ``query``: the parts of a bool query."""
+        """Yields pages of a user's hits, by a rising number, without a limit. ``query``: the parts of a bool query."""
         scope, size = scope_hash(user), max(1, min(size, PAGE))
         mine = {"bool": {**query, "filter": [{"term": {"scope": scope}}, *query["filter"]]}}
         while True:
@@ -223,19 +223,19 @@ class Session:
                 return
 
     def pages(self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, after: int = -1) -> Any:
-        """Async pages of hits on records."""
+        """Yields pages of hits on records."""
         query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]}
         fields = {"excludes": BULKY.split(",")}
         return self.walk(user, query, "number", after=after, seq_no_primary_term=True, _source=fields)
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:
-        """All records that a search finds, by rising number."""
+        """Returns all records that a search finds, by rising number."""
         scope = scope_hash(user)
         hits = [hit async for page in self.pages(user, filters) for hit in page]
         return [one for hit in hits if (one := stored(hit, scope)) is not None]
 
     async def find_any(self, user: str, field_name: str, values: Iterable[str]) -> list[Stored]:
-        """Records that have one of the values in a field; any number of values."""
+        """Returns records that have one of the values in a field; any number of values."""
         wanted, found = list(values), dict[str, Stored]()
         for start in range(0, len(wanted), 1000):
             clause = {"terms": {field_name: wanted[start : start + 1000]}}

@@ -178,11 +178,11 @@ class ElasticsearchStore:
         return await reading.stats(await self._open(), user)
 
     async def health(self) -> Mapping[str, Any]:
-        """State of indices and cluster: see ``mapping.health``."""
+        """Returns state of indices and cluster: see ``mapping.health``."""
         return await mapping.health((await self._open()).cluster, self._session.names)
 
     async def examine(self) -> list[examination.Finding]:
-        """Findings for ``memscope doctor``."""
+        """Returns findings for ``memscope doctor``."""
         return examination.findings(await self.health())
 
     async def backup(self, path: Path) -> None:

@@ -26,14 +26,14 @@ MOST_TIMES, MOST_LEAST = 1000.0, 40
 
 
 class TermFrequencies:
-    """The term frequencies of hits, by index of the query's term."""
+    """Term frequencies of hits, by index of the query's term."""
 
     def __init__(self) -> None:
         self._seen: dict[int, set[float]] = {}
         self._tops: dict[int, float] = {}
 
     def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Take the scores of more hits into account: the more there are, the surer is the factor."""
+        """Add the scores of more hits: the more there are, the more certain is the factor."""
         for hit in hits:
             for term, score in hit.get("matched_queries", {}).items():
                 self._seen.setdefault(int(term), set()).add(score)

@@ -88,7 +88,7 @@ async def load(session: Session, user: str) -> UserState:
 
 
 async def change(session: Session, user: str, step: Callable[[UserState], T]) -> T:
-    """Change the state by ``step``, which may be called again on a newer one; what it raises changes nothing."""
+    """Change the state by ``step``, which may run again on a newer state; an exception changes nothing."""
     clock = asyncio.get_running_loop().time
     until = clock() + session.cluster.options.deadline_s
     while True:
@@ -130,7 +130,7 @@ async def writing(
 
 
 async def whole(work: Coroutine[Any, Any, T], *, name: str) -> T:
-    """Do it to its end even if the caller is cancelled: others would have to wait for its lease."""
+    """Run to the end even if the caller is cancelled: others would have to wait for its lease."""
     return await asyncio.shield(asyncio.create_task(work, name=name))
 
 
@@ -159,7 +159,7 @@ async def _begin(
 def _take(
     state: UserState, intent: WriteIntent, session: Session, prepare: Callable[[UserState], None]
 ) -> WriteIntent | None:
-    """The intent that stands in the way, if there is one."""
+    """Returns another writer's open intent; without one, takes the lock and returns None."""
     if state.intent is not None and state.intent.token != intent.token:
         return state.intent
     if state.intent is None:
@@ -174,7 +174,7 @@ def abandoned(session: Session, intent: WriteIntent) -> bool:
 
 
 async def take_over(session: Session, user: str, left: WriteIntent) -> WriteIntent:
-    """Make an intent ours to finish: its time begins anew. Two who do this do the same."""
+    """Adopt an intent and restart its lease; two writers that adopt it write the same."""
 
     def step(state: UserState) -> None:
         if state.intent is not None and state.intent.token == left.token:
@@ -185,7 +185,7 @@ async def take_over(session: Session, user: str, left: WriteIntent) -> WriteInte
 
 
 async def clear(session: Session, user: str, intent: WriteIntent, step: Callable[[UserState], T]) -> T | None:
-    """The last step: the intent is done. None when somebody else did that already."""
+    """Mark the intent as done, the last step. Returns None if another writer did that already."""
 
     def end(state: UserState) -> T | None:
         if state.intent is None or state.intent.token != intent.token:
@@ -197,7 +197,7 @@ async def clear(session: Session, user: str, intent: WriteIntent, step: Callable
 
 
 async def troubled(session: Session) -> AsyncIterator[tuple[str, UserState]]:
-    """Users with failed batches, and their states."""
+    """Returns users with failed batches, and their states."""
     await session.cluster.refresh(session.names.work)
     after = ""
     while True:

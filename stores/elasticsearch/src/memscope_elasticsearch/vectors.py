@@ -1,4 +1,4 @@
-"""Vector spaces: one that serves, and at most one that is being filled to take its place. Vectors never mix.
+"""Vector spaces: one that serves, and at most one that is being filled to replace it. Vectors never mix.
 
 Each space has a field of its own, ``vec_<number>``, added to the mapping when it is declared. A unit's field ``space``
 says which one it was embedded for last: units with another wait for the stage embed.
@@ -45,7 +45,7 @@ class VectorField:
 
 
 class VectorFields:
-    """The spaces as this process knows them."""
+    """Known vector spaces of this process."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -61,7 +61,7 @@ class VectorFields:
 
     @property
     def target(self) -> VectorField | None:
-        """Where new vectors belong: the space that is being filled, else the one that serves."""
+        """Returns the space of new vectors: the one being filled, else the one that serves."""
         return next((known for known in self.known if not known.active), self.active)
 
     # ---- the document that all share
@@ -127,7 +127,7 @@ class VectorFields:
             )
 
     def _field(self, space: VectorSpace) -> Body:
-        """Small or odd lengths are kept as plain floats."""
+        """Returns the field's mapping; small or odd lengths are kept as plain floats."""
         kind = self._session.cluster.options.vectors
         if kind.startswith("bbq") and space.dims < 64:
             kind = "flat"
@@ -140,7 +140,7 @@ class VectorFields:
         }
 
     async def switch_when_full(self) -> None:
-        """Let the filled space serve once no unit of anybody waits for it."""
+        """Let the filled space serve once no user's unit waits for it."""
         target = self.target
         if target is None or target.active:
             return
@@ -164,7 +164,7 @@ class VectorFields:
     # ---- what waits
 
     def waiting(self, stage: Stage) -> Body:
-        """The parts of a bool query for what waits for a stage."""
+        """Returns the parts of a bool query for records that wait for a stage."""
         if stage != "embed":
             return {"filter": [{"term": {"wait": stage}}]}
         target = self.target
@@ -173,7 +173,7 @@ class VectorFields:
         return {"filter": [{"terms": {"kind": list(KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
 
     async def form(self, user: str, limit: int, taken: Set[str]) -> Batch | None:
-        """Units without a vector: those this process has just written, and those a search finds."""
+        """Returns units without a vector: those just written by this process, and those a search finds."""
         await self.meta()
         target = self.target
         if target is None or target.space != self.declared:
@@ -194,13 +194,13 @@ class VectorFields:
         return Batch(secrets.token_hex(16), "embed", items=items, units=units)
 
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
-        """Ids of units, page by page: a search still names those that got a vector up to a second ago."""
+        """Yields ids of units, page by page: a search still finds units that got a vector up to a second ago."""
         yield await self._session.fresh(user)
         async for hits in self._session.walk(user, self.waiting("embed"), "seq", size=limit, _source=False):
             yield [hit["_id"] for hit in hits]
 
     async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Units as they are now: those that are units, of this user."""
+        """Returns current units of this user."""
         rows = {}
         for document in await self._session.documents(scope, ids, includes=_ROW):
             source = document.get("_source", {})
@@ -210,7 +210,7 @@ class VectorFields:
         return rows
 
     async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
-        """Returns the text to embed per item, made from the records again; "" for what has gone meanwhile."""
+        """Returns the text to embed per item, made from the records again; "" for a removed one."""
         scope = scope_hash(user)
         rows = await self._rows(scope, [id for id, _ in batch.units])
         records = await self._session.load(user, {row["rid"] for row in rows.values()})
