@@ -13,9 +13,10 @@ import memscope
 SOURCE = Path(memscope.__file__).parent
 PRONOUNS = ("What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
 # Parts that are written so; the others follow.
-PARTS = ("adapters", "administration.py", "builtin.py", "chat", "cli.py", "commands", "config", "consolidation", "demo",
-         "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts", "reconciliation", "runtime.py",
-         "sync.py", "telemetry.py", "transfer", "validation.py")  # fmt: skip
+PARTS = ("adapters", "administration.py", "builtin.py", "chat", "cli.py", "commands", "config", "consolidation",
+         "dates", "demo", "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts", "reconciliation",
+         "records", "retrieval", "runtime.py", "search", "stores", "sync.py", "telemetry.py", "testing", "text",
+         "transfer", "validation.py")  # fmt: skip
 
 
 def docstrings(path: Path) -> Iterator[tuple[str, str]]:

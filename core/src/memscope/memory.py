@@ -277,7 +277,7 @@ class AsyncMemoryScope:
         as_of: datetime | str | None = None,
         zone: Zone = None,
     ) -> str:
-        """What is known about the user at a glance, as dated lines within ``tokens``; no model is asked.
+        """Returns a summary of the user as dated lines within ``tokens``; no model is asked.
 
         Insights first, then the best observations or, without a chat model, the user's own lasting statements.
         """

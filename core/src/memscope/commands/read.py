@@ -72,7 +72,7 @@ def context(call: Call, /, query: str, kinds: tuple[Kind, ...], **asked: Any) ->
 @click.option("--as-of", metavar="TIME", help="What could be known then.")
 @pass_call
 def profile(call: Call, /, **asked: Any) -> None:
-    """What is known about the user at a glance: insights, observations, or the user's own lasting statements."""
+    """Print a summary of the user: insights, observations, or the user's own lasting statements."""
     with call.memory() as memory:
         lines = memory.profile(**call.scope, **asked)
     call.show.data({"profile": lines})

@@ -1,19 +1,19 @@
 """Time expressions in English and Chinese, by rules, as intervals.
 
     text ──lexer──▶ tokens ──rules (a cascade of rows)──▶ periods ──place──▶ mentions
-                                                     └──▶ rules of what is repeated ──▶ recurrences
+                                                     └──▶ rules of repetition ──▶ recurrences
 
-Rules and not a model: the same answer every time, in microseconds, and silence for what names no date ("recently",
-"the other day", 最近). A language is a table of words and rows (``en.py``, ``zh.py``). Conventions:
+Rules and not a model: the same answer every time, in microseconds, and silence for words that name no date
+("recently", "the other day", 最近). A language is a table of words and rows (``en.py``, ``zh.py``). Conventions:
 
 - a week begins on Monday; "last week" is the calendar's, "the last 3 weeks" end yesterday;
-- 5/8/2023 is May 8th, unless the first number can only be a day; 2023-05-08 and 20230508 are what they look like;
+- 5/8/2023 is May 8th, unless the first number can only be a day; 2023-05-08 and 20230508 are ISO dates;
 - "from May to July" ends with July, "3 to 5 pm" at 5;
 - without a direction the last one is meant ("Friday", "in May"), with a future tense the next;
 - "at 3" is at 15:00 unless a part of the day is named; 03:30, with its zero, is of the morning;
 - "by March 31" is the next one, and so is Friday in "a week from Friday", unless the sentence tells of the past;
 - a day that does not exist (June 31st), a lunar one and one of many ("a Friday in June") are silent;
-- what is repeated ("every second Tuesday") is a rule, no mention; what is figurative ("feels like yesterday") neither;
+- a repetition ("every second Tuesday") is a rule, no mention; a figure of speech ("feels like yesterday") is neither;
 - a morning is 8-12, an afternoon 12-16, an evening 16-20, a night 20-24; seasons are those of the northern half.
 """
 

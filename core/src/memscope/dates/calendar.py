@@ -1,8 +1,8 @@
-"""Periods of the calendar: what a time expression means before it is placed.
+"""Periods of the calendar: the value of a time expression before it is placed.
 
-A ``Span`` is a stretch of local time. A ``Period`` is a span that may come back: ``find(n)`` gives it in the n-th year
+A ``Span`` is a stretch of local time. A ``Period`` is a span that may recur: ``find(n)`` gives it in the n-th year
 (month, week, day) of its ``cycle``; without a cycle it happens once. So "May" is a period with the cycle "year",
-"Friday" one with the cycle "week", "yesterday" one without, and everything that is built on a period ("the last week of
+"Friday" one with the cycle "week", "yesterday" one without, and every period derived from another ("the last week of
 May", "Friday at 5") keeps its cycle through ``then``.
 
 Local times are naive here: the zone of the reference is put back when a mention is made.
@@ -35,7 +35,7 @@ Cycle = Literal["", "day", "week", "month", "year"]
 
 
 def wall(year: int, month: int, day: int) -> datetime:
-    """A day on the wall calendar of whoever speaks; its zone is put back when a mention is made."""
+    """Returns a day on the speaker's wall calendar; its zone is put back when a mention is made."""
     return datetime(year, month, day)  # noqa: DTZ001
 
 
@@ -49,7 +49,7 @@ _REACH = 48  # cycles looked at for a period that is not in each of them (29 Feb
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The reference, and what the sentence says about the direction."""
+    """The reference, and the direction the sentence states."""
 
     when: datetime
     future: bool = False
@@ -74,7 +74,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """``other``: the second reading, where words have two: "last Friday" said on a Sunday."""
+    """``other``: the second reading of ambiguous words: "last Friday" said on a Sunday."""
 
     find: Callable[[int], Span | None]
     grain: Grain
@@ -95,7 +95,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A duration as it was named: whole and half numbers of units."""
+    """A named duration: whole and half numbers of units."""
 
     parts: tuple[tuple[float, str], ...]
 
@@ -108,7 +108,7 @@ def fixed(span: Span) -> Period:
 
 
 def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | None = None) -> Period:
-    """The period made of each of ``period``'s spans."""
+    """Returns the period made of each of ``period``'s spans."""
 
     def find(n: int) -> Span | None:
         span = period.find(n)
@@ -119,7 +119,7 @@ def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | N
 
 
 def number_of(cycle: Cycle, when: datetime) -> int:
-    """The number of the year, month, week or day that ``when`` is in."""
+    """Returns the number of the year, month, week or day that ``when`` is in."""
     if cycle == "year":
         return when.year
     if cycle == "month":
@@ -128,7 +128,7 @@ def number_of(cycle: Cycle, when: datetime) -> int:
 
 
 def look(period: Period, n: int) -> Span | None:
-    """``find``, with None for a date that does not exist or lies outside the calendar."""
+    """Returns ``find``'s span, None for a date that does not exist or lies outside the calendar."""
     try:
         span = period.find(n)
     except (ValueError, OverflowError):
@@ -137,7 +137,7 @@ def look(period: Period, n: int) -> Span | None:
 
 
 def place(period: Period, now: Now) -> Span | None:
-    """The reading that is meant: the last one begun, or with a future tense the next one not yet over."""
+    """Returns the reading that is meant: the last one begun, or with a future tense the next one not yet over."""
     if not period.cycle:
         return look(period, 0)
     n = number_of(period.cycle, now.local)
@@ -149,17 +149,17 @@ def place(period: Period, now: Now) -> Span | None:
 
 
 def has_begun(span: Span, now: Now) -> bool:
-    """Of "before May", whether May has."""
+    """For "before May": returns whether May has begun."""
     return (span.end if span.shape in ("before", "until") else span.start) <= now.local
 
 
 def is_over(span: Span, now: Now) -> bool:
-    """Of "since May", whether its beginning is."""
+    """For "since May": returns whether its beginning is over."""
     return (span.start if span.shape in ("since", "after") else span.end) <= now.local
 
 
 def each(period: Period, first: datetime, last: datetime) -> Iterator[Span]:
-    """Every span of a period that comes back and that touches ``[first, last)``, in order."""
+    """Yield every span of a recurring period that touches ``[first, last)``, in order."""
     for n in range(number_of(period.cycle, first) - 1, number_of(period.cycle, last) + 1):
         span = look(period, n)
         if span and span.start < last and first < span.end:
@@ -174,7 +174,7 @@ def midnight(when: datetime) -> datetime:
 
 
 def months_later(when: datetime, months: int) -> datetime:
-    """The same day ``months`` later, or the last of that month."""
+    """Returns the same day ``months`` later, or the last of that month."""
     year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
     return when.replace(year=year, month=month + 1, day=min(when.day, month_length(year, month + 1)))
 
@@ -184,7 +184,7 @@ def month_length(year: int, month: int) -> int:
 
 
 def later(when: datetime, amount: float, unit: str) -> datetime:
-    """``when`` moved by an amount of units; half a year is six months, half a month fifteen days."""
+    """Returns ``when`` moved by an amount of units; half a year is six months, half a month fifteen days."""
     if unit in MONTHS:
         whole, rest = divmod(amount * MONTHS[unit], 1)
         return months_later(when, int(whole)) + timedelta(days=round(rest * 30))
@@ -194,7 +194,7 @@ def later(when: datetime, amount: float, unit: str) -> datetime:
 
 
 def workdays_later(when: datetime, count: int) -> datetime:
-    """Over so many workdays, from the beginning of a day: to the end of the last, or back to the beginning."""
+    """Count workdays from the beginning of a day: to the end of the last, or back to the beginning."""
     if abs(count) > 10_000:
         raise OverflowError
     step = DAY if count > 0 else -DAY
@@ -207,7 +207,7 @@ def workdays_later(when: datetime, count: int) -> datetime:
 
 
 def move(span: Span, length: Length, sign: int) -> Span:
-    """A day (or, for hours, an instant) so far from the start of ``span``."""
+    """Returns the day (or, for hours, the instant) at this distance from the start of ``span``."""
     start = span.start
     for amount, unit in length.parts:
         start = later(start, sign * amount, unit)
@@ -218,14 +218,14 @@ def move(span: Span, length: Length, sign: int) -> Span:
 
 
 def instant(when: datetime, grain: str) -> Span:
-    """A unit that begins at ``when``: where something "3 hours ago" is."""
+    """Returns the unit that begins at ``when``, the place of an event "3 hours ago"."""
     when = when.replace(microsecond=0)
     names: dict[str, Grain] = {"second": "second", "minute": "minute"}
     return Span(when, when + timedelta(seconds=SECONDS[grain]), names.get(grain, "hour"))
 
 
 def from_now(now: Now, length: Length, sign: int) -> Span:
-    """So long ago (sign -1) or from now. Hours are counted on the clock of the world, days on the calendar."""
+    """Move back (sign -1) or ahead from now. Hours are elapsed time, days are counted on the calendar."""
     if length.parts[-1][1] not in SECONDS:
         span = move(day_at(now.today), length, sign)
         return replace(span, grain=named(length))
@@ -285,7 +285,7 @@ def weekend_of(when: datetime) -> Span:
 
 
 def unit_at(when: datetime, unit: str) -> Span | None:
-    """The unit of the calendar that ``when`` is in."""
+    """Returns the unit of the calendar that ``when`` is in."""
     if unit in _UNITS:
         return _UNITS[unit](when)
     if unit in SECONDS:
@@ -310,7 +310,7 @@ _UNITS: dict[str, Callable[[datetime], Span]] = {
 
 
 def nth_unit(n: int, unit: str, span: Span) -> Span | None:
-    """The n-th (from the end when negative) unit of ``span``; a week belongs where its Thursday is, as in ISO 8601."""
+    """Returns the n-th (from the end if negative) unit of ``span``; a week belongs where its Thursday is (ISO 8601)."""
     if unit == "week":
         first = week_of(span.start + 3 * DAY if span.start.weekday() > 3 else span.start).start
         last = week_of(span.end - 4 * DAY).start
@@ -335,7 +335,7 @@ def nth_weekday(n: int, weekday: int, span: Span) -> Span | None:
 
 
 def easter(year: int) -> Span:
-    """Gregorian Easter Sunday (Meeus/Jones/Butcher)."""
+    """Returns Gregorian Easter Sunday (Meeus/Jones/Butcher)."""
     a, (b, c) = year % 19, divmod(year, 100)
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7

@@ -2,7 +2,7 @@
 
 Every kind of token has one character, so a sentence is a string of kinds, and the left side of a row is a regular
 expression over that string: ``"month the? ordinal"``. Rows apply one after the other, each once over the sentence from
-left to right; what a row matches becomes one token, whose value the row builds from the values of the matched tokens
+left to right; a match becomes one token, whose value the row builds from the values of the matched tokens
 (connectors have none). A row that builds None leaves its match as it was.
 
 Finite-state cascades: S. Abney, "Partial parsing via finite-state cascades", 1996.
@@ -32,7 +32,7 @@ class Token(NamedTuple):
 class Row(NamedTuple):
     """``kind <- pattern``.
 
-    In a pattern names stand for kinds; ``? * | [ ] ( )`` and look-arounds mean what they do in ``re``.
+    In a pattern names stand for kinds; ``? * | [ ] ( )`` and look-arounds mean the same as in ``re``.
     """
 
     pattern: str
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 def code(kind: str) -> str:
-    """The character of a kind; allotted on first sight, from the private use area."""
+    """Returns the character of a kind; allotted on first sight, from the private use area."""
     return _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
 
 
@@ -79,7 +79,7 @@ def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:
 
 
 def attempt(row: Row, now: Now, values: list[Any]) -> Any:
-    """A date that does not exist, or that lies outside the calendar, is none."""
+    """Build a value; None for a date that does not exist, or that lies outside the calendar."""
     try:
         return row.build(now, *values)
     except (ValueError, OverflowError):

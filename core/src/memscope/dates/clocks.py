@@ -1,4 +1,4 @@
-"""What a row builds about the time of day, alone and on a day."""
+"""Row builders for times of day, alone and on a day."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def hour_before(now: Now, hour: int, minutes: int) -> Clock | None:
 
 
 def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:
-    """Twenty to eight, where "ten to eight" could be two hours."""
+    """Twenty to eight; "ten to eight" could be two hours."""
     return before_hour(now, minutes, hour) if minutes in (20, 25) else None
 
 
@@ -121,12 +121,12 @@ def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
 
 
 def guessed(time: Clock) -> Clock:
-    """Nobody says "at 3" of the night without saying so."""
+    """Without a part of the day, a time before 7 is in the afternoon."""
     return time if time.sure else sure(time, time.start < 7 * 3600 or time.start >= HALF_DAY)
 
 
 def time_range(now: Now, first: Any, last: Any, *_: Any) -> Clock | None:
-    """From 1 to 3 pm: what one end leaves open the other decides, the shortest reading wins."""
+    """From 1 to 3 pm: one end completes the other, the shortest reading wins."""
     a, b = clock_or_hour(first), clock_or_hour(last)
     if not a or not b:
         return None

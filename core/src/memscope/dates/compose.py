@@ -1,4 +1,4 @@
-"""What a row builds out of periods: parts of them, periods a length away from them, and stretches between them."""
+"""Row builders from periods: parts of them, periods a length away from them, and stretches between them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from memscope.dates.relative import far
 
 
 def within_period(now: Now, outer: Period, inner: Period) -> Period | None:
-    """May of last year, the 5th of next month: the inner one comes back, the outer is one of its cycles."""
+    """May of last year, the 5th of next month: the inner one recurs, the outer is one of its cycles."""
     span = look(outer, 0) if not outer.cycle else None
     if not span or span.shape != "point" or outer.grain != inner.cycle:
         return None
@@ -160,7 +160,7 @@ def nth_units_of(now: Now, period: Period, number: int, length: Length) -> Perio
 
 
 def weekday_in(now: Now, *values: Any) -> Period | None:
-    """Tuesday of last week; beside a day the weekday says nothing new, unless the day was counted."""
+    """Tuesday of last week; beside a day the weekday adds nothing, unless the day was counted."""
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
     if period.grain == "week":
         return then(period, lambda span: nth_weekday(1, weekday, span), "day")
@@ -215,7 +215,7 @@ def week_of_year(now: Now, unit: str, number: int, year: int) -> Period | None:
 
 
 def same_day(now: Now, first: Period, last: Period) -> Period | None:
-    """A day named twice: "tomorrow, 13/04/21" is what the more exact one says."""
+    """A day named twice, the more exact name counts: "tomorrow, 13/04/21"."""
     return (last if first.cycle or not last.cycle else first) if first.grain == last.grain == "day" else None
 
 
@@ -233,7 +233,7 @@ def from_coming(now: Now, length: Length, period: Period) -> Period | None:
 
 
 def coming(now: Now, period: Period) -> Period:
-    """The next one of a period that comes back, unless the sentence tells of the past."""
+    """The next one of a recurring period, unless the sentence tells of the past."""
     span = place(period, replace(now, future=not now.past)) if period.cycle else None
     return fixed(span) if span else period
 

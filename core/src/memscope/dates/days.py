@@ -1,4 +1,4 @@
-"""What a row builds about days, months and years of the calendar, with and without a year."""
+"""Row builders for days, months and years of the calendar, with and without a year."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def month(now: Now, number: int) -> Period | None:
 
 
 def name_of_person(now: Now, number: int) -> bool | None:
-    """ "My friend April called": without a preposition, April, June and August may be somebody."""
+    """Without a preposition, April, June and August may be a person: "My friend April called"."""
     return True if number in (4, 6, 8) else None
 
 

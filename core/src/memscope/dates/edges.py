@@ -1,4 +1,4 @@
-"""What a row builds about the edges of a period: its start, middle and end, what is left of it, its last instant."""
+"""Row builders for the edges of a period: its start, middle and end, its rest, its last instant."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def earlier_in(now: Now, step: int, unit: str) -> Period | None:
 
 
 def limit(now: Now, name: str, period: Period) -> Period | None:
-    """The end of 2008 where a stretch ends: the very instant."""
+    """The end of 2008 as the end of a stretch: its last instant."""
     if name == "mid":
         return None
     return then(period, lambda span: Span(at := span.end if name == "end" else span.start, at, span.grain))
@@ -94,7 +94,7 @@ def stepped_edge(now: Now, step: int, value: tuple[str, str]) -> Period | None:
 
 
 def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:
-    """去年年底; the unit says again what the period is."""
+    """去年年底; the unit only repeats the period's."""
     return edge(now, value[0], period) if period.grain == value[1] else None
 
 

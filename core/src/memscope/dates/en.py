@@ -1,7 +1,7 @@
 """English: words and the rows that only English needs. Phrases of several words are written with a space.
 
-Vague words ("recently", "the other day", "a few days ago") have no entry: they name no date. Words that are more often
-something else ("may", "march", "sat", "second") have kinds of their own, which rows accept in clear company only.
+Vague words ("recently", "the other day", "a few days ago") have no entry: they name no date. Words that more often
+mean something else ("may", "march", "sat", "second") have kinds of their own, which rows accept in clear company only.
 """
 
 from __future__ import annotations

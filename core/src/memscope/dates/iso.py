@@ -1,4 +1,4 @@
-"""Intervals as a model reads and writes them: "2024", "2024-05", "2024-05-07", or two of them with "/" between."""
+"""Intervals as a model reads and writes them: "2024", "2024-05", "2024-05-07", or two of them joined by "/"."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?
 
 
 def written(interval: Interval) -> str:
-    """Its first and its last day."""
+    """Returns its first and its last day."""
     first, last = interval.start.date().isoformat(), (interval.end - timedelta(microseconds=1)).date().isoformat()
     return first if first == last else f"{first}/{last}"
 
 
 def parse(text: str, zone: tzinfo | None) -> Interval | None:
-    """The interval, the last date included; None for what is no date. A time of day is taken to the minute."""
+    """Returns the interval, the last date included; None if there is no date. A time of day is taken to the minute."""
     first, _, last = text.strip().partition("/")
     begin = _one(first.strip(), zone or UTC)
     end = _one(last.strip(), zone or UTC) if last.strip() else begin

@@ -1,4 +1,4 @@
-"""Text to tokens: numbers written in any way, and the words the languages know; everything else is ``word``."""
+"""Text to tokens: numbers in any notation, and the words the languages know; everything else is ``word``."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def fold(text: str) -> str:
 
 
 def tokens(text: str, offset: int = 0) -> list[Token]:
-    """The tokens of a folded sentence, at their offsets in the whole text; a run of unknown words is one token."""
+    """Returns the tokens of a folded sentence, at their offsets in the text; a run of unknown words is one token."""
     found: list[Token] = []
     east = bool(_EAST.search(text))
     for match in lexicon().finditer(text):
@@ -140,7 +140,7 @@ _PAUSES = " ,;\t"
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a text with their offsets; what has no end for long is cut."""
+    """Yield the sentences of a text with their offsets; an endless one is cut."""
     start = 0
     for match in _END.finditer(text):
         yield from _pieces(text, start, match.end())

@@ -17,13 +17,13 @@ _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A time expression: ``text[start:end]`` of what was said, and the interval it names.
+    """A time expression: ``text[start:end]``, and the interval it names.
 
-    ``grain`` is what was named: "two weeks ago" is a day, named in weeks. ``shape`` tells a stretch between two named
-    ends ("range", its grain that of the last), an open one ("since", "after", "before", "until" for "not after"; it
-    reaches to the end or the beginning of the calendar) from the rest. ``yearless`` when neither year nor anything
-    relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time of no named day ("at 3 pm"),
-    for which the reference's day stands.
+    ``grain`` is the unit named: "two weeks ago" is a day, named in weeks. ``shape`` tells a stretch between two named
+    ends ("range", its grain that of the last) and an open one ("since", "after", "before", "until" for "not after"; it
+    reaches to the end or the beginning of the calendar) from the rest. ``yearless`` if neither a year nor anything
+    relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time without a named day ("at 3
+    pm"), which takes the reference's day.
     """
 
     text: str
@@ -39,13 +39,15 @@ class Mention:
 
 
 def mentions(text: str, reference: datetime) -> list[Mention]:
-    """Every time expression in ``text``, in order, none overlapping; ``reference`` is when it was said (zone-aware)."""
+    """Returns the time expressions of ``text``, in order, none overlapping; ``reference``: when it was said
+    (zone-aware).
+    """
     found = ((token, now) for part, now in parsed(text, reference) for token in part if token.kind in _MENTIONED)
     return [one for token, now in found if (one := mention(text, token, now))]
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:
-    """The one interval a text names: the span of its mentions. None when no day is named."""
+    """Returns the one interval a text names: the span of its mentions. None when no day is named."""
     found = [mention.interval for mention in mentions(text, reference) if not mention.dayless]
     if not found:
         return None
@@ -53,7 +55,7 @@ def resolve(text: str, reference: datetime) -> Interval | None:
 
 
 def readings(mention: Mention) -> list[Interval]:
-    """Every interval that the words may name, the likelier first.
+    """Returns every interval that the words may name, the likelier first.
 
     "Last Friday", said on a Sunday, is that of the last week or two days ago; "Friday" is the last one or the next.
     """
@@ -67,7 +69,7 @@ def readings(mention: Mention) -> list[Interval]:
 
 
 def nearest(mention: Mention, said: datetime) -> Interval:
-    """The reading nearest to ``said``; one ahead counts as half as far, since people mostly name what is to come."""
+    """Returns the reading nearest to ``said``; a future one counts as half as far, since it is more often meant."""
 
     def distance(one: Interval) -> timedelta:
         return (one.start - said) / 2 if one.start > said else max(said - one.end, timedelta())
@@ -93,7 +95,7 @@ def on_reference(time: Clock, now: Now) -> Period:
 
 
 def interval(span: Span, zone: tzinfo | None) -> Interval:
-    """The span in its zone. A time that the clock skips in spring is as long, and lies after the gap."""
+    """Returns the span in its zone. A time that the clock skips in spring is as long, and lies after the gap."""
     start, end = span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone)
     if start.astimezone(UTC) < end.astimezone(UTC):
         return Interval(start, end)

@@ -1,4 +1,4 @@
-"""What a row builds from number words: numbers, ordinals, lengths. None declines, as in every builder of a row."""
+"""Row builders for number words: numbers, ordinals, lengths. None declines, as in every row builder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memscope.dates.calendar import Length, Now
 
 
 def words(kind: str, *tables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    """Rows of a lexicon: ``{"monday|mon": 0}`` gives both words the kind and the value."""
+    """Returns rows of a lexicon: ``{"monday|mon": 0}`` gives both words the kind and the value."""
     return {word: (kind, value) for table in tables for names, value in table.items() for word in names.split("|")}
 
 
@@ -26,7 +26,7 @@ def last_value(now: Now, *values: Any) -> Any:
 
 
 def nothing(now: Now, *values: Any) -> bool:
-    """For what is recognised so that nothing else takes it for a date: "every Monday", "three weeks"."""
+    """Recognise a phrase so that no other row takes it for a date: "every Monday", "three weeks"."""
     return True
 
 

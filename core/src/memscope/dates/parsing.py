@@ -1,4 +1,4 @@
-"""A text to the tokens of its sentences, after the cascade: what means a time has the kind of one."""
+"""Parse a text's sentences by the cascade; a token's kind tells whether it names a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memscope.dates.lexer import fold, sentences, tokens
 from memscope.dates.rules import ROWS
 from memscope.errors import InputError
 
-# What names no time alone: a sentence of nothing else is not looked at further.
+# Kinds that name no time alone: a sentence without others is skipped.
 _CONNECTORS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
@@ -21,7 +21,7 @@ _CONNECTORS = frozenset(
 
 
 def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
-    """The tokens of each sentence that may name a time, and the direction it speaks in."""
+    """Yield the tokens of each sentence that may name a time, and its direction."""
     if reference.tzinfo is None:
         raise InputError("reference has no time zone", hint="give an aware datetime")
     for offset, sentence in sentences(text):

@@ -1,4 +1,4 @@
-"""What comes again: a mention without a year in every year, and what a text says to be repeated."""
+"""Recurring times: a mention without a year in every year, and rules of repetition in a text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from memscope.records import Interval
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """``text[start:end]`` of what was said, and the rule that it names."""
+    """``text[start:end]``, and the rule that it names."""
 
     text: str
     start: int
@@ -37,7 +37,7 @@ class Recurrence:
 
 
 def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Interval]:
-    """A yearless mention in every year (a day of the month: in every month) that ``[first, last)`` touches, in order.
+    """Returns a yearless mention's intervals in every year (for a day of the month: every month) of ``[first, last)``.
 
     For any other mention, its own interval. A question about "May" without a year is about every May of the data.
     """
@@ -49,7 +49,7 @@ def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Inter
 
 
 def recurring(text: str, reference: datetime) -> list[Recurrence]:
-    """What a text says to be repeated, in order: "every other Friday", "her birthday is on May 5th", 每周二."""
+    """Returns the repetitions a text names, in order: "every other Friday", "her birthday is on May 5th", 每周二."""
     return [
         Recurrence(text[token.start : token.end], token.start, token.end, rule)
         for found, now in parsed(text, reference)
@@ -59,7 +59,7 @@ def recurring(text: str, reference: datetime) -> list[Recurrence]:
 
 
 def _rule(found: Sequence[Token], i: int, now: Now) -> Rule | None:
-    """The rule of a token; of a birthday, or beside "every year", that of the day that is named."""
+    """Returns the rule of a token; for a birthday, or beside "every year", that of the day named."""
     kind, _, _, value = found[i]
     if kind == "jubilee":
         return next((rule for token in (*found[i + 1 :], *found[:i][::-1]) if (rule := _day_of_year(token, now))), None)
@@ -75,7 +75,7 @@ def _day_of_year(token: Token, now: Now) -> Rule | None:
 
 
 def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | None = None) -> list[Interval]:
-    """The days of a rule that ``[first, last)`` touches, in order; where it names none, whole weeks, months or years.
+    """Returns a rule's days that touch ``[first, last)``, in order; without days, whole weeks, months or years.
 
     Every other week (day, month, year) is counted from that of ``anchor``, by default from ``first``.
     """
@@ -92,7 +92,7 @@ def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | 
 
 
 def _named(rule: Rule, n: int) -> list[Span]:
-    """The spans of a rule in the n-th of its units; none on a day that does not exist."""
+    """Returns the spans of a rule in the n-th of its units; none on a day that does not exist."""
     if rule.freq in ("day", "week") and rule.weekdays:
         return [day_at(datetime.fromordinal(n * 7 + 1 + weekday)) for weekday in rule.weekdays]
     try:

@@ -1,4 +1,4 @@
-"""What a row builds as seen from the reference: last week, 3 days ago, the next 5 years."""
+"""Row builders relative to the reference: last week, 3 days ago, the next 5 years."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def this_instant(now: Now, _: str) -> Period:
 
 
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
-    """Last Friday: of the last week; or the last one before today, which is another one at the end of a week."""
+    """Last Friday: of the last week; or the last one before today, a different one at the end of a week."""
     found = fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
     nearest = {-1: past_weekday, 0: coming_weekday, 1: coming_weekday}.get(step)
     other = nearest(now, number) if nearest else None

@@ -1,4 +1,4 @@
-"""What a row builds around "every": the rule of "every other Tuesday", "on the 5th of each month", 每年五月."""
+"""Row builders for "every": the rule of "every other Tuesday", "on the 5th of each month", 每年五月."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GAP, SEVERAL = "gap", "several"
 
 
 def repeated(now: Now, *values: Any) -> Rule | bool | None:
-    """The rule that the tokens around "every" name; True for one that has no rule here; None for what is none."""
+    """Returns the rule that the tokens around "every" name; True if it cannot be expressed; None if there is none."""
     values = tuple(part for item in values for part in (_counted(item) if isinstance(item, Length) else (item,)))
     periods = [item for item in values if isinstance(item, Period)]
     units = [item for item in values if isinstance(item, str) and item in _UNITS]
@@ -55,7 +55,7 @@ def repeated(now: Now, *values: Any) -> Rule | bool | None:
 
 
 def _counted(length: Length) -> tuple[Any, ...]:
-    """The number and the unit of a length; a fraction, or several units, are no interval of a rule."""
+    """Returns the number and the unit of a length; a fraction, or several units, are no interval of a rule."""
     ((amount, unit), *rest) = length.parts
     return (int(amount), unit) if amount == int(amount) and not rest else (SEVERAL,)
 
@@ -68,7 +68,7 @@ def named_before(now: Now, first: Any, *values: Any) -> Rule | bool | None:
 
 
 def _merged(units: list[str], named: list[Rule | None]) -> Rule | None:
-    """One rule of a unit and of what is named in it: every two weeks on Wednesday, Tuesday and Thursday."""
+    """Merge the rules of a unit and of its days: every two weeks on Wednesday, Tuesday and Thursday."""
     rules = [_UNITS[unit] for unit in units] + [rule for rule in named if rule]
     if None in named or len({rule.freq for rule in rules}) != 1 or (len(named) > 1 and rules[-1].freq != "week"):
         return None
@@ -77,7 +77,7 @@ def _merged(units: list[str], named: list[Rule | None]) -> Rule | None:
 
 
 def _of_period(now: Now, period: Period) -> Rule | None:
-    """The rule of a period that comes back: Monday, the 5th, May, May 5th; none for a moving feast or a season."""
+    """Returns the rule of a recurring period: Monday, the 5th, May, May 5th; none for a moving feast or a season."""
     here = number_of(period.cycle, now.local)
     found = [span for n in range(here, here + 3) if period.cycle and (span := look(period, n))]
     if not found or any(span.shape != "point" for span in found):
@@ -114,7 +114,7 @@ def on_units(now: Now, unit: str) -> Rule | None:
 
 
 def any_of(now: Now, count: int, weekday: int) -> bool | None:
-    """A Friday, one Sunday: no particular one."""
+    """A Friday, one Sunday: no definite one."""
     return True if count == 1 else None
 
 

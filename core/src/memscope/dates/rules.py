@@ -1,4 +1,4 @@
-"""The cascade: what each language adds to a stage, then what they share.
+"""The cascade: per stage the rows of each language, then the shared ones.
 
 A language is a module with ``WORDS`` (a word's kind and value), ``ROWS`` (its own rows, by stage) and ``NAMES`` (of the
 weekdays, for printed lines); kinds are shared, so that most rows are.

@@ -1,4 +1,4 @@
-"""From one period to another, to now, or open on one side."""
+"""Row builders for stretches: from one period to another, to now, or open on one side."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _latest(period: Period, end: Span) -> Span | None:
 
 
 def _next(period: Period, n: int, start: Span | None) -> Span | None:
-    """The first of ``period`` from its n-th on that does not lie before ``start``."""
+    """Returns the first of ``period`` from its n-th on that does not end before ``start`` begins."""
     if not start:
         return None
     return next((span for step in range(3) if (span := period.find(n + step)) and span.end > start.start), None)
 
 
 def _stretch(start: Span | None, end: Span | None) -> Span | None:
-    """From the beginning of the first to the end of the last; a time of day ends it where it begins."""
+    """From the beginning of the first to the end of the last; a time of day ends it at its beginning."""
     if not start or not end:
         return None
     timed = end.grain in SECONDS

@@ -10,5 +10,5 @@ NAMES: dict[str, tuple[str, ...]] = {"en": en.NAMES, "zh": zh.NAMES}
 
 
 def weekday(when: datetime, language: str) -> str:
-    """ "Monday" or "星期一"; English for a language without a table."""
+    """Returns "Monday" or "星期一"; English for a language without a table."""
     return NAMES.get(language, NAMES["en"])[when.weekday()]

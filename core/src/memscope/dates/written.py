@@ -1,4 +1,4 @@
-"""Numbers as they are written: 2023-05-08, 5/8/2023, 8:30, the 90s; and the clock."""
+"""Numbers in writing: 2023-05-08, 5/8/2023, 8:30, the 90s; and the clock."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def decade(text: str, east: bool) -> Period:
 
 
 def hour_minute(text: str, east: bool) -> Clock | None:
-    """A leading zero says that it is of the morning: 03:30."""
+    """A leading zero means the morning: 03:30."""
     found = clock(*digits(re.split("[.+]", text)[0]))  # not the zone: a time is of the place where it is said
     return replace(found, sure=found.sure or text[0] == "0") if found else None
 

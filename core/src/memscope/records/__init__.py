@@ -1,9 +1,9 @@
-"""The words of memscope as frozen dataclasses, checked once where they come in (``intake.py``).
+"""The words of memscope as frozen dataclasses, checked once where they come in (``validation.py``).
 
-Turn ──▶ Observation ──▶ Insight            every memory names its sources            kept.py
-  └────────────┴────────────┴──▶ Unit       what is searched (``text.py``)
-                                  └──▶ Hit  what a question gets, and the reports     results.py
-                                            between the operations and a store        exchange.py
+Turn ──▶ Observation ──▶ Insight            every memory names its sources            entities.py
+  └────────────┴────────────┴──▶ Unit       the searched pieces (``text/units.py``)
+                                  └──▶ Hit  a query's results, and the reports        results.py
+                                            between the operations and a store        messages.py
 """
 
 from memscope.records.entities import (

@@ -1,4 +1,4 @@
-"""What is kept: turns, and the memories derived from them. Times are zone-aware, text is kept verbatim."""
+"""Stored records: turns, and the memories derived from them. Times are zone-aware, text is kept verbatim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-Handle: TypeAlias = str | int  # an id, or what a store's search gave in its place
+Handle: TypeAlias = str | int  # an id, or the handle a store's search gave for it
 Json: TypeAlias = Any  # None, bool, int, float, str, lists and dicts of these
 Role = Literal["user", "assistant", "system", "tool", "person"]
 Kind = Literal["turn", "observation", "insight"]
@@ -18,7 +18,7 @@ INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words t
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory. ``user`` is the boundary; ``agent`` and ``session`` say where it came from, or narrow a read."""
+    """The owner of a memory. ``user`` is the boundary; ``agent`` and ``session`` name the origin, or narrow a read."""
 
     user: str
     agent: str | None = None
@@ -27,7 +27,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A stretch of time ``[start, end)``."""
+    """A time interval ``[start, end)``."""
 
     start: datetime
     end: datetime
@@ -65,11 +65,11 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What was derived from turns. It is superseded (``closed``), never overwritten.
+    """A record derived from turns. It is superseded (``closed``), never overwritten.
 
-    ``happened`` is the time it is about, ``valid_from``/``valid_to`` how long it held in the world,
-    ``recorded``/``closed`` how long memscope took it for current. ``said`` is when its newest source was said,
-    ``closed_said`` when that was said which closed it. An open memory with a ``valid_to`` to come ends on that day.
+    ``happened`` is the interval it is about, ``valid_from``/``valid_to`` its validity in the world,
+    ``recorded``/``closed`` its validity in the store. ``said`` is the time of its newest source, ``closed_said`` the
+    time of the statement that closed it. An open memory with a ``valid_to`` in the future ends on that day.
     """
 
     id: str
@@ -97,7 +97,7 @@ class Memory:
         return self.closed is None and not self.proposed
 
     def ended(self, now: datetime) -> bool:
-        """Whether the end that was announced for it has come; what was told as past has no end to come."""
+        """Returns whether its announced end has passed; a memory told as past has no end ahead."""
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 
@@ -114,7 +114,7 @@ class Observation(Memory):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insight(Memory):
-    """What several observations say about one subject. ``sources`` are observation ids."""
+    """A summary of several observations about one subject. ``sources`` are observation ids."""
 
     subject: str
 

@@ -23,7 +23,7 @@ Test: TypeAlias = Callable[[Any, Any], bool]
 
 
 def check(filter: Mapping[str, Json] | None) -> None:
-    """``InputError`` unless this is a filter that ``matches`` takes."""
+    """Raise ``InputError`` unless ``matches`` accepts this filter."""
     if filter is None:
         return
     if not isinstance(filter, Mapping):
@@ -60,7 +60,7 @@ def _check_value(key: str, value: Json, left: int) -> None:
 
 
 def matches(filter: Mapping[str, Json], mapping: Mapping[str, Json]) -> bool:
-    """Whether the mapping meets every condition of a filter that passed ``check``."""
+    """Returns whether the mapping meets every condition of a filter that passed ``check``."""
     return all(
         _TESTS[operator](mapping.get(key, _MISSING), value)
         for key, wanted in filter.items()
@@ -80,7 +80,7 @@ def _conditions(wanted: Json) -> list[tuple[str, Json]]:
 
 
 def _equal(have: Json, wanted: Json) -> bool:
-    """Equality as JSON has it: true is not 1, and 1 is 1.0."""
+    """Equality as in JSON: true is not 1, and 1 is 1.0."""
     if isinstance(have, bool) or isinstance(wanted, bool):
         return have is wanted
     if isinstance(have, Mapping) and isinstance(wanted, Mapping):
@@ -91,7 +91,7 @@ def _equal(have: Json, wanted: Json) -> bool:
 
 
 def _order(value: Json) -> str | None:
-    """What a value can be compared with: "number", "text", or nothing."""
+    """Returns the kind of values it can be compared with: "number", "text", or nothing."""
     if isinstance(value, bool):
         return None
     return "number" if isinstance(value, int | float) else "text" if isinstance(value, str) else None

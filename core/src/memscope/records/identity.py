@@ -1,4 +1,4 @@
-"""What makes a turn the same turn: its key."""
+"""A turn's identity: its key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memscope.records.serialization import turn_key
 
 
 def digest(secret: bytes, *parts: str) -> bytes:
-    """BLAKE2 of the parts under the store's secret: without it nobody can tell from a key what was said."""
+    """BLAKE2 of the parts, keyed with the store's secret, so that a key reveals nothing of the text."""
     hasher = hashlib.blake2b(key=secret, digest_size=16)
     for part in parts:
         encoded = part.encode()
@@ -24,17 +24,18 @@ def digest(secret: bytes, *parts: str) -> bytes:
 
 
 def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
-    """Digest of user, agent, session, speaker, text, and the time where the caller gave it."""
+    """Digest of user, agent, session, speaker, text, and the time if the caller gave one."""
     where = turn.scope
     time = turn.time.astimezone(UTC).isoformat() if timed else ""
     return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
 
 
 def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:
-    """Turns with what decides their key.
+    """Returns the turns with the fields their keys are made of.
 
-    An id is the key. A time makes the same words the same turn. Else the turn is said now: the store takes the first
-    n that is free, so that "ok" said twice is two turns. In a replay n counts within the history shown.
+    With an id, the id is the key. With a time, equal text at that time is the same turn. Otherwise the turn is said
+    now: the store takes the first free n, so that "ok" said twice is two turns. In a replay n counts within the history
+    shown.
     """
     seen: Counter[bytes] = Counter()
     made = []
@@ -52,7 +53,7 @@ def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repl
 
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:
-    """A statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
+    """Returns a statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
     key = turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex()
     memory = Observation(
         id=digest(secret, "statement", turn.scope.user, key).hex(),

@@ -1,4 +1,4 @@
-"""The words between the operations and a store: what is to be written, what is leased, what is looked for and found."""
+"""Messages between the operations and a store: writes, leases, queries and their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
 
 @dataclass(frozen=True, slots=True)
 class TurnInsert:
-    """A turn on its way in. With ``base`` the store allots the key: ``turn_key(base, n)`` with the first free n."""
+    """A turn to be stored. With ``base`` the store allots the key: ``turn_key(base, n)`` with the first free n."""
 
     turn: Turn
     base: bytes | None = None
@@ -37,7 +37,7 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A memory with a new content under its old id; refused unless the store still has version ``expected``."""
+    """A memory with new content under its old id; refused unless the store still has version ``expected``."""
 
     memory: Observation | Insight
     expected: int
@@ -45,9 +45,9 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """What is to be written, decided before it is written; applying it twice changes nothing the second time.
+    """Writes, decided before they are made; applying them twice equals applying them once.
 
-    ``done`` are the items of the claim that are dealt with; ``vectors`` maps unit ids to float32 vectors (stage embed).
+    ``done`` are the claim's finished items; ``vectors`` maps unit ids to float32 vectors (stage embed).
     """
 
     new: tuple[Observation | Insight, ...] = ()
@@ -63,7 +63,7 @@ class Claim:
     """Work leased to one worker until ``until`` (store time).
 
     ``items`` are turn keys (consolidate), observation ids (reflect) or unit ids (embed, with their ``texts``).
-    ``plan`` is what an earlier worker saved before it died: apply it, do not ask the model again.
+    ``plan`` was saved by an earlier worker that died: apply it, do not ask the model again.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """Per draft, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
+    """Per turn inserted, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
 
     keys: tuple[str, ...]
     outcomes: tuple[Literal["stored", "duplicate", "forgotten"], ...]
@@ -87,10 +87,10 @@ class AppendResult:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Which records of a user. Unset means all; conditions are joined by "and".
+    """A condition on a user's records. Unset means all; conditions are joined by "and".
 
-    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` those that still wait for a stage
-    (leased, failed and parked ones included); ``live_at`` leaves out what has expired by then.
+    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` selects items that wait for a
+    stage (leased, failed and parked ones included); ``live_at`` leaves out records expired by then.
     """
 
     user: str
@@ -111,7 +111,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """``records`` by the handle asked for, unknown ones left out; ``derived`` the memories that name it as a source."""
+    """``records`` by the handle asked for, unknown ones left out; ``derived``: memories that name it as a source."""
 
     records: Mapping[Handle, Record]
     derived: Mapping[Handle, tuple[Observation | Insight, ...]]
@@ -119,7 +119,7 @@ class FetchResult:
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """What makes vectors comparable."""
+    """The identity of an embedder. Only vectors of one space are comparable."""
 
     model: str
     dims: int
@@ -127,7 +127,7 @@ class VectorSpace:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One question to a store. ``terms``: the query's distinct hashes; ``k``: hits that will be asked for, about.
+    """One query to a store. ``terms``: the query's distinct hashes; ``k``: about the number of hits wanted.
 
     ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics.
     """
@@ -149,11 +149,11 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a store found, as columns (n candidates, q query terms): what the one ranking in ``retrieval/`` reads.
+    """A store's candidates as columns (n candidates, q query terms), the input of the ranking in ``retrieval/``.
 
-    A candidate is a unit with its neighbours in the session. ``tf*`` are term frequencies of the query's terms in the
-    unit and in the one or two units before and after it, ``length*`` their lengths in terms; where current observations
-    lend the unit their words, ``tf`` is the maximum. Missing neighbours are zeros.
+    A candidate is a unit with its neighbours in the session. ``tf*`` are the query terms' frequencies in the unit and
+    in the one or two units before and after it, ``length*`` their lengths in terms; where current observations credit
+    terms to the unit, ``tf`` is the maximum. Missing neighbours are zeros.
     """
 
     terms: tuple[int, ...]
@@ -186,6 +186,4 @@ class Candidates:
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector
     lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
     legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
-    brought: FetchResult | None = (
-        None  # records that came along, with all that rests on them, so that nobody asks again
-    )
+    brought: FetchResult | None = None  # records delivered with the search, with all derived from them: no fetch needed

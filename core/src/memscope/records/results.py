@@ -1,4 +1,4 @@
-"""What a caller gets: hits and reports."""
+"""Results of the operations: hits and reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Feature(NamedTuple):
 
 
 class Repeats(NamedTuple):
-    """How often a memory was said, and when last."""
+    """The number of times a memory was said, and the last time."""
 
     times: int
     last: datetime
@@ -35,8 +35,8 @@ class Hit:
     """A turn with the current observations that rest on it, or an insight.
 
     ``found_by`` names the legs that brought it ("text", "period", "user", "vector"); ``matched`` are those of
-    ``observations`` that lent it words the query has, each at the turn that said it first, ``repeats`` by their ids;
-    ``superseded`` are those that no longer hold; ``changed`` is set when what the turn says was superseded or
+    ``observations`` that credit it query terms, each at the turn that said it first, ``repeats`` by their ids;
+    ``superseded`` are those that no longer hold; ``changed`` is set when the turn's content was superseded or
     corrected; ``part`` says which of ``text.chunks`` of a long turn fitted best; ``words``, where set, is all that is
     printed of the turn; ``zone`` is the query's.
     """
@@ -61,25 +61,24 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """What a line prints: the observations that matched, else the insight, else the turn's own words."""
+        """Returns the text of a line: the observations that matched, else the insight, else the turn's own words."""
         if self.matched:
             return " ".join(memory.text for memory in self.matched)
         return self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
 
     @property
     def time(self) -> datetime:
-        """When it was said, in the zone of the query."""
+        """Returns the time it was said, in the zone of the query."""
         said = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
         return said.astimezone(self.zone) if self.zone else said
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Sequence[Hit]):
-    """The hits, best first; ``reason`` says why there is none and what would help, and repeats the ``notes``.
+    """The hits, best first; ``reason`` says why there is none and how to get one, and repeats the ``notes``.
 
-    ``notes`` say what failed meanwhile (an embedder, say).
-    ``profile`` is what memory holds about the user at a glance, never part of the hits: filled when the query asks for
-    it, or when nothing was found for a question or a request.
+    ``notes`` name failures on the way (of an embedder, say). ``profile`` is a summary of the user, never part of the
+    hits: filled when the query asks for it, or when nothing was found for a question or a request.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -103,7 +102,7 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What ``add_turns`` did; ``keys`` in the order of the turns given."""
+    """Result of ``add_turns``; ``keys`` in the order of the turns given."""
 
     stored: int = 0
     duplicates: int = 0
@@ -132,7 +131,7 @@ class ForgetReport:
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """What a consolidate or reflect did, in MemoryScope's manner of memory actions. ``model`` is "none" without one."""
+    """Result of a consolidate or reflect, in MemoryScope's manner of memory actions; ``model`` may be "none"."""
 
     operation: str
     model: str

@@ -2,7 +2,7 @@
 
 The JSON of a record is an object with ``"kind"`` and the record's fields by name, those at their default left out,
 times as ISO 8601 with offset. It loses nothing. ``FORMAT`` rises when an old reader could no longer read it; a reader
-refuses what it does not know. Nothing is ever executed or unpickled.
+refuses unknown formats and kinds. Nothing is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAMES = {made: name for name, made in _KINDS.items()}
 
 
 def turn_key(base: bytes, n: int) -> str:
-    """The key of the turn that is number ``n`` (from 0) of those with the same ``base``: 32 hex digits."""
+    """Returns the key of turn number ``n`` (from 0) among those with the same ``base``: 32 hex digits."""
     return blake2b(base + n.to_bytes(8, "big"), digest_size=16).hexdigest()
 
 
@@ -49,7 +49,7 @@ def turn_key(base: bytes, n: int) -> str:
 
 
 def to_json(record: Record) -> Object:
-    """The record as an object that ``json.dumps`` takes."""
+    """Returns the record as an object that ``json.dumps`` takes."""
     made: Object = {"kind": _NAMES[type(record)]}
     for name, default, encode, _ in _PLANS[type(record)]:
         value = getattr(record, name)
@@ -59,7 +59,7 @@ def to_json(record: Record) -> Object:
 
 
 def from_json(made: Mapping[str, Json]) -> Record:
-    """The record that ``to_json`` was given; ``InputError`` when this is none, or a field is missing or wrong."""
+    """Returns the record ``to_json`` was given; ``InputError`` if this is none, or a field is missing or wrong."""
     kind = made.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_KINDS)}")
@@ -156,7 +156,7 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
 
 
 def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
-    """Per field: its name, the default that is left out, and how it becomes JSON and back (None: as it is)."""
+    """Per field: its name, the default that is left out, and its converters to and from JSON (None: as it is)."""
     rows: list[tuple[str, Json, Coder | None, Coder | None]] = []
     for spec in fields(cls):
         default = {} if spec.default_factory is not MISSING else spec.default
@@ -172,7 +172,7 @@ _KNOWN = {cls: {"kind", *(name for name, *_ in rows)} for cls, rows in _PLANS.it
 
 
 def plan_to_json(plan: ChangeSet) -> Object:
-    """A plan with its vectors as base64 of little-endian float32."""
+    """Returns a change set as JSON, its vectors as base64 of little-endian float32."""
     return {
         "format": FORMAT,
         "new": [to_json(memory) for memory in plan.new],
@@ -185,7 +185,7 @@ def plan_to_json(plan: ChangeSet) -> Object:
 
 
 def plan_from_json(made: Mapping[str, Json]) -> ChangeSet:
-    """The plan that ``plan_to_json`` was given; ``InputError`` as in ``from_json``."""
+    """Returns the change set ``plan_to_json`` was given; ``InputError`` as in ``from_json``."""
     if made.get("format") != FORMAT:
         raise InputError(f"a plan of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
     try:

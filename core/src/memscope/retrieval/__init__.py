@@ -2,7 +2,7 @@
 
 understand ──▶ search ──▶ rank ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
 terms, periods,  the store's  one table   a model,  where asked  records of the
-what is asked    candidates   of features if one    or nothing   best, hits      ──▶ context: dated lines
+wording cues     candidates   of features if one    or nothing   best, hits      ──▶ context: dated lines
                                           is set    was found                        within a budget
 """
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 async def retrieve(question: Query, ctx: WorkerContext, steps: Sequence[Worker[Query]] = STEPS) -> Retrieval:
-    """The hits of a question; none, and the reason, for one without words. ``DeadlineExceeded`` where it takes long."""
+    """Returns a query's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
     deadline = asyncio.timeout(ctx.settings.retrieve_s)
     try:
         async with deadline:

@@ -1,7 +1,7 @@
-"""Tell what no longer holds, so that its line is marked.
+"""Mark content that no longer holds.
 
-A turn is changed when every observation on it is superseded, when a superseded one is what the query met, or when the
-user corrected what it says. The assistant's restatement of what is superseded is marked like it.
+A turn is changed when every observation on it is superseded, when the query matches a superseded one best, or when the
+user corrected its content. An assistant's restatement of superseded content is marked too.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def expired(memory: Memory, question: Query) -> bool:
 
 
 def closed(memory: Memory, question: Query) -> datetime | None:
-    """When the memory ended, or when that was said which closed it, as far as the query looks."""
+    """Returns the time a memory ended, or its closing statement was said, up to the query's ``as_of``."""
     when = memory.valid_to if memory.ended(question.as_of or question.now) else memory.closed_said
     return when if when is not None and (question.as_of is None or when <= question.as_of) else None
 
 
 def share(question: Query, text: str) -> float:
-    """How much of the query's words a text has."""
+    """Returns the weight of the query's terms that a text has."""
     present = frozenset(terms(text))
     return sum(weight for one, weight in zip(question.terms, question.weights, strict=True) if one in present)
 
 
 def changed(question: Query, turn: Turn, observations: Sequence[Observation]) -> datetime | None:
-    """When what the turn says was last superseded or corrected; None while what the query met still holds."""
+    """Returns when the turn's content was last superseded or corrected; None while the matching memory still holds."""
     own = {memory.id for memory in observations}
     ended = [(memory, when) for memory in observations if (when := _ended(question, turn, memory, own))]
     over = {memory.id for memory, _ in ended}
@@ -59,7 +59,7 @@ def changed(question: Query, turn: Turn, observations: Sequence[Observation]) ->
 
 
 def _ended(question: Query, turn: Turn, memory: Observation, own: set[str]) -> datetime | None:
-    """When a memory was superseded by something that does not rest on the same turn, or corrected by hand."""
+    """Returns when a memory was superseded by one that does not rest on the same turn, or corrected by hand."""
     when = closed(memory, question) if memory.superseded_by not in own else None
     return when or (memory.recorded if _corrected(question, turn, memory) else None)
 
@@ -74,7 +74,7 @@ def _corrected(question: Query, turn: Turn, memory: Observation) -> bool:
 
 
 def mark_restatements(question: Query, hits: Sequence[Hit]) -> list[Hit]:
-    """Assistants' turns that say again what was superseded after them are changed as well."""
+    """Mark assistants' turns that repeat content superseded after them."""
     old = [pair for hit in hits for pair in _superseded(question, hit)]
     return [replace(hit, changed=_restates(hit, old)) if _may_restate(hit) else hit for hit in hits] if old else [*hits]
 
@@ -97,7 +97,7 @@ def _restates(hit: Hit, old: Sequence[tuple[Observation, datetime]]) -> datetime
 
 
 def restates(text: str, memory: str) -> bool:
-    """Whether a text has a name or number of the memory, or most of its words."""
+    """Returns whether a text has a name or number of the memory, or most of its words."""
     present, theirs = set(terms(text)), set(terms(memory))
     named = {one for name in _NAME.findall(memory) if name.casefold() not in STOP_WORDS for one in terms(name)}
     return bool(named & present) or len(theirs & present) >= RESTATED * max(1, len(theirs))

@@ -49,7 +49,7 @@ def context(
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
-    """The entries that fit, in order, each as ``[2023-05-08] Caroline: ...``."""
+    """Returns the entries that fit, in order, each as ``[2023-05-08] Caroline: ...``."""
     kept: list[str] = []
     for hit in profile:
         text = profile_line(hit)
@@ -70,7 +70,7 @@ def line(hit: Hit, lines: Lines = "memories") -> str:
 
 
 def _told(hit: Hit, lines: Lines) -> str:
-    """The speaker and the words of a turn, or a memory, which speaks for itself."""
+    """Returns the speaker and the words of a turn, or a memory's text alone."""
     if hit.turn is not None and not (hit.matched and lines == "memories"):
         words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
         return f"{hit.turn.speaker}: {with_dates(words, hit.time)}{_mark(hit, words)}"
@@ -106,7 +106,7 @@ def _part(hit: Hit) -> str:
 
 
 def _shortened(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
-    """The longest beginning that fits, by halving."""
+    """Returns the longest beginning that fits, by halving."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""One line for what was said more than once: of equal turns the newest, a memory at the turn that said it first."""
+"""Merge repetitions into one line: of equal turns the newest, a memory at the turn that said it first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sources = Mapping[str, Turn]
 
 
 def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
-    """The hits without what another of them says, in order, and those left out."""
+    """Returns the hits without repetitions, in order, and those left out."""
     owners = _owners(hits)
     kept: dict[Hashable, Hit] = {}
     for hit in hits:
@@ -31,7 +31,7 @@ def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 
 
 def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
-    """Each memory that matched, and the earliest of its hits."""
+    """Returns each memory that matched, with the earliest of its hits."""
     owners: dict[Hashable, Hit] = {}
     for hit in hits:
         for memory in hit.matched:
@@ -41,7 +41,7 @@ def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
 
 
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
-    """The hit with the memories it prints: none that an earlier turn said already."""
+    """Returns the hit with the memories it prints: none that an earlier turn said already."""
     mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
     return replace(hit, matched=tuple(mine.values()))
 
@@ -57,7 +57,7 @@ def _key(hit: Hit) -> Hashable:
 
 
 def _newer(one: Hit, other: Hit) -> Hit:
-    """The one said later, in the place of the better."""
+    """Returns the later hit; it takes the place of the better one."""
     return other if other.time > one.time else one
 
 
@@ -65,7 +65,7 @@ def _newer(one: Hit, other: Hit) -> Hit:
 
 
 async def repeats(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> Sources:
-    """The turns that memories of several sources rest on: asked for where a hit has not brought them."""
+    """Returns the source turns of memories with several sources; those that no hit brought are fetched."""
     there = {hit.turn.key: hit.turn for hit in hits if hit.turn}
     several = [memory for hit in hits for memory in hit.matched if len(memory.sources) > 1]
     keys = dict.fromkeys(key for memory in several for key in memory.sources)
@@ -82,7 +82,7 @@ def _visible(turn: Turn, question: Query) -> bool:
 
 
 def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
-    """Each memory of several sources under the first of them, and how often it was said."""
+    """Returns each memory of several sources at the first of them, with the number of times it was said."""
     kept: dict[str, Hit] = {}
     for hit in hits:
         for one in _placed(hit, turns) if hit.matched else [hit]:
@@ -91,7 +91,7 @@ def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
 
 
 def _united(one: Hit, other: Hit) -> Hit:
-    """One hit of a turn for two; a turn shown in its own words needs no memory beside it."""
+    """Merge two hits of a turn; a turn shown in its own words needs no memory beside it."""
     if not (one.matched and other.matched):
         return other if one.matched else one
     memories = tuple({memory.id: memory for memory in (*one.matched, *other.matched)}.values())
@@ -99,7 +99,7 @@ def _united(one: Hit, other: Hit) -> Hit:
 
 
 def _placed(hit: Hit, turns: Sources) -> list[Hit]:
-    """The hit once per turn that first said one of its memories."""
+    """Returns the hit once per turn that first said one of its memories."""
     by_turn: dict[str, list[Observation]] = {}
     for memory in hit.matched:
         by_turn.setdefault(_first(hit, memory, turns).key, []).append(memory)

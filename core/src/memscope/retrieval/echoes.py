@@ -1,7 +1,8 @@
-"""What only echoes: earlier askings of the same question, answers that know nothing, restatements by the assistant.
+"""Demote echoes: earlier askings of the same question, answers without knowledge, restatements by the assistant.
 
-None of it is evidence. An asking lends its neighbours no words, except the answer that follows it; what asks or knows
-nothing ranks below every statement; an assistant's words rank below newer words of the user on the same terms.
+None of it is evidence. An asking adds no words to its neighbours, except to the answer that follows it; questions and
+answers without knowledge rank below every statement; an assistant's words rank below newer words of the user on the
+same terms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
 
 def askings(found: Candidates, weights: Values) -> Values:
-    """[n] whether a turn only asks what the query asks."""
+    """[n] true for a turn that only repeats the query's question."""
     total, (times, more) = float(weights.sum()), LONGER
     if total <= 0:
         return np.zeros(len(found.unit), np.bool_)
@@ -34,21 +35,21 @@ def askings(found: Candidates, weights: Values) -> Values:
 
 
 def without_askings(found: Candidates, asking: Values) -> Candidates:
-    """The candidates as if nobody had asked this before."""
+    """Returns the candidates as if nobody had asked this before."""
     if not asking.any():
         return found
     tf, near = found.tf.copy(), found.tf_neighbours.copy()
     for row in np.flatnonzero(asking).tolist():
         beside = (near == found.tf[row]).all(axis=2) & (found.length_neighbours == found.length[row])
         beside &= (found.session == found.session[row])[:, None]
-        beside[:, BEFORE] &= found.speaker == found.speaker[row]  # the answer of another keeps what it answers
+        beside[:, BEFORE] &= found.speaker == found.speaker[row]  # another speaker's answer keeps its question
         near[beside] = 0
     tf[asking] = 0
     return replace(found, tf=tf, tf_neighbours=near)
 
 
 def standing(found: Candidates) -> Values:
-    """[n] 2 for a statement, 1 for what only asks, 0 for an answer that knows nothing."""
+    """[n] 2 for a statement, 1 for a mere question, 0 for an answer without knowledge."""
     level = np.full(len(found.unit), 2, np.int8)
     level[_has(found, Flag.ASKING) & ~found.lent] = 1
     level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT) & ~found.lent] = 0
@@ -56,7 +57,7 @@ def standing(found: Candidates) -> Values:
 
 
 def restated(found: Candidates, scores: Values) -> Values:
-    """The scores, none of an assistant above that of newer words of the user that have the same terms of the query."""
+    """Returns the scores, an assistant's turn below newer turns of the user that have the same query terms."""
     turns = found.kind == TURN
     old = np.flatnonzero(turns & (found.role == ASSISTANT) & (found.tf > 0).any(axis=1))
     said = np.flatnonzero(turns & (found.role == USER) & (standing(found) == 2))

@@ -1,4 +1,4 @@
-"""Print when something happened, where its words do not say so in a way that a reader of another day understands."""
+"""Print the date of an event whose words do not name it to a reader of another day."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def written(interval: Interval, zone: tzinfo | None) -> str:
 
 
 def _names(words: str, happened: Interval, said: datetime) -> bool:
-    """Whether the words name the same time, with its year."""
+    """Returns whether the words name the same time, with its year."""
     mentions = (one for one in dates.mentions(words, said) if _YEAR.search(one.text))
     return any(one.interval.start >= happened.start and one.interval.end <= happened.end for one in mentions)
 

@@ -1,4 +1,4 @@
-"""Why these hits, in this order, and what was left out."""
+"""Explain the hits, their order, and the records left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def explanation(question: Query) -> str:
 
 
 def why_nothing(question: Query, ctx: WorkerContext) -> str:
-    """Why there is no hit, and what would help."""
+    """Returns the reason why there is no hit, and a way to get one."""
     found = question.candidates
     if found is None:
         return question.reason or "nothing was searched"

@@ -1,4 +1,4 @@
-"""Fetch the records of the best and make hits of them; what was forgotten meanwhile makes room for the next."""
+"""Fetch the best candidates' records and make hits of them; the next best replace those forgotten meanwhile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_EVENT = timedelta(days=62)  # a longer time is no date of an event
     writes=("hits", "gone", "left_out"),
 )
 async def gather(question: Query, ctx: WorkerContext) -> Query:
-    """The ``k`` best: no two that say the same, a memory at the turn that said it first, changes marked."""
+    """Returns the ``k`` best: no two alike, a memory at the turn that said it first, changes marked."""
     found, shown = question.candidates, {hit.id for hit in question.profile}
     waiting = list(question.order)
     hits: list[Hit] = []
@@ -41,7 +41,7 @@ async def gather(question: Query, ctx: WorkerContext) -> Query:
 
 
 async def fetch(question: Query, found: Candidates, rows: Sequence[int], ctx: WorkerContext) -> FetchResult:
-    """The records of rows; the store is asked only for those that did not come along with the search."""
+    """Returns the records of rows; the store is asked only for those that did not come with the search."""
     brought = found.brought or FetchResult({}, {})
     missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]
     if not missing:
@@ -93,7 +93,7 @@ def _timely(memory: Observation, question: Query) -> bool:
 
 
 def _left_out(question: Query, fetched: FetchResult, handle: object) -> list[LeftOut]:
-    """The memories on a hit's turn that it does not show."""
+    """Returns the memories on a hit's turn that it does not show."""
     why = [(memory, _why(memory, question)) for memory in fetched.derived.get(handle, ())]  # type: ignore[call-overload]
     return [LeftOut(memory.id, reason) for memory, reason in why if reason]
 

@@ -1,4 +1,4 @@
-"""What memory holds about the user at a glance: insights, then observations, else the user's own lasting statements.
+"""Summarize the user: insights, then observations, else the user's own lasting statements.
 
 Units carry a term per kind of lasting statement (``text.statements``), so that one search finds them in every store.
 Shown when the query asks about the user, or when nothing was found for a question or a request.
@@ -22,8 +22,8 @@ from memscope.text.units import SERIOUS_LEVEL
 
 MOST = 60  # candidates looked at
 INSIGHT_WEIGHT = 10.0
-SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides what its quote says
-ANOTHER = 0.75  # what each entry of the same kind before it costs one
+SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
+ANOTHER = 0.75  # subtracted per earlier entry of the same kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ async def profile(question: Query, ctx: WorkerContext) -> Query:
 
 
 async def _asked(question: Query, ctx: WorkerContext) -> Query:
-    """The same question as if it were about the user."""
+    """Returns the same query as if it were about the user."""
     asked = Search(
         scope=question.scope,
         terms=PROFILE_TERMS,
@@ -70,7 +70,7 @@ async def _chosen(question: Query, ctx: WorkerContext) -> tuple[Hit, ...]:
 
 
 def entries(hit: Hit, question: Query) -> Iterator[Entry]:
-    """What a hit tells about the user: its observations, or without them its lasting sentences."""
+    """Returns a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
         yield Entry(hit, INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in question.kinds:
@@ -99,7 +99,7 @@ def _kind(told: Iterable[str]) -> str:
 
 
 def choose(found: Sequence[Entry], tokens: int) -> Iterator[Hit]:
-    """The entries that tell most, of as many kinds as fit into ``tokens``; of equal turns the newest, a memory once."""
+    """Returns the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once."""
     distinct: dict[Hashable, Entry] = {}
     for entry in sorted(found, key=lambda one: one.hit.time):
         if not (entry.hit.matched and gist(entry.hit.text) in distinct):

@@ -1,4 +1,4 @@
-"""A question on its way to its hits."""
+"""State of a query, from its text to its hits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The batch of the retrieve workers: what was asked, and below it what each step found out."""
+    """The batch of the retrieve workers: the request, and below it each step's results."""
 
     query: str
     scope: Scope
@@ -39,7 +39,7 @@ class Query:
     profile_tokens: int = 200
     # understand
     terms: tuple[int, ...] = ()
-    weights: tuple[float, ...] = ()  # what to think of each term, 1 or less
+    weights: tuple[float, ...] = ()  # weight of each term, 1 or less
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
@@ -48,8 +48,8 @@ class Query:
     asks_ahead: bool = False  # names a day of its own that is not over
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
-    about_talk: bool = False  # asks what was talked about: what only asks is evidence too
-    about_user: bool = False  # asks for what is known about the user altogether
+    about_talk: bool = False  # about the conversation itself: mere questions are evidence too
+    about_user: bool = False  # asks for everything known about the user
     # search
     vector: NDArray[np.float32] | None = None
     space: VectorSpace | None = None

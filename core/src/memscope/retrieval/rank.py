@@ -63,14 +63,14 @@ USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
 @dataclass(frozen=True)
 class Evidence:
-    """The candidates as the features read them; what several features need is worked out once."""
+    """The candidates as the features read them; values that several features need are computed once."""
 
     question: Query
     found: Candidates
 
     @cached_property
     def weights(self) -> Values:
-        """[q] rarity of each term, times what the question thinks of it."""
+        """[q] rarity of each term times its weight in the query."""
         rare = rarity(self.found.units, self.found.document_frequency)
         return (rare * np.array(self.question.weights, np.float32)).astype(np.float32)
 
@@ -95,7 +95,7 @@ class Evidence:
 
 
 def _session(e: Evidence) -> Values:
-    """What the pool found in a session, as one text of the session's length."""
+    """Scores the pool's turns of a session as one text of the session's length."""
     found = e.found
     _, first, member = np.unique(found.session, return_index=True, return_inverse=True)
     tf = np.zeros((len(first), found.tf.shape[1]), np.float32)
@@ -121,7 +121,7 @@ def _rare(e: Evidence) -> Values:
 
 
 def _speaker(e: Evidence) -> Values:
-    """Only where the question names exactly one of those who speak."""
+    """Counts only if the query names exactly one of the speakers."""
     named = [name for name in e.found.speakers.tolist() if name in e.question.names]
     return e.found.speaker == named[0] if len(named) == 1 else np.zeros(len(e.found.speaker))
 
@@ -132,7 +132,7 @@ def _user(e: Evidence) -> Values:
 
 
 def _cosine(e: Evidence) -> Values:
-    """Off where the embedder does not know the script: unrelated texts look the same to it."""
+    """Off if the embedder does not know the script: unrelated texts look alike to it."""
     if e.question.vector is None:
         return np.zeros(len(e.found.unit), np.float32)
     known = ~np.isnan(e.found.cosine) & (True if e.question.cjk_vectors else ~e.has(Flag.CJK))
@@ -140,12 +140,12 @@ def _cosine(e: Evidence) -> Values:
 
 
 def _event(e: Evidence) -> Values:
-    """Only of a period that is not over: what happened in an earlier one is better told by when it was said."""
+    """Counts only for a period that is not over: for an earlier one the time of saying is the better evidence."""
     return e.found.event * e.question.asks_ahead
 
 
 def _asking(e: Evidence) -> Values:
-    """Less of a long turn, whose questions say much besides."""
+    """Counts less for a long turn, whose questions are a small part of it."""
     return e.has(Flag.ASKING) / (1 + e.found.length / 10)
 
 
@@ -204,10 +204,10 @@ def features(question: Query, found: Candidates) -> Values:
 
 
 def has_evidence(question: Query, found: Candidates) -> Values:
-    """[candidates] which may be shown at all.
+    """[candidates] true for those that may be shown.
 
-    A question about the user, or a wish of theirs, is answered by anything that shares a word, a topic or the meaning.
-    Any other question ("Who proved ...?") is answered by words and periods, if some unit knows a fair part of it.
+    A query about the user, or a wish of theirs, is answered by any unit that shares a word, a topic or the meaning. Any
+    other query ("Who proved ...?") is answered by words and periods, if some unit knows a fair part of it.
     """
     words = (found.legs & ~np.uint8(MEANING | TOPIC)) != 0
     if question.asks_personally:
@@ -250,12 +250,12 @@ async def rank(question: Query, ctx: WorkerContext) -> Query:
 
 
 def lines(question: Query, row: int) -> tuple[Feature, ...]:
-    """The rows of the table that counted for a candidate."""
+    """Returns the rows of the table that contributed to a candidate's score."""
     assert question.values is not None
     valued = zip(NAMED, question.values[row].tolist(), strict=True)
     return tuple([Feature(name, value, weight) for (name, weight), value in valued if value])
 
 
 def legs(found: Candidates, row: int) -> tuple[str, ...]:
-    """What brought a candidate into the pool."""
+    """Returns the legs that brought a candidate into the pool."""
     return tuple(leg for i, leg in enumerate(LEGS) if found.legs[row] & (1 << i))

@@ -1,4 +1,4 @@
-"""Let a rerank model order the best, where one is configured. It never fails a retrieve: our own order stands."""
+"""Let a rerank model, where one is configured, order the best. If it fails, the order of ``rank`` stands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 50  # documents of one call, or k if that is more
     writes=("candidates", "order", "scores", "reranked"),
 )
 async def rerank(question: Query, ctx: WorkerContext) -> Query:
-    """The model sees each hit as the line that ``context`` prints. Its scores are the hits' scores from here on."""
+    """Rerank the hits by the lines that ``context`` prints; the model's scores become theirs."""
     found = question.candidates
     if ctx.reranker is None or found is None or len(question.order) < 2:
         return question
@@ -38,7 +38,7 @@ async def _shown(question: Query, found: Candidates, rows: Sequence[int], ctx: W
 
 
 def _ordered(question: Query, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
-    """Those the model saw by its scores, of equals as they were; behind them the others."""
+    """Order the candidates the model saw by its scores, ties as before; the others follow."""
     assert question.scores is not None
     scores = question.scores.copy()
     scores[rows] = np.asarray(relevance, np.float32)
@@ -46,7 +46,7 @@ def _ordered(question: Query, found: Candidates, rows: Sequence[int], relevance:
     rest = [row for row in question.order if row not in set(rows)]
     return replace(
         question,
-        candidates=replace(found, brought=None),  # what was forgotten while the model thought must not come along
+        candidates=replace(found, brought=None),  # records forgotten meanwhile must not be shown
         order=(*best, *rest),
         scores=scores,
         reranked=len(rows),

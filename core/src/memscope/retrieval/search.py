@@ -55,5 +55,5 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
 
 
 def knows(languages: frozenset[str] | None, text: str) -> bool:
-    """Whether an embedder of these languages (None: any) makes sense of a text."""
+    """Returns whether an embedder of these languages (None: any) understands a text."""
     return languages is None or language(text) in languages

@@ -1,4 +1,4 @@
-"""What a query asks for: its terms, the periods it names, and a few things that its wording tells."""
+"""Understand a query: its terms, the periods it names, and the signs of its wording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_PERIODS = 400
 MOST_NAMED = 32  # times that are named, in one query: half of them the first ones, half the last
 MOST_READ = 2000  # characters of a longer query that are read for names and dates: half the first ones, half the last
 
-# Words about the conversation, not about what was said in it: half a word each.
+# Words about the conversation, not its content: half a word each.
 FILLERS = frozenset(
     map(
         term,
@@ -114,7 +114,7 @@ def _own_topics() -> frozenset[int]:
 
 
 def _ends(query: str) -> str:
-    """What is asked stands at the beginning or the end of a long query; between may be anything that was pasted."""
+    """Returns the beginning and the end of a long query, where its question stands; the middle may be pasted text."""
     half = MOST_READ // 2
     return query if len(query) <= MOST_READ else f"{query[:half]}\n{query[-half:]}"
 
@@ -125,13 +125,13 @@ def _content(found: list[str]) -> list[str]:
 
 
 def _reaches_ahead(query: str, reference: datetime) -> bool:
-    """Whether the query names a day of its own that is not over: "this week", "tomorrow"; not every June."""
+    """Returns whether the query names a day of its own that is not over: "this week", "tomorrow"; not every June."""
     named = (one for one in dates.mentions(query, reference) if not one.dayless and not one.yearless)
     return any(one.interval.end > reference for one in named)
 
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
-    """The periods a query names; without a year, every one of the last decades."""
+    """Returns the periods a query names; without a year, every one of the last decades."""
     found = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
     distinct = list({mention.interval: mention for mention in found}.values())
     named = [*distinct[: MOST_NAMED // 2], *distinct[MOST_NAMED // 2 :][-MOST_NAMED // 2 :]]
@@ -141,7 +141,7 @@ def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
 
 
 def _moved(when: datetime, days: int) -> datetime:
-    """As far as the calendar goes."""
+    """Move a time, at most to the ends of the calendar."""
     try:
         return when + timedelta(days=days)
     except OverflowError:

@@ -13,7 +13,7 @@ K1, B = 1.2, 0.75  # BM25's usual constants
 
 
 def rarity(units: int, document_frequency: NDArray[np.float32]) -> NDArray[np.float32]:
-    """BM25's idf, never negative; 0 for a term that no unit has."""
+    """Returns BM25's idf, never negative; 0 for a term that no unit has."""
     import numpy as np
 
     idf = np.log1p((units - document_frequency + 0.5) / (document_frequency + 0.5))
@@ -24,7 +24,7 @@ def rarity(units: int, document_frequency: NDArray[np.float32]) -> NDArray[np.fl
 def bm25(
     tf: NDArray[np.float32], length: NDArray[np.float32], average: float, weights: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Okapi BM25 of rows: ``tf`` [n, q], ``length`` [n], ``weights`` [q] (rarity, or rarity times an opinion)."""
+    """Okapi BM25 of rows: ``tf`` [n, q], ``length`` [n], ``weights`` [q] (rarity, or rarity times a query weight)."""
     norm = K1 * (1 - B + B * length / max(average, 1e-9))
     scores: NDArray[Any] = (tf * (K1 + 1) / (tf + norm[:, None])) @ weights
     return scores

@@ -1,4 +1,4 @@
-"""One search in a snapshot: the best rows of each leg, and the columns that the ranking reads of them."""
+"""One search in a snapshot: the best rows of each leg, and their columns for the ranking."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 1, 2, 4, 8, 16, 32  # Candidates
 POOL = {TEXT: 150, PERIOD: 75, OF_USER: 75, VECTOR: 100, MEANING: 100, TOPIC: 75}
 COMPARED = 4  # times as many rows are compared by whole built-in vectors as the leg takes
 LASTING = 0.2  # a topic shared by a lasting statement counts so much more
-HEADER = 0.3  # what a term of the header adds to the pool's score, of its rarity
+HEADER = 0.3  # share of its rarity that a header's term adds to the pool's score
 DAY = 86_400_000_000
 SHORT = 8 * DAY  # an interval of up to a week is that of an event
 BLOCK, LEAST = 64, -1e30
@@ -26,7 +26,7 @@ BLOCK, LEAST = 64, -1e30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search worked out about all rows; None where nothing of the kind was asked for."""
+    """Values of one search over all rows; None if the query did not need them."""
 
     matches: Matches
     frequency: Floats  # [terms] units that have each
@@ -64,7 +64,7 @@ def search(
 
 
 def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats | None:
-    """1 in a period, 0.5 up to 7 days after one of a day or two, up to 20 days after a longer one; None for nothing."""
+    """1 in a period, 0.5 up to 7 days after one of a day or two, up to 20 after a longer one; None without periods."""
     first, last = (int(time.min()), int(time.max())) if periods and len(time) else (0, 0)
     found = None
     for period in periods:
@@ -107,7 +107,7 @@ def events(index: Snapshot, sight: Visibility, periods: tuple[Interval, ...]) ->
 
 
 def _credited(index: Snapshot, sight: Visibility, values: Floats) -> Floats:
-    """Values of rows, each at the row that it belongs to (the maximum)."""
+    """Returns values credited to the row each belongs to (the maximum)."""
     rows = np.flatnonzero(sight.speaks & (values > 0))
     home = index.links.home[rows]
     found = np.zeros(index.rows, np.float32)
@@ -116,7 +116,7 @@ def _credited(index: Snapshot, sight: Visibility, values: Floats) -> Floats:
 
 
 def shared_topics(index: Snapshot, sight: Visibility, asked: tuple[int, ...]) -> Floats | None:
-    """[rows] rarity of the topics that a row, or a memory on it, shares with the query; of all the query's, 1."""
+    """[rows] rarity of the query's topics that a row, or a memory on it, has; 1 for all of them."""
     total, shared = 0.0, np.zeros(index.rows, np.float32)
     for topic in asked:
         column = index.column["topics" if topic < 64 else "more_topics"]
@@ -128,12 +128,12 @@ def shared_topics(index: Snapshot, sight: Visibility, asked: tuple[int, ...]) ->
 
 
 def _uses_meaning(index: Snapshot, asked: Search, found: Found) -> bool:
-    """Built-in vectors stand in where the query, or a unit, has none of the store's space."""
+    """Returns whether built-in vectors are needed: the query, or a unit, has no vector of the store's space."""
     return asked.meaning is not None and (found.cosine is None or bool(np.isnan(found.cosine).any()))
 
 
 def meaning_leg(index: Snapshot, sight: Visibility, asked: Search, found: Found) -> NDArray[np.int64] | None:
-    """The rows nearest by built-in vector: chosen by the leading dimensions, then compared by all."""
+    """Returns the rows nearest by built-in vector: preselected by the leading dimensions, then compared by all."""
     if asked.meaning is None or not _uses_meaning(index, asked, found):
         return None
     speaks = sight.speaks & (index.meaning.norm > 0)
@@ -147,7 +147,7 @@ def meaning_leg(index: Snapshot, sight: Visibility, asked: Search, found: Found)
 
 
 def meanings(index: Snapshot, sight: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
-    """[len(rows)] cosine of built-in vectors, of a turn and its memories the best; NaN for none."""
+    """[len(rows)] cosine of built-in vectors, the best of a turn and its memories; NaN for none."""
     cosine = np.full(index.rows + 1, np.nan, np.float32)
     if asked.meaning is not None and _uses_meaning(index, asked, found):
         units = rows
@@ -170,7 +170,7 @@ def greater(one: Floats | None, other: Floats | None) -> Floats | None:
 def pool(
     index: Snapshot, sight: Visibility, score: Floats, evidence: Found, meaning: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The best rows of each leg, and the legs of each row."""
+    """Returns the best rows of each leg, and the legs of each row."""
     keys, time = sight.keys, index.column["time"]
     found = keys & (score > 0)
     legs = {TEXT: _best(found, score, time, POOL[TEXT])}
@@ -195,7 +195,7 @@ def pool(
 
 
 def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """The ``most`` best rows; of equals the latest."""
+    """Returns the ``most`` best rows; of equals the latest."""
     values = np.where(among, score, -np.inf)
     rows = np.flatnonzero(values >= max(_reached(values, most), LEAST))
     if len(rows) <= most:
@@ -208,7 +208,7 @@ def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> ND
 
 
 def _reached(values: Floats, most: int) -> float:
-    """Something that at least ``most`` values reach, found without sorting them all: by the best of each block."""
+    """Returns a lower bound that at least ``most`` values reach, from the best of each block, without a full sort."""
     if len(values) < BLOCK * most:
         return LEAST
     blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)

@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a user's index must learn to go from one revision to the next.
+    """Update of a user's index from one revision to the next.
 
-    ``columns`` and ``terms`` are the bytes of the units written since, one after the other, as ``text.units`` made
-    them, by rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units
-    among them). ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active
-    ``space``.
+    ``columns`` and ``terms`` are the bytes of the units written since, concatenated, as ``text.units`` made them, by
+    rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units among them).
+    ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
     """
 
     revision: int

@@ -1,6 +1,6 @@
 """Exact search for local stores: ``LocalSearch`` makes ``search`` of a store's ``changes`` and ``numbers``.
 
-Per user a ``ScopeIndex`` turns what changed into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
+Per user a ``ScopeIndex`` turns changes into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
 The first question scans; a scope that is asked again is sorted. The cost is that of the asking user's own memory.
 """
 
@@ -33,7 +33,7 @@ class Entry:
 
 
 class IndexCache:
-    """The indexes of the users asked about last, up to a number of bytes (the latest one always)."""
+    """The indexes of the users who queried last, up to a number of bytes (the latest one always)."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -79,11 +79,11 @@ class LocalSearch:
         self._sorting: dict[str, asyncio.Task[None]] = {}
 
     async def changes(self, user: str, since: int) -> Changes:
-        """What the index lacks since revision ``since`` (0: everything); cheap when nothing changed."""
+        """Returns the index's changes since revision ``since`` (0: everything); cheap when nothing changed."""
         raise NotImplementedError
 
     async def numbers(self, select: Select) -> list[int]:
-        """The numbers of the records selected (``ids``, ``filter``)."""
+        """Returns the numbers of the records selected (``ids``, ``filter``)."""
         raise NotImplementedError
 
     async def search(self, search: Search) -> Candidates:
@@ -107,13 +107,13 @@ class LocalSearch:
     # ---- keeping up
 
     async def _fresh(self, user: str) -> Snapshot:
-        """The snapshot of what the store holds now."""
+        """Returns the snapshot of the store's present state."""
         entry = self._cache.get(user)
         if entry is not None:
             changes = await self.changes(user, entry.snapshot.revision)
             if changes.revision == entry.snapshot.revision and changes.space == entry.snapshot.space:
                 return entry.snapshot
-        # a task of its own: a caller that is cancelled leaves no index half extended
+        # a task of its own: cancelling the caller leaves no index half extended
         return await asyncio.shield(asyncio.create_task(self._refresh(user), name="memscope-index"))
 
     async def _refresh(self, user: str) -> Snapshot:
@@ -154,7 +154,7 @@ class LocalSearch:
         self._adopt(user, await asyncio.to_thread(snapshot.sorted))
 
     def _adopt(self, user: str, snapshot: Snapshot) -> Snapshot:
-        """Give the sorted postings to the snapshot that is current by now, if it goes on from the sorted one."""
+        """Give the sorted postings to the current snapshot, if it extends the sorted one."""
         entry = self._cache.get(user)
         if entry is not None and entry.snapshot.asked is snapshot.asked:
             self._cache.put(user, Entry(entry.index, entry.snapshot.with_postings(snapshot.postings)))

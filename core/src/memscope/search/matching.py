@@ -1,6 +1,6 @@
-"""What of a snapshot a search may see, where the query's words are in it, and how well each window fits.
+"""Visible rows of a snapshot, the query's terms in them, and the score of each window.
 
-Visibility ──▶ match (postings, or a scan of what is not sorted) ──▶ lend ──▶ window BM25
+Visibility ──▶ match (postings, or a scan of the unsorted rows) ──▶ lend ──▶ window BM25
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALL_KINDS = {"turn", "observation", "insight"}
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """What a search may see: ``speaks`` whose words count, ``keys`` which turns and insights can be found."""
+    """Rows a search may see: ``speaks`` are scored by their terms, ``keys`` are the turns and insights to be found."""
 
     speaks: Bools
     keys: Bools
@@ -62,7 +62,7 @@ def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: N
 
 
 def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
-    """What nothing hides: another agent or session, a later time, an end, the caller's own wish."""
+    """Returns the rows not hidden by agent, session, time, expiry, or the caller's exclusions."""
     column, scope = index.column, asked.scope
     seen: Bools = index.live & (column["flags"] & int(Flag.PROPOSED) == 0)
     as_of = NEVER if asked.as_of is None else microseconds(asked.as_of)
@@ -103,7 +103,7 @@ def _count(index: Snapshot, keys: Bools) -> Statistics:
 
 
 def match(index: Snapshot, terms: NDArray[np.uint32]) -> Matches:
-    """Every row that has a term of the query, of whatever kind and whether or not it may be seen."""
+    """Returns every row that has a query term, of any kind, visible or not."""
     parts = [_sorted(index.postings, terms)] if index.postings is not None else []
     parts += [_scan(index, terms)] if index.unsorted or not parts else []
     row, term, tf = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -124,7 +124,7 @@ def _sorted(postings: Postings, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, 
 
 
 def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Floats]:
-    """What the postings do not cover yet: a table of 16 bits first, then exactly."""
+    """Scan the rows the postings do not cover yet: a table of 16 bits first, then exactly."""
     order = np.argsort(terms)
     ascending = terms[order]
     first = index.postings.rows if index.postings else 0
@@ -141,7 +141,7 @@ def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Float
 
 
 def lend(index: Snapshot, sight: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
-    """What speaks, each word at the turn it belongs to (the maximum), and the rows that were lent a word."""
+    """Credit each visible memory's term frequencies to its turn (maximum); also returns the rows that gained any."""
     kept = sight.speaks[matches.row]
     row, term, tf = matches.row[kept], matches.term[kept], matches.tf[kept]
     lent = row[:0]
@@ -163,7 +163,7 @@ def lend(index: Snapshot, sight: Visibility, matches: Matches, terms: int) -> tu
 
 
 def window_scores(index: Snapshot, sight: Visibility, matches: Matches, weights: Floats) -> Floats:
-    """BM25 of every row together with its neighbours, several terms at a time where the scope is small."""
+    """BM25 of every row together with its neighbours, several terms at a time if the scope is small."""
     norm = (K1 * (1 - B) + K1 * B / (WINDOW * max(sight.statistics.average_length, 1e-9)) * sight.window).astype(
         np.float32
     )
@@ -175,7 +175,7 @@ def window_scores(index: Snapshot, sight: Visibility, matches: Matches, weights:
 
 
 def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats, terms: range) -> Floats:
-    """Works on the rows that match and those beside them only. Row -1 stands for none: it has a column of its own."""
+    """Scores only matching rows and their neighbours. Row -1 stands for none: it has a column of its own."""
     part, width = slice(matches.bounds[terms.start], matches.bounds[terms.stop]), index.rows + 1
     row, at = matches.row[part], (matches.term[part] - terms.start) * np.int64(width)
     previous, following = index.links.previous, index.links.next
@@ -191,7 +191,7 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
 
 
 def frequencies(index: Snapshot, sight: Visibility, matches: Matches, headers: Floats) -> Floats:
-    """[terms] how many units have each term; of one that no body has, how many have it in their header."""
+    """[terms] number of units with each term; for a term that no body has, of units with it in their header."""
     bodies = np.diff(matches.bounds).astype(np.float32)
     if bodies.all() or not headers[:, bodies == 0].any():
         return bodies

@@ -35,7 +35,7 @@ COARSE = 32  # leading dimensions, by falling variance, that choose whose whole 
 
 
 class Growing:
-    """An array that grows at its end; what stands does not change, so that earlier views stay right. Rows are cast."""
+    """An append-only array: existing values do not change, so that earlier views stay valid. Rows are cast."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._room = self.view = rows
@@ -67,7 +67,7 @@ class Postings:
 
 
 def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: int) -> Postings:
-    """Sorting (term, row) as one 64-bit number is several times faster than an argsort of the terms."""
+    """Sort (term, row) as one 64-bit number, several times faster than an argsort of the terms."""
     lengths = np.diff(starts[: rows + 1])
     keys = terms[: starts[rows]].astype(np.uint64) << np.uint64(32)
     keys |= np.repeat(np.arange(rows, dtype=np.uint64), lengths)
@@ -84,18 +84,18 @@ def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: in
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """How rows hang together. ``previous`` and ``next`` have one entry more than there are rows: -1 leads to -1."""
+    """Relations of rows. ``previous`` and ``next`` have one entry more than there are rows: -1 leads to -1."""
 
     previous: Ints
     next: Ints
-    sitting: Ints  # -1 for what is no living turn
+    sitting: Ints  # -1 for rows that are no live turn
     sitting_length: Floats  # [sittings] in terms
     home: Ints  # the row whose words this row lends its own: itself but for observations; -1 for none
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Of the turns and insights that a search can find. Sums of whole numbers: the same in whatever order."""
+    """Sums over the turns and insights that a search can find; integers, so the order does not matter."""
 
     units: int
     average_length: float
@@ -140,7 +140,7 @@ class Snapshot:
     headers: int
     live: Bools
     current: Bools  # live, not superseded, not proposed, and not a spare unit of an insight
-    keys: Bools  # current turns and insights: what a search without conditions can find
+    keys: Bools  # current turns and insights, found by a search without conditions
     window: Floats  # length of the row with its neighbours, as far as it leans on them
     links: Links
     statistics: Statistics
@@ -176,12 +176,12 @@ class Snapshot:
 
     @property
     def unsorted(self) -> int:
-        """Terms that a search has to scan."""
+        """Returns the terms that a search has to scan."""
         return len(self.terms) - int(self.starts[self.postings.rows if self.postings else 0])
 
     @property
     def wasteful(self) -> bool:
-        """More than a quarter of the rows, or of the vectors, is of no use any more."""
+        """Returns whether more than a quarter of the rows, or of the vectors, is unused."""
         dead = self.rows - int(np.count_nonzero(self.live))
         return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
 
@@ -246,7 +246,7 @@ class ScopeIndex:
         self._coarse.extend(packed[:, :COARSE] / np.maximum(norm, 1)[:, None])
 
     def _add_headers(self, terms: NDArray[np.uint32], lengths: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
-        """Units of one speaker on one day share a header: the distinct ones are few."""
+        """Store distinct headers once: units of one speaker on one day share one."""
         raw, ids = terms.tobytes(), []
         for start, stop in zip((starts * 4).tolist(), ((starts + lengths) * 4).tolist(), strict=True):
             key = raw[start:stop]
@@ -260,7 +260,7 @@ class ScopeIndex:
         self._header.extend(np.array(ids, np.int32))
 
     def _bury(self, gone: NDArray[np.int64], old: int) -> bool:
-        """Mark dead rows; whether a turn was among those that stood before."""
+        """Mark dead rows; returns whether a turn was among those that stood before."""
         self._live = np.concatenate((self._live, np.ones(len(self._length.view) - old, np.bool_)))
         rows = find(self._columns["seq"].view, gone)
         rows = rows[rows >= 0]
@@ -320,7 +320,7 @@ class ScopeIndex:
         return previous, following, sitting, np.asarray(lengths, np.float32)
 
     def _homes(self, rows: NDArray[np.int64]) -> Ints:
-        """Observations live with the part of their turn that they quote."""
+        """Returns the row each row is credited to; for an observation, the part of its turn that it quotes."""
         kind, homes = self._columns["kind"].view, rows.astype(np.int32)
         lent = np.flatnonzero(kind[rows] == OBSERVATION)
         if len(lent):
@@ -397,14 +397,14 @@ def mean(values: Floats, where: Bools) -> float:
 
 
 def around(length: Floats, lean: Floats, links: Links) -> Floats:
-    """Lengths of rows with their neighbours, as far as they lean on them."""
+    """Returns lengths of rows with their neighbours, weighted by ``lean``."""
     padded = np.append(length, np.float32(0))
     lengths: Floats = length + lean * (padded[links.previous[:-1]] + padded[links.next[:-1]])
     return lengths
 
 
 def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """The first place of each wanted value in an ascending array, -1 where it is not."""
+    """Returns the first position of each wanted value in an ascending array, -1 where it is not."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)

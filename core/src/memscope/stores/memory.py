@@ -1,8 +1,8 @@
 """The reference store: everything in dictionaries of one process. Read this one first.
 
-It brings the primitives of a local store (``local/transaction.py``); the methods over them are ``LocalStore``'s, the
-decisions those of ``rules.py``. Nothing awaits inside a method, so each call is done wholly before another begins. Use
-one instance from one event loop.
+It implements the primitives of a local store (``local/transaction.py``); the methods over them are ``LocalStore``'s,
+the decisions those of ``rules.py``. Nothing awaits inside a method, so each call is atomic. Use one instance from one
+event loop.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass
 class UserData:
-    """All of one user: ``UserTransaction`` in dictionaries."""
+    """One user's data: ``UserTransaction`` in dictionaries."""
 
     whole: Whole
     number: int = 0
@@ -228,7 +228,7 @@ class UserData:
         return (claim.id, claim.token) in self.done
 
     def set_due(self, stage: Stage, when: int | None) -> None:
-        """``due_users`` names every user: looking at one costs nothing here."""
+        """Nothing to store: ``due_users`` names every user, at no cost here."""
 
 
 class Whole:
@@ -324,7 +324,7 @@ class Whole:
 
 
 class InMemoryStore(LocalStore):
-    """Keeps records until the process ends. ``clock`` gives the time that leases are measured by."""
+    """Keeps records until the process ends. ``clock`` gives the time of leases."""
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
         super().__init__(clock=clock, index_cache_mb=index_cache_mb)

@@ -1,7 +1,7 @@
 """Rules that every store applies alike: pure functions over loaded records, without I/O.
 
-A store loads what a call names, lets these functions decide, and writes what they say. Times of leases are microseconds
-since 1970.
+A store loads the records of a call, lets these functions decide, and writes the result. Times of leases are
+microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Memory: TypeAlias = Observation | Insight
 CLOCKS_APART_S = 60.0  # between the clocks of two hosts
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
-# ---- whose records
+# ---- ownership of records
 
 
 def check_user(user: str, inserts: Iterable[TurnInsert], plan: ChangeSet | None) -> None:
@@ -53,7 +53,7 @@ def record_id(record: Record) -> str:
 
 
 def free_key(base: bytes, taken: Callable[[str], bool]) -> str:
-    """Returns the turn key with the first n that neither a turn nor a tombstone has: doubling, then halving."""
+    """Returns the turn key with the first n without a turn or tombstone, found by doubling, then halving."""
     low, high = 0, 1
     while taken(turn_key(base, high - 1)):
         low, high = high, 2 * high
@@ -74,7 +74,7 @@ def waits_for(record: Record | None) -> Stage | None:
 
 
 def same_text(old: Record, new: Record) -> bool:
-    """Whether the units of both give an embedder the same text, so that their vectors can be kept."""
+    """Returns whether the units of both give an embedder the same text, so that their vectors can be kept."""
     if isinstance(old, Turn) or isinstance(new, Turn):
         return False
     same_subject = getattr(old, "subject", "") == getattr(new, "subject", "")
@@ -86,9 +86,9 @@ def same_text(old: Record, new: Record) -> bool:
 
 @dataclass(slots=True)
 class MemoryState:
-    """A memory as it becomes. ``stored``: as it is now, None for a new one. ``older``: versions for the history.
+    """A memory in its new state. ``stored``: the present one, None for a new one. ``older``: versions for the history.
 
-    ``valid_to`` is what the memory had when it was closed: forgetting its superseder gives it back.
+    ``valid_to`` is the value before the memory was closed: forgetting its superseder restores it.
     """
 
     record: Memory
@@ -111,10 +111,10 @@ class Applied:
 
 
 class PendingChanges:
-    """The memories that a change set touches; ``apply`` decides, the store then writes the states that changed.
+    """The memories that a change set touches; ``apply`` decides, then the store writes the states that changed.
 
-    The store loads what ``ids_of`` and ``names_of`` name: ``turns`` are the keys of stored turns, ``buried`` the new
-    ids that were forgotten.
+    The store loads the records of ``ids_of`` and ``names_of``: ``turns`` are the keys of stored turns, ``buried`` the
+    new ids that were forgotten.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class PendingChanges:
         return id in self.states or id in self.turns
 
     def apply(self, plan: ChangeSet) -> Applied:
-        """Decide the whole plan; ``Conflict`` before any state changed."""
+        """Decide the whole change set; ``Conflict`` before any state changed."""
         for revision in plan.revised:
             self.check(revision)
         outcomes = [(memory, self._create(memory)) for memory in plan.new]
@@ -149,7 +149,7 @@ class PendingChanges:
         check_revision(revision, state.record if state else None, sourced=sourced)
 
     def _create(self, memory: Memory) -> bool | None:
-        """Whether the memory is new; None when it lacks a source."""
+        """Returns whether the memory is new; None when it lacks a source."""
         if self.stored(memory.id) or memory.id in self.buried:
             return False
         if not memory.sources or not all(map(self.stored, memory.sources)):
@@ -159,7 +159,7 @@ class PendingChanges:
         return True
 
     def take_name(self, memory: Memory) -> None:
-        """A current memory with a name supersedes the others that have it."""
+        """Make a current memory with a name supersede the others that have it."""
         if memory.name is None or not memory.current:
             return
         for other in [state.record for state in self.states.values()]:
@@ -191,9 +191,9 @@ class PendingChanges:
         self.take_name(new)
 
     def reopen(self, removed: Mapping[str, str | None]) -> set[str]:
-        """Let go of removed superseders; returns the memories that are current again.
+        """Remove the links to removed superseders; returns the memories that are current again.
 
-        ``removed``: each removed memory with its own superseder. Of a line of supersession the next that stays
+        ``removed``: each removed memory with its own superseder. In a line of supersession the next one that stays
         supersedes in place of the removed one.
         """
         opened = set()
@@ -220,19 +220,19 @@ def memories_of(plan: ChangeSet) -> list[Memory]:
 
 
 def ids_of(plan: ChangeSet) -> set[str]:
-    """Returns the ids of all records a plan names."""
+    """Returns the ids of all records a change set names."""
     memories = memories_of(plan)
     ids = {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
     return ids | {id for closing in plan.closed for id in (closing.id, closing.by) if id is not None}
 
 
 def names_of(plan: ChangeSet) -> set[tuple[str, str | None]]:
-    """Returns the names, with their namespaces, that a plan's memories take."""
+    """Returns the names, with their namespaces, that a change set's memories take."""
     return {(memory.name, memory.namespace) for memory in memories_of(plan) if memory.name is not None}
 
 
 def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
-    """Refuse to revise a memory that is not as expected; ``sourced``: all sources of its new version are stored."""
+    """Refuse to revise an unexpected version; ``sourced``: all sources of the new version are stored."""
     memory = revision.memory
     as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
     if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
@@ -251,7 +251,7 @@ R = TypeVar("R", bound=HasRecord)
 
 
 def falls_with(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
-    """Returns what goes with removed records: what is derived from them, and the statements made for them."""
+    """Returns the records removed along with others: those derived from them, and the statements made for them."""
     statements = [one for one in sources if isinstance(one.record, Turn) and one.record.statement]
     return [*derived, *statements]
 
@@ -259,7 +259,7 @@ def falls_with(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
 def left_behind(removed: Mapping[str, Record]) -> set[str]:
     """Returns the remaining sources of memories that fall with another source: their stage looks at them again.
 
-    A memory that is removed for itself, with all its sources left, is not made again: it was what to forget.
+    A memory that was itself selected, with all its sources left, is not derived again: it was to be forgotten.
     """
     memories = [record for record in removed.values() if not isinstance(record, Turn)]
     fallen = [memory for memory in memories if any(source in removed for source in memory.sources)]
@@ -286,10 +286,10 @@ def selected(
     waiting: Callable[[Stage], bool],
     made: Callable[[], Iterable[Record]],
 ) -> bool:
-    """Whether a record meets all conditions.
+    """Returns whether a record meets all conditions.
 
-    Called where a condition needs them: ``sessions`` of the turns it rests on, whether it is ``waiting`` for a stage,
-    the memories ``made`` from it.
+    Called only if a condition needs them: ``sessions`` of the turns it rests on, ``waiting`` for whether it waits for a
+    stage, ``made`` for the memories derived from it.
     """
     return (
         _own(select, record)
@@ -302,7 +302,7 @@ def selected(
 
 
 def in_words(select: Select, record: Record) -> bool:
-    """The conditions on text and on metadata or data."""
+    """Returns whether the conditions on text and on metadata or data are met."""
     data = record.metadata if isinstance(record, Turn) else record.data
     return (select.text is None or select.text.casefold() in record.text.casefold()) and (
         select.filter is None or matches(select.filter, data)
@@ -388,7 +388,7 @@ def unfinished(batches: Iterable[B], stage: Stage) -> B | None:
 
 
 def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
-    """Whether nobody works in the stage's lane and its oldest batch may be tried."""
+    """Returns whether the stage's lane has no live lease and its oldest batch may be tried."""
     first = unfinished(batches, stage)
     return not any(batch.leased(now) for batch in batches if batch.stage in lane(stage)) and (
         first is None or not first.paused(now)
@@ -414,7 +414,7 @@ def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
 
 
 def owned(batches: Iterable[B], claim: Claim) -> B:
-    """Returns the claim's batch if its token is the last one given, whether or not its time is over."""
+    """Returns the claim's batch if its token is the latest, even after the lease's end."""
     for batch in batches:
         if (batch.id, batch.token, batch.stage) == (claim.id, claim.token, claim.stage):
             return batch
@@ -422,7 +422,7 @@ def owned(batches: Iterable[B], claim: Claim) -> B:
 
 
 def fail(batch: Batch, code: str, not_before: int, *, counted: bool) -> bool:
-    """End a lease with an error; returns whether the saved reply goes: one that conflicts would do so for ever."""
+    """End a lease with an error; returns whether to drop the saved reply: one that conflicts would conflict again."""
     batch.token, batch.until, batch.code, batch.not_before = "", 0, code, not_before
     batch.parked = counted and batch.attempt >= PARK_AFTER
     batch.attempt -= not counted

@@ -1,4 +1,4 @@
-"""Rules of vector spaces: one serves, at most one is filled to take its place, and vectors of two never mix."""
+"""Rules of vector spaces: one is active, at most one is filled to replace it, and their vectors never mix."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spaces:
-    """The vector space that serves searches, and the one that is being filled to take its place."""
+    """The active vector space, and the one that is being filled to replace it."""
 
     serving: VectorSpace | None = None
     filling: VectorSpace | None = None
 
     @property
     def target(self) -> VectorSpace | None:
-        """Where new vectors belong."""
+        """Returns the space of new vectors."""
         return self.filling or self.serving
 
     def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
@@ -42,7 +42,7 @@ def check_space(space: VectorSpace) -> None:
 
 
 def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
-    """``held`` is the space whose vectors the store has."""
+    """Refuse an undeclared change of embedder; ``held`` is the space of the store's vectors."""
     if held not in (None, space):
         raise EmbeddingMismatch(
             f"the store holds vectors of {describe(held)}, the embedder makes {describe(space)}",
@@ -51,7 +51,7 @@ def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
 
 
 def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> None:
-    """A process with another embedder must not add vectors to the store's space, even if the lengths agree."""
+    """Refuse vectors of another embedder than the store's, even if the lengths agree."""
     if target != declared:
         raise EmbeddingMismatch(f"the store takes vectors of {describe(target)}, not of {describe(declared)}")
 
@@ -59,7 +59,7 @@ def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> 
 def checked_vectors(
     vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: VectorSpace | None
 ) -> dict[str, NDArray[np.float32]]:
-    """The vectors as arrays; an error if one has another length or a number that half precision cannot hold."""
+    """Returns the vectors as arrays; an error if one has a wrong length or a number beyond half precision."""
     import numpy as np
 
     arrays = {id: np.asarray(vector, np.float32) for id, vector in vectors.items()}

@@ -1,4 +1,4 @@
-"""Files that a backup, an export or a recovery writes before they are whole.
+"""Temporary files of a backup, an export or a recovery, until they are complete.
 
 They hold conversation, so one whose process died must not stay: opening a store removes those beside it that are a day
 old, ``forget`` and ``compact`` remove all.
@@ -16,7 +16,7 @@ _started = time.time() - 2  # the resolution of a file's time, at worst
 
 
 def part_of(path: Path) -> Path:
-    """Returns where to write the future content of ``path``. The name has the id of this process."""
+    """Returns the temporary path for the content of ``path``. Its name has the id of this process."""
     return path.with_name(f"{path.name}.{os.getpid()}{SUFFIX}")
 
 

@@ -1,4 +1,4 @@
-"""What a third party tests with: ``StoreSuite`` states what a store is, ``AdapterSuite`` what an adapter is.
+"""Test suites for third parties: ``StoreSuite`` is the contract of a store, ``AdapterSuite`` that of an adapter.
 
     class TestMyStore(StoreSuite):
         @pytest.fixture
@@ -26,7 +26,7 @@ __all__ = ["AdapterSuite", "ScriptedModel", "StoreSuite"]
 
 
 def __getattr__(name: str) -> Any:
-    """One suite does not need what the other does."""
+    """Import each suite on first use: one does not need the other's dependencies."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""AdapterSuite: what an adapter is, as tests. It runs on the framework's own agent with a memory in it.
+"""AdapterSuite: the contract of an adapter as tests. It runs on the framework's own agent with a memory in it.
 
     class TestMyAdapter(AdapterSuite):
         plugin = "memscope_mine.plugin"
@@ -35,7 +35,7 @@ RESCUE_S = 20.0
 
 
 class Conversation(Protocol):
-    """An agent with a memory, and somebody who talks to it."""
+    """An agent with a memory, and its user."""
 
     async def say(self, text: str) -> str:
         """Say something as the user and wait for the whole reply."""
@@ -44,10 +44,10 @@ class Conversation(Protocol):
         """Say something, stream the reply and leave before it is complete."""
 
     async def state(self) -> Any:
-        """The history so far, in the framework's own form: what ``converse(state=...)`` goes on with."""
+        """The history so far, in the framework's own form, to be continued by ``converse(state=...)``."""
 
     async def close(self) -> None:
-        """Close the adapter and whatever belongs to the conversation."""
+        """Close the adapter and everything else of the conversation."""
 
 
 class AdapterSuite:
@@ -104,7 +104,7 @@ class AdapterSuite:
 
     @pytest.fixture
     async def fickle(self, store: FickleStore) -> AsyncIterator[AsyncMemoryScope]:
-        """A memory over ``store``, whose failures the test decides."""
+        """A memory over ``store``; the test sets its failures."""
         async with AsyncMemoryScope(store, settings={}) as opened:
             yield opened
 
@@ -112,7 +112,7 @@ class AdapterSuite:
     def script(self) -> ScriptedModel:
         return ScriptedModel()
 
-    # ---- whose memory
+    # ---- ownership
 
     async def test_a_user_is_required(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
@@ -154,7 +154,7 @@ class AdapterSuite:
             assert texts[::2] == [f"This is {name}.", f"Still {name}."]
             assert len(texts) == 4
 
-    # ---- what is recorded
+    # ---- recording
 
     async def test_both_sides_are_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         talk = await self._talk(memory, script)
@@ -227,7 +227,7 @@ class AdapterSuite:
         reply = await again.say("Let us go on.")
         assert await _texts(memory, user=USER) == ["Let us go on.", reply]
 
-    # ---- what is recalled
+    # ---- recall
 
     async def test_a_turn_just_said_is_not_among_its_own_memories(
         self, memory: AsyncMemoryScope, script: ScriptedModel
@@ -255,7 +255,7 @@ class AdapterSuite:
         await again.say(QUESTION)
         assert script.latest.count("Aurora") == 1
 
-    # ---- what is injected
+    # ---- injection
 
     async def test_what_was_injected_is_never_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         await self._told(memory)
@@ -352,13 +352,13 @@ class AdapterSuite:
         assert unclosed(before) == []
 
     async def test_the_framework_is_not_imported(self) -> None:
-        """By core and by the plugin module, which every memory loads."""
+        """Neither by core nor by the plugin module, which every memory loads."""
         loaded = f"set({self.framework!r}) & set(sys.modules)"
         code = f"import sys, memscope, memscope.adapters.session, {self.plugin}\nprint(*{loaded})"
         done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
         assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr
 
-    # ---- what the tests say
+    # ---- test helpers
 
     async def _talk(self, memory: AsyncMemoryScope, script: ScriptedModel, **more: Any) -> Conversation:
         return await self.converse(memory, script, **{"user": USER, "agent": "helper", "session": "one", **more})

@@ -1,4 +1,4 @@
-"""Chat models that say what a test wants, in the process: for our tests and for those of plugins.
+"""Scripted chat models in the process, for our tests and those of plugins.
 
     chat = ScriptedChat([{"turns": [...], "facts": [...]}, ModelTimeout("slow")])
     AsyncMemoryScope(":memory:", chat=chat)
@@ -27,10 +27,9 @@ Answer: TypeAlias = "Said | Callable[[Sequence[Message]], Said | Awaitable[Said]
 
 
 class ScriptedChat:
-    """A ``ChatModel`` whose replies are given: a sequence, one a call, or one function for all calls.
+    """A ``ChatModel`` with given replies: a sequence, one per call, or one function for all calls.
 
-    ``prompts`` are the messages it was asked, in order. ``AssertionError`` when it is asked more often than there are
-    replies.
+    ``prompts`` are the messages of each call, in order. ``AssertionError`` when there are more calls than replies.
     """
 
     name = "scripted"
@@ -66,7 +65,7 @@ class ScriptedChat:
 
 
 def data(messages: Sequence[Message]) -> Json:
-    """The JSON that a worker enclosed in its prompt: what the model was shown."""
+    """Returns the JSON that a worker enclosed in its prompt."""
     boundary, written, end = messages[1]["content"].split("\n")
     assert boundary == end
     assert boundary in messages[0]["content"]
@@ -74,7 +73,7 @@ def data(messages: Sequence[Message]) -> Json:
 
 
 class IdealChat(ScriptedChat):
-    """Answers every prompt of consolidate and reflect as a good model would, from what there is to be known.
+    """Answers every prompt of consolidate and reflect as a good model would, from given facts.
 
     ``turns``: the messages, each with its ``text``. ``facts``: per fact ``turns`` (indexes; the first one is quoted),
     ``text``, ``about``, ``when``, ``keywords``, ``level`` and ``quote``. ``relations``: ``[old, new, relation]`` with

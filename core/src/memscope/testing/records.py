@@ -49,7 +49,7 @@ async def remember(store: Store, *memories: Observation | Insight) -> int:
 
 
 async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:
-    """Keys and ids of what a scan finds, in its order."""
+    """Returns the keys and ids of a scan's records, in its order."""
     return [identity(record) async for page in store.scan(Select(user, **conditions)) for record in page]
 
 

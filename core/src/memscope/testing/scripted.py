@@ -1,4 +1,4 @@
-"""Stand-ins that do as they are told: a chat model for a framework's agent, a store that fails or waits on purpose."""
+"""Scripted stand-ins: a chat model for a framework's agent, a store that fails or waits on purpose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memscope.stores.memory import InMemoryStore
 
 
 class Shown(NamedTuple):
-    """A message as the model got it; ``role`` as in the chat completions protocol."""
+    """A message as the model received it; ``role`` as in the chat completions protocol."""
 
     role: str
     text: str
@@ -22,7 +22,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class ScriptedModel:
-    """What the model of an agent under test says. Let the framework's own model object ask ``answer``.
+    """The replies of an agent's model under test. Let the framework's own model object ask ``answer``.
 
     ``shown`` holds the messages of every call. ``during`` runs while the model "thinks"; ``error`` is raised instead of
     an answer.
@@ -43,12 +43,12 @@ class ScriptedModel:
 
     @property
     def latest(self) -> str:
-        """All the text of the latest call."""
+        """Returns all the text of the latest call."""
         return "\n".join(message.text for message in self.shown[-1])
 
 
 class FickleStore(InMemoryStore):
-    """Fails while ``broken``; with ``hold()`` stops at its next call until ``gate`` is set, by whoever."""
+    """Fails while ``broken``; with ``hold()`` stops at its next call until ``gate`` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,5 +77,5 @@ class FickleStore(InMemoryStore):
 
 
 def unclosed(before: set[asyncio.Task[Any]]) -> list[str]:
-    """Names of tasks that run now and did not before."""
+    """Returns the names of tasks that were started since and still run."""
     return [task.get_name() for task in asyncio.all_tasks() - before if task is not asyncio.current_task()]

@@ -16,9 +16,9 @@ from memscope.testing.contract.vectors import Vectors
 
 
 class StoreSuite(Turns, Memories, Selecting, Scopes, Leases, Forgetting, Vectors, Searching, Machine):
-    """Subclass it with one async fixture ``store`` that gives an open store with nothing in it.
+    """Subclass it with one async fixture ``store`` that gives an open, empty store.
 
-    What a store does not have by its ``capabilities`` is skipped. A standard test cannot be overridden: a store that
+    Tests of missing ``capabilities`` are skipped. A standard test cannot be overridden: a store that
     does not pass is none. ``reopen`` may be.
     """
 

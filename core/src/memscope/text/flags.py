@@ -1,6 +1,6 @@
-"""Tell at writing what kind of statement a unit is: question, instruction, lasting fact about oneself, empty answer.
+"""Classify a unit's statement when it is written: question, instruction, lasting fact about oneself, empty answer.
 
-Rules of wording in English and Chinese. A flag is evidence for the ranking, never a verdict about what was said.
+Rules of wording in English and Chinese. A flag is evidence for the ranking, never a verdict on the statement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Flag(IntFlag):
     PRIMARY = 128  # the one of an insight's units that stands for it
     STATEMENT = 256
     CJK = 512  # the text is in Chinese, Japanese or Korean
-    PERSONAL = 1024  # a lasting statement about oneself: what one is, has, likes, never does
+    PERSONAL = 1024  # a lasting statement about oneself: "I am, have, like, never do ..."
     ASKING = 2048  # nothing but questions and greetings
     UNKNOWING = 4096  # an answer that only says it does not know
 

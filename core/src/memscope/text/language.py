@@ -38,9 +38,9 @@ def has_cjk(text: str) -> bool:
 
 
 def language(text: str) -> Language:
-    """Guess by code points: kana is Japanese, Hangul Korean, else Chinese or English by which says more here.
+    """Guess by code points: kana is Japanese, Hangul Korean, else Chinese or English by the number of characters.
 
-    A CJK character counts for two letters. Text in any other script is treated as English is.
+    A CJK character counts for two letters. Text in any other script is treated as English.
     """
     if text.isascii():
         return "en"

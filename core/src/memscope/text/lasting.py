@@ -1,6 +1,6 @@
-"""Find lasting statements about oneself: what a profile is made of, English and Chinese.
+"""Find lasting statements about oneself, the contents of a profile, in English and Chinese.
 
-English goes by words: the verb after "I", the noun after "my", what follows "I am". Chinese goes by what stands near
+English goes by words: the verb after "I", the noun after "my", the words after "I am". Chinese goes by the words near
 我, and a few words that need no subject. Each kind of statement has a weight. Units of the user's turns carry a term
 per kind (``marks``), so that one search in any store finds them.
 """
@@ -19,7 +19,7 @@ WEIGHTS = {
     "name": 5.0, "person": 3.0, "home": 3.0, "work": 3.0, "people": 3.0, "health": 4.0, "taste": 3.0, "habit": 2.0,
     "have": 2.0, "wish": 1.5,
 }  # fmt: skip
-PASSING = 1.5  # what a word of the moment takes from a weight
+PASSING = 1.5  # subtracted from a weight for a word of the moment
 MARKS = {kind: term(f"\0{kind}") for kind in WEIGHTS}  # NUL: no word of a text has it
 SERIOUS = term("\0serious")  # an observation of level 3, an insight
 PROFILE_TERMS: tuple[int, ...] = (*MARKS.values(), SERIOUS)
@@ -197,13 +197,13 @@ def _chinese(sentence: str) -> Iterator[str]:
 
 
 def kinds(sentence: str) -> tuple[str, ...]:
-    """The kinds of lasting statement that one sentence makes about its speaker; none for a question."""
+    """Returns the kinds of lasting statement that one sentence makes about its speaker; none for a question."""
     found = tuple(dict.fromkeys(_chinese(sentence) if has_cjk(sentence) else _english(sentence)))
     return () if found and is_question(sentence) else found
 
 
 def lasting(sentence: str) -> float:
-    """How much a sentence tells about its speaker for good; 0 for nothing."""
+    """Returns the weight of a sentence's lasting statements about its speaker; 0 for none."""
     found = kinds(sentence)
     if not found:
         return 0.0
@@ -218,6 +218,6 @@ def _of_the_moment(sentence: str) -> bool:
 
 
 def marks(text: str) -> tuple[int, ...]:
-    """The terms under which the lasting statements of a text are found."""
+    """Returns the terms under which a text's lasting statements are found."""
     found = (kind for sentence in sentences(text) for kind in kinds(sentence))
     return tuple(MARKS[kind] for kind in dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Tell statements from questions, requests and answers that know nothing; compare what texts say.
+"""Tell statements from questions, requests and answers without knowledge; compare texts by content.
 
 Rules on sentences, English and Chinese (simplified and traditional). A rule that is unsure calls a text a statement:
 a question taken for a statement costs a line, a statement taken for a question is hidden.
@@ -15,7 +15,7 @@ LONGEST = 300  # characters of an answer that only says it does not know
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text with their marks; a line break ends one too."""
+    """Returns the sentences of a text with their marks; a line break ends one too."""
     return [part for part in _BOUNDARY.split(text) if part and not part.isspace()]
 
 
@@ -61,7 +61,7 @@ _FILLING = re.compile(
 
 
 def asks(text: str) -> bool:
-    """Whether a text only asks: every sentence is a question or filling, and there is a question."""
+    """Returns whether a text only asks: every sentence is a question or filling, and there is a question."""
     asked = False
     for sentence in sentences(text):
         kind = _kind(sentence)
@@ -90,7 +90,7 @@ def _kind(sentence: str) -> str:
 
 
 def _states_first(folded: str) -> bool:
-    """Whether a clause before the question says something ("I moved to Lisbon, do you know it?"), or it suggests."""
+    """Returns whether a clause before the question states ("I moved to Lisbon, do you know it?") or suggests."""
     if _SUGGESTS.match(folded) or len(pieces(folded)) > _MOST_ASKED:
         return True
     clauses = _CLAUSES.split(folded)[:-1]
@@ -142,7 +142,7 @@ _BUT = re.compile(r"\b(?:but|however|although|though|except|only that)\b|但|不
 
 
 def unknowing(answer: str) -> bool:
-    """Whether an answer says that it does not know, and no more than an apology or some advice beside it."""
+    """Returns whether an answer only says that it does not know, apart from an apology or advice beside it."""
     if len(answer) > LONGEST:
         return False
     told = _plain(answer)
@@ -171,10 +171,10 @@ _ARTICLES = frozenset(
 
 
 def gist(text: str) -> tuple[str, ...]:
-    """The words of a text in order, without case, accents, marks and fillers.
+    """Returns the words of a text in order, without case, accents, marks and fillers.
 
-    Texts of one gist say the same. Numbers, names, tenses, persons and negations all stay, so that what differs in one
-    of these is never equal.
+    Texts of one gist say the same. Numbers, names, tenses, persons and negations are kept, so that texts that differ in
+    one of these never have one gist.
     """
     folded = _PARTICLES.sub("", _RECAP.sub("", fold(text).strip()))
     return tuple(word for word in _WORD.findall(folded) if word not in _ARTICLES)
@@ -224,7 +224,7 @@ _ABOUT_USER_ZH = re.compile(
 
 
 def about_user(query: str) -> bool:
-    """Whether a question asks for what is known about the user altogether."""
+    """Returns whether a question asks for everything known about the user."""
     folded = _plain(query)
     if "我" in folded and _ABOUT_USER_ZH.search(folded):
         return True
@@ -249,7 +249,7 @@ _REQUEST_ZH = re.compile(
 
 
 def requests(text: str) -> bool:
-    """Whether a text with more than one word asks or bids for something."""
+    """Returns whether a text of more than one word asks or bids for something."""
     folded = _plain(text)
     if len(text.strip()) < 3 or (not has_cjk(folded) and len(pieces(folded)) < 2):
         return False

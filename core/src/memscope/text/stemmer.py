@@ -29,7 +29,7 @@ _STEP4 = (
 
 
 def stem(word: str) -> str:
-    """The stem of an English word; words of one or two letters are left alone."""
+    """Returns the stem of an English word; words of one or two letters are left alone."""
     if len(word) < 3:
         return word
     word = _past(_plural(word))
@@ -67,7 +67,7 @@ def _mend(stem: str) -> str:
 
 
 def _replace(word: str, rules: tuple[tuple[str, str], ...]) -> str:
-    """The first rule whose suffix is there decides, whether or not the rest is long enough (m > 0)."""
+    """Apply the first rule whose suffix matches; later rules are not tried even if the rest is too short (m > 0)."""
     for suffix, other in rules:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)

@@ -16,7 +16,7 @@ def term(word: str) -> int:
 
 
 def terms(text: str) -> list[int]:
-    """``words`` as term hashes."""
+    """Returns ``words`` as term hashes."""
     found = pieces(fold(text))
     return [t for piece in found for t in _content_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
 
@@ -28,7 +28,7 @@ def _content_terms(piece: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def name_key(name: str) -> int:
-    """The term by which a question names a speaker: the first name, or a whole name in CJK; 0 for none."""
+    """Returns the term by which a query names a speaker: the first name, or a whole name in CJK; 0 for none."""
     found = pieces(fold(name))
     if not found:
         return 0
@@ -36,7 +36,7 @@ def name_key(name: str) -> int:
 
 
 def names(text: str) -> frozenset[int]:
-    """Every ``name_key`` that the text may mention."""
+    """Returns every ``name_key`` that the text may mention."""
     found = pieces(fold(text))
     runs = {piece for piece in found if UNSPACED_START.match(piece)}
     latin = {t for piece in found if piece not in runs for t in _content_terms(piece)}

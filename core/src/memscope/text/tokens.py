@@ -27,7 +27,7 @@ UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 
 
 def estimate_tokens(text: str) -> int:
-    """Characters / 4, a CJK character for one: 7-14 % over what o200k counts, on chats in English and Chinese."""
+    """Characters / 4, a CJK character for one: 7-14 % above o200k's count, on chats in English and Chinese."""
     cjk = 0 if text.isascii() else len(CJK_CHARACTER.findall(text))
     return math.ceil((len(text) - cjk) / 4) + cjk
 
@@ -57,7 +57,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words a text is found by, in order; a text of stop words only is found by these."""
+    """Returns the words a text is found by, in order; stop words only if there are no others."""
     found = pieces(fold(text))
     return [word for piece in found for word in content_stems(piece)] or [
         word for piece in found for word in stems(piece)
@@ -81,7 +81,7 @@ def stems(piece: str) -> Sequence[str]:
 
 
 def _head(piece: str) -> str:
-    """What stands before the apostrophe, or after it where that is an elided article or a prefix: l'école, o'neill."""
+    """Returns the part before the apostrophe, or after an elided article or a prefix: l'école, o'neill."""
     head, _, tail = piece.partition("'")
     return tail if len(head) == 1 and len(tail) > 2 else head
 

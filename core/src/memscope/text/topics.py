@@ -2,7 +2,7 @@
 
 ``data/topics.txt`` lists words per topic, one topic per line: ``name<broader,broader: words``. A word stands for its
 topic and for the broader ones. English words are compared by stem, Chinese ones by the longest word at each character.
-A topic tells what a text is about, not what it says: evidence for the ranking and nothing else.
+A topic is a text's subject, not its content: evidence for the ranking and nothing else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Lexicon:
             self._words.setdefault(word[0], []).append((word, meanings[word]))
 
     def find(self, text: str) -> Iterator[Topics]:
-        """The meaning of the longest word at each place, then on behind it."""
+        """Yield the meaning of the longest word at each place, going on behind it."""
         at = 0
         while at < len(text):
             for word, meaning in self._words.get(text[at], ()):
@@ -56,13 +56,13 @@ def names() -> tuple[str, ...]:
 
 
 def topics(text: str) -> Topics:
-    """Numbers of the topics that the text touches; empty for none."""
+    """Returns the numbers of the text's topics; empty for none."""
     found = topics_of_words(words(text))
     return found.union(*_table().chinese.find(text)) if has_cjk(text) else found
 
 
 def topics_of_words(found: Iterable[str]) -> Topics:
-    """Topics of English words as ``tokens.words`` gives them."""
+    """Returns the topics of English words as ``tokens.words`` gives them."""
     known = _table().stems
     return _NONE.union(*[known[word] for word in found if word in known])
 

@@ -1,4 +1,4 @@
-"""Build the units that are searched: fixed-size columns and terms for a store, flags told at writing."""
+"""Build the units that are searched: fixed-size columns and terms for a store, flags set when written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BOUNDARIES = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?])\s|(?<=[。�
 
 
 def chunks(text: str) -> list[str]:
-    """A text of up to ``LONG`` characters whole; a longer one cut at paragraphs, else sentences, else words."""
+    """Returns a text of up to ``LONG`` characters whole; a longer one cut at paragraphs, else sentences, else words."""
     return [text[start:end] for start, end in _spans(text)] if len(text) > LONG else [text]
 
 
@@ -42,7 +42,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut(piece: str) -> int:
-    """The last boundary in the second half of the piece, of the best kind there is."""
+    """Returns the last boundary of the best kind in the second half of the piece."""
     for boundary in _BOUNDARIES:
         ends = [match.end() for match in boundary.finditer(piece, len(piece) // 2)]
         if ends:
@@ -51,10 +51,10 @@ def _cut(piece: str) -> int:
 
 
 class Unit(NamedTuple):
-    """What is searched: a turn, a part of a long one, or a memory as it stands to one of its turns or sessions.
+    """An indexed piece: a turn, a part of a long one, or a memory as it relates to one of its turns or sessions.
 
     ``columns`` is one ``COLUMNS`` record; ``terms`` are uint32 hashes: ``n_header`` of date and speaker, then
-    ``n_terms`` of the body in order. Both are opaque to a store. ``text`` is what an embedder gets.
+    ``n_terms`` of the body in order. Both are opaque to a store. ``text`` is the embedder's input.
     """
 
     seq: int
@@ -100,24 +100,24 @@ def microseconds(when: datetime) -> int:
 
 
 def scope_key(name: str | None) -> int:
-    """An agent or session as 64 bits, 0 for none."""
+    """Returns an agent or session as 64 bits, 0 for none."""
     if not name:
         return 0
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def date_text(when: datetime, lang: Language) -> str:
-    """The date as a question would name it."""
+    """Returns the date in the words of a query."""
     if lang in ("zh", "ja"):
         return f"{when.year}年{when.month}月{when.day}日"
     return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
 
 
 def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[int, Turn]] = ()) -> list[Unit]:
-    """The units of one record, numbered from ``seq``.
+    """Returns the units of one record, numbered from ``seq``.
 
     ``number``: the record's number in the user's memory. ``turns``: numbers and turns that an observation rests on (one
-    unit each: it lends them its words), or that an insight goes back to (one unit a session).
+    unit each, whose terms are credited to it), or that an insight goes back to (one unit per session).
     """
     if isinstance(record, Turn):
         return _turn_units(record, number, seq)
@@ -175,7 +175,7 @@ def _memory_unit(
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
-    """The terms under which the profile finds it; an observation by the user's own words too."""
+    """Returns the terms under which the profile finds the memory; for an observation by the user's own words too."""
     if isinstance(memory, Insight):
         return (SERIOUS,)
     serious = memory.level >= SERIOUS_LEVEL and not memory.fiction
@@ -184,7 +184,7 @@ def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
 
 
 def _part(memory: Observation, turn: Turn) -> int:
-    """Which part of the turn the memory quotes; the first for want of a quote."""
+    """Returns the part of the turn that the memory quotes; the first for want of a quote."""
     quotes = [quote.text for quote in memory.quotes if quote.turn == turn.key]
     parts = enumerate(chunks(turn.text)) if len(turn.text) > LONG else ()
     return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
@@ -192,7 +192,7 @@ def _part(memory: Observation, turn: Turn) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def _header(said: str) -> tuple[int, ...]:
-    """Many units have the same: one speaker, on one day."""
+    """Cached: many units share one speaker and day."""
     return tuple(terms(said)[:_MOST])
 
 
@@ -218,12 +218,12 @@ def _unit(
 
 
 def topic_bits(text: str) -> int:
-    """The topics of a text as the bits of a number below 2**128."""
+    """Returns the topics of a text as the bits of a number below 2**128."""
     return sum(1 << topic for topic in topics(text))
 
 
 def packed_vector(text: str) -> bytes:
-    """The text's built-in vector as int8, its largest component 127; b"" for none."""
+    """Returns the text's built-in vector as int8, its largest component 127; b"" for none."""
     vector = sentence_vector(text)
     if vector is None:
         return b""
@@ -249,7 +249,7 @@ _LONGEST_NAMED = 62 * 86_400 * 1_000_000  # microseconds: a year or "since 2019"
 
 
 def _named(text: str, turn: Turn) -> dict[str, int]:
-    """The first two periods of at most two months that a statement's own words name."""
+    """Returns the first two periods of at most two months that a statement names."""
     statement = _may_name_a_day(text) and text.rstrip()[-1:] not in "?？"
     named = _named_periods(text, turn.time) if statement else []
     (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
@@ -257,14 +257,14 @@ def _named(text: str, turn: Turn) -> dict[str, int]:
 
 
 def _may_name_a_day(text: str) -> bool:
-    """A quick look before the rules of ``dates`` read the text."""
+    """A cheap test before the rules of ``dates`` parse the text."""
     if not text.isascii() and _DATED_ZH.search(text):
         return True
     return not _TIME_WORDS.isdisjoint(_LETTERS.findall(text.lower())) or _DATED.search(text) is not None
 
 
 def _named_periods(text: str, said: datetime) -> list[tuple[int, int]]:
-    """A date without a year is the one nearest to ``said``."""
+    """Returns the periods a statement names; a date without a year is the one nearest to ``said``."""
     found: dict[tuple[int, int], None] = {}
     telling = [sentence for _, sentence in sentences(text) if _may_name_a_day(sentence)]
     for mention in (mention for sentence in telling for mention in mentions(sentence, said)):

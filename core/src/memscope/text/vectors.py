@@ -1,8 +1,8 @@
-"""Static word vectors, built in: how close two English texts are in meaning, without a server or a model.
+"""Built-in static word vectors: semantic similarity of English texts without a server or a model.
 
 ``data/word_vectors.npz`` (made by ``benchmarks/make_vectors.py`` from all-MiniLM-L6-v2, Apache-2.0: see NOTICE) has one
 row per WordPiece token. A text's vector is the weighted sum of its words' rows at length 1, so that a dot product is a
-cosine. Stop words do not count. Texts in Chinese, Japanese and Korean have no vector: the table knows no word of them.
+cosine. Stop words do not count. Texts in Chinese, Japanese and Korean have no vector: the table has no words of them.
 """
 
 from __future__ import annotations

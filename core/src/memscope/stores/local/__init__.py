@@ -53,7 +53,7 @@ def utc_now() -> datetime:
 
 
 class LocalStore(LocalSearch):
-    """Inherit, and bring ``_read`` and ``_write``. ``clock`` gives the time that leases are measured by."""
+    """Base class of local stores, which add ``_read`` and ``_write``. ``clock`` gives the time of leases."""
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
         super().__init__(index_cache_mb=index_cache_mb)
@@ -65,7 +65,7 @@ class LocalStore(LocalSearch):
         raise NotImplementedError
 
     async def _write(self, task: Callable[[Transaction], T]) -> T:
-        """Run the task alone; what it wrote is durable on return, or nothing of it if it raised."""
+        """Run the task alone; its writes are durable on return, or undone if it raised."""
         raise NotImplementedError
 
     @property
@@ -82,7 +82,7 @@ class LocalStore(LocalSearch):
         return await self._read(reading, brief=brief)
 
     async def _write_user(self, name: str, task: Callable[[UserTransaction], T], *, embedded: bool = False) -> T:
-        """``embedded``: the space that is being filled may be full afterwards."""
+        """``embedded``: vectors were written, so the space being filled may be complete."""
 
         def writing(tx: Transaction) -> T:
             result = task(_current(tx.user(name)))
@@ -216,13 +216,13 @@ class LocalStore(LocalSearch):
         return found
 
     async def _renew(self, user: str) -> None:
-        """Make units anew that were made with other terms; a write begins with that."""
+        """Rebuild units that were made with other terms; every write begins with this."""
         await self._write_user(user, lambda tx: None)
 
     async def numbers(self, select: Select) -> list[int]:
         return await self._read_user(select.user, lambda tx: tx.numbers(select), [])
 
-    # ---- the whole
+    # ---- the store
 
     async def stats(self, user: str | None = None) -> Stats:
         return await self._read(lambda tx: tx.stats(user))
@@ -243,7 +243,7 @@ def _current(user: UserTransaction) -> UserTransaction:
 def forget(
     tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.Removal], None] | None = None
 ) -> ForgetReport:
-    """``before`` sees what is about to be removed."""
+    """``before`` is called with the records to be removed."""
     user = _current(tx.user(select.user))
     removal = records.plan_removal(user, select, tx.spaces().serving)
     if before is not None:
@@ -260,14 +260,14 @@ def _removal(tx: Transaction, select: Select) -> records.Removal | None:
 
 
 def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
-    """The changes when there are none; one row is read to know."""
+    """Returns empty changes if there are none, after reading one row."""
     user = tx.find_user(name)
     unchanged = user is not None and (user.revision, user.terms) == (since, units_version)
     return _made(tx.spaces().serving, since) if unchanged else None
 
 
 def _changes(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
-    """None if units are older than today's terms."""
+    """Returns None if units are older than today's terms."""
     user, space = tx.find_user(name), tx.spaces().serving
     if user is not None and current_only and user.terms != units_version:
         return None

@@ -62,14 +62,14 @@ def _lease(tx: UserTransaction, stage: Stage, limit: int, now: int, until: int) 
 
 
 def refresh(tx: UserTransaction, stages: Iterable[Stage], now: int) -> None:
-    """Say when the user is due next in these stages."""
+    """Update the time at which the user is next due in these stages."""
     batches = tx.batches()
     for stage in stages:
         tx.set_due(stage, rules.due(batches, stage, now, waiting=bool(tx.waiting(stage, 1))))
 
 
 def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
-    """Returns the text an embedder gets for each unit, made from its record again."""
+    """Returns the embedder's input for each unit, made from its record again."""
     texts: dict[int, str] = {}
     for row in tx.rows_of(units):
         turns = [] if isinstance(row.record, Turn) else records.roots(tx, row.record)
@@ -155,7 +155,7 @@ def declare(tx: Transaction, space: VectorSpace, *, replace: bool) -> None:
 
 
 def switch_when_filled(tx: Transaction) -> None:
-    """Let the space that is being filled serve once no unit of anybody waits for it; every index then starts anew."""
+    """Activate the space being filled once no unit of any user waits for it; every index then starts anew."""
     filling = tx.spaces().filling
     if filling is not None and tx.is_filled():
         tx.set_spaces(Spaces(filling))

@@ -1,6 +1,6 @@
-"""Records of one user: turns come in, change sets are applied, records are read and forgotten.
+"""Records of one user: insert turns, apply change sets, read, forget.
 
-Each function decides before it writes, so that an error leaves nothing half done even where nothing can be rolled back.
+Each function decides before it writes, so that an error leaves nothing half done even without a rollback.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _put(tx: UserTransaction, row: Row) -> None:
 
 
 def _change(tx: UserTransaction, row: Row, record: Record) -> None:
-    """Put a record in place of its older self; where its text did not change, the vectors go over to the new units."""
+    """Replace a record by its new version; if its text did not change, the new units keep the vectors."""
     kept = tx.vectors(row) if record is row.record or rules.same_text(row.record, record) else []
     first, count = row.unit, row.units
     _drop_units(tx, row)
@@ -96,12 +96,12 @@ def turns_of(tx: UserTransaction, row: Row) -> list[Turn]:
 
 
 def numbers_of(tx: UserTransaction, ids: Iterable[str]) -> list[int]:
-    """Of those that are stored."""
+    """Returns the record numbers of the stored ids."""
     return sorted({number for number in tx.known(ids).values() if number})
 
 
 def derive_units(tx: UserTransaction) -> None:
-    """Make all units of a user again from the texts: terms are made otherwise now."""
+    """Rebuild all units of a user from the texts, after a change of the terms."""
     after: int | None = 0
     while after is not None:
         page, after = tx.select(Select(""), after)
@@ -145,7 +145,7 @@ def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tupl
 
 @dataclass(slots=True)
 class Loaded:
-    """What a change set touches: to be decided, and as rows."""
+    """Records a change set touches: loaded for the decision, and as rows."""
 
     changes: PendingChanges
     rows: dict[str, Row]
@@ -235,7 +235,7 @@ def history(tx: UserTransaction, id: str) -> list[Memory]:
 
 @dataclass(slots=True)
 class Removal:
-    """What goes, by id in the order of storing. ``again`` stays and is looked at again; ``vectors`` serve now."""
+    """Records to remove, by id in storing order. ``again``: kept ones to derive from anew; ``vectors``: active ones."""
 
     rows: dict[str, Row]
     again: list[Row]
@@ -256,7 +256,7 @@ class Removal:
 
 
 def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None) -> Removal:
-    """What is selected, all that is derived from it, and the statements made for what is removed."""
+    """Returns a removal of the selected records, all derived from them, and the statements made for them."""
     gone: dict[str, Row] = {}
     fresh = {record_id(row.record): row for row in select_all(tx, select)}
     while fresh:
@@ -282,7 +282,7 @@ def select_all(tx: UserTransaction, select: Select) -> list[Row]:
 
 
 def remove(tx: UserTransaction, removal: Removal) -> None:
-    """Remove everything, leave tombstones, and let the stages look again at what is left."""
+    """Remove the records, leave tombstones, and make the remaining sources pending again."""
     _stop_work(tx, {row.number for row in removal.rows.values()})
     _reopen(tx, removal)
     for row in removal.rows.values():
@@ -295,10 +295,10 @@ def remove(tx: UserTransaction, removal: Removal) -> None:
 
 
 def _stop_work(tx: UserTransaction, gone: set[int]) -> None:
-    """Dissolve the batches with something forgotten in them.
+    """Dissolve the batches with a forgotten item.
 
-    The user's others lose lease and saved reply too: a model was shown the user's memories beside the batch, and its
-    reply to them must not come back. That costs one call at most.
+    The user's other batches lose lease and saved reply too: the model was shown the user's memories beside the batch,
+    and its reply to them must not come back. The cost is at most one call.
     """
     for batch in [batch for batch in tx.batches() if batch.stage != "embed"]:
         if gone.isdisjoint(tx.items(batch)):

@@ -1,7 +1,7 @@
-"""The primitives of a local store: what ``local.py`` asks of a transaction, and of one user's part of it.
+"""The primitives of a local store: a transaction, and one user's part of it.
 
-Both see their own writes. Nothing in them decides: the rules do (``rules.py``), and ``local.py`` calls these in the
-order that the rules say.
+Both see their own writes. Decisions are made by ``rules.py``; the functions in ``records.py`` and ``jobs.py`` call
+these primitives accordingly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memscope.text.units import Unit
 
 @dataclass(slots=True)
 class Row:
-    """A record as it is stored: its number, its units ``[unit, unit + units)``, and ``MemoryState.valid_to``."""
+    """A stored record: its number, its units ``[unit, unit + units)``, and ``MemoryState.valid_to``."""
 
     number: int
     record: Record
@@ -29,11 +29,11 @@ class Row:
 
 
 class UserTransaction(Protocol):
-    """One user's records. ``number`` and ``revision`` are the last ones given; local.py counts them up.
+    """One user's records. ``number`` and ``revision`` are the last ones given; the caller increments them.
 
-    A revision is the number of a unit, of a removal or of a vector, whichever came last: what is newer than a revision
-    has a higher one. An index that knows less than ``floor`` starts anew. ``terms`` is the ``units_version`` the units
-    were made with. All four are kept with the user. ``space`` is where new vectors belong.
+    A revision is the number of a unit, of a removal or of a vector, whichever came last: anything newer than a revision
+    has a higher one. An index that is behind ``floor`` starts anew. ``terms`` is the ``units_version`` the units were
+    made with. All four are stored with the user. ``space`` is the space of new vectors.
     """
 
     number: int
@@ -47,34 +47,34 @@ class UserTransaction(Protocol):
     # ---- records
 
     def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
-        """Rows by id (str) or number (int); unknown ones are left out."""
+        """Returns rows by id (str) or number (int); unknown ones are left out."""
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        """The record's number of each id stored, 0 for a tombstone; others are left out."""
+        """Returns the record's number of each id stored, 0 for a tombstone; others are left out."""
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
-        """Pairs of a source's number and a memory that names it, by the memory's number."""
+        """Returns pairs of a source's number and a memory that names it, by the memory's number."""
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        """The memories that one of these superseded."""
+        """Returns the memories that one of these superseded."""
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
-        """The current memories with this name."""
+        """Returns the current memories with this name."""
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        """A page of what is selected with higher numbers than ``after``, and where the next begins, if one does."""
+        """Returns a page of selected rows with numbers above ``after``, and the start of the next page, if any."""
 
     def numbers(self, select: Select) -> list[int]:
-        """The numbers of all that is selected."""
+        """Returns the numbers of all selected records."""
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
-        """Store a record under its number, new or in place of its older self, with its units."""
+        """Store a record under its number, new or in place of its earlier version, with its units."""
 
     def remove(self, row: Row) -> None:
-        """Remove a record with its older versions and its items of consolidate and reflect; the units went before."""
+        """Remove a record, its earlier versions and its items of consolidate and reflect; its units went before."""
 
     def older(self, number: int) -> list[Memory]:
-        """Earlier versions of a memory, oldest first."""
+        """Returns earlier versions of a memory, oldest first."""
 
     def keep_older(self, number: int, memory: Memory) -> None: ...
 
@@ -82,7 +82,7 @@ class UserTransaction(Protocol):
         """Leave tombstones."""
 
     def tombstones(self) -> list[str]:
-        """Sorted."""
+        """Returns tombstones, sorted."""
 
     # ---- units and vectors
 
@@ -90,39 +90,39 @@ class UserTransaction(Protocol):
         """Remove a record's units with their vectors and items (those in batches too); gone at ``revision``."""
 
     def units_since(self, revision: int) -> list[tuple[bytes, bytes]]:
-        """Columns and terms of the units with higher numbers, in order."""
+        """Returns columns and terms of the units with higher numbers, in order."""
 
     def gone_since(self, revision: int) -> list[int]:
-        """The units removed later."""
+        """Returns the units removed later."""
 
     def rows_of(self, units: Iterable[int]) -> list[Row]:
-        """The records of these units."""
+        """Returns the records of these units."""
 
     def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
-        """Space, unit and float16 numbers of all its vectors."""
+        """Returns space, unit and float16 numbers of all the record's vectors."""
 
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
-        """Store a vector at ``revision``; none for a unit that is gone."""
+        """Store a vector at ``revision``; ignored if the unit was removed."""
 
     def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
-        """Units and numbers of the vectors stored later, in the order of the units."""
+        """Returns units and numbers of the vectors stored later, in the order of the units."""
 
     # ---- work: items are numbers of records, of units for the stage embed
 
     def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
-        """Add items that are not here yet; the stage is due now unless ``set_due`` said when."""
+        """Add new items; the stage is due now unless ``set_due`` set another time."""
 
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
         """Remove items that are in no batch; with ``batched`` the others too."""
 
     def waiting(self, stage: Stage, limit: int) -> list[int]:
-        """The first items that are in no batch."""
+        """Returns the first items that are in no batch."""
 
     def batches(self) -> list[Batch]:
-        """Those that are not done, oldest first."""
+        """Returns unfinished batches, oldest first."""
 
     def form(self, stage: Stage, items: Sequence[int]) -> Batch:
-        """A new batch of waiting items."""
+        """Make a new batch of waiting items."""
 
     def items(self, batch: Batch) -> list[int]: ...
 
@@ -134,31 +134,31 @@ class UserTransaction(Protocol):
     def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None: ...
 
     def end(self, batch: Batch, *, done: bool) -> None:
-        """The batch is over and its items are in none; if done, ``was_done`` knows for a day."""
+        """End the batch and remove its items; if done, ``was_done`` knows it for a day."""
 
     def was_done(self, claim: Claim) -> bool: ...
 
     def set_due(self, stage: Stage, when: int | None) -> None:
-        """When the stage can be claimed next; None when it has nothing. ``Transaction.due_users`` reads it."""
+        """Set the time the stage can be claimed next; None when it has nothing. ``Transaction.due_users`` reads it."""
 
 
 class Transaction(Protocol):
-    """The whole store."""
+    """A transaction over all users."""
 
     @property
     def now(self) -> int:
-        """Microseconds, by the store's clock."""
+        """Returns microseconds, by the store's clock."""
 
     def user(self, name: str) -> UserTransaction:
-        """A user, new ones too."""
+        """Returns the part of a user, stored or new."""
 
     def find_user(self, name: str) -> UserTransaction | None: ...
 
     def users(self) -> list[str]:
-        """Names of the users with records, sorted."""
+        """Returns the names of the users with records, sorted."""
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Users whose stage is due by now, longest first, as far as one claim looks; too many are harmless."""
+        """Returns users whose stage is due, longest first, enough for one claim; too many are harmless."""
 
     def parked_users(self) -> list[str]: ...
 
@@ -169,14 +169,14 @@ class Transaction(Protocol):
     def set_secret(self, secret: bytes) -> None: ...
 
     def is_used(self) -> bool:
-        """Whether a record was ever stored."""
+        """Returns whether a record was ever stored."""
 
     # ---- vector spaces
 
     def spaces(self) -> Spaces: ...
 
     def set_spaces(self, spaces: Spaces) -> None:
-        """Vectors of other spaces go."""
+        """Set the spaces; vectors of other spaces are removed."""
 
     def has_vectors(self) -> bool: ...
 
@@ -184,7 +184,7 @@ class Transaction(Protocol):
         """Make every unit without a vector in the target space an item of embed, and no other; its batches end."""
 
     def is_filled(self) -> bool:
-        """No unit waits for a vector of the target space."""
+        """Returns whether every unit has a vector in the target space."""
 
     def renew_indexes(self) -> None:
         """Raise every user's ``revision`` by one, and ``floor`` to it."""

@@ -1,10 +1,10 @@
 """SQLiteStore: one file, the standard library only. The durable twin of ``memory.py``; read that one first.
 
-    files.py         the path, the lock between processes, checks, what SQLite's errors mean
-    engine.py        one thread that writes for everybody (group commit), connections that read
+    files.py         the path, the lock between processes, checks, typed errors for SQLite's
+    engine.py        one writer thread for all callers (group commit), connections that read
     schema.py        the tables
     transaction.py   the primitives of a local store in SQL; user.py those of one user
-    secure_erase.py  the bytes of what was forgotten
+    secure_erase.py  wiping the bytes of forgotten records
 
 An acknowledged write is on the disk (WAL, ``synchronous=FULL``). Deleted content is overwritten (``secure_delete``).
 """
@@ -75,7 +75,7 @@ class SQLiteStore(LocalStore):
         if engine is not None and engine.pid == os.getpid():
             await asyncio.to_thread(engine.close)
 
-    # ---- the whole
+    # ---- the store
 
     async def stats(self, user: str | None = None) -> Stats:
         details = _details(self.path, read_only=(await self._live()).read_only)
@@ -93,7 +93,7 @@ class SQLiteStore(LocalStore):
         return replace(report, physical=wiped.physical, reason=wiped.reason)
 
     async def _wipe(self, marks: secure_erase.Marks) -> ForgetReport:
-        """What was forgotten is gone already; whatever keeps its bytes in the file is a reason, not an error."""
+        """Wipe the bytes of records already forgotten; a failure to do so is a reason in the report, not an error."""
         try:
             return await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)))
         except StoreError as error:
@@ -107,7 +107,7 @@ class SQLiteStore(LocalStore):
         await (await self._live()).copy(target)
 
     async def compact(self) -> ForgetReport:
-        """Build the file anew, of what it holds and nothing else; pending while somebody reads an older state."""
+        """Rebuild the file from its live content; pending while a reader holds an older state."""
         return await self._alone(lambda db: self._swept(secure_erase.rebuild(db, self.path)))
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
@@ -118,7 +118,7 @@ class SQLiteStore(LocalStore):
     # ---- inside
 
     async def _live(self) -> Engine:
-        """The engine of this process: opened on first use, and again after a fork or when the file had gone."""
+        """Returns this process's engine: opened on first use, and again after a fork or when the file was removed."""
         if self._closed:
             raise ClosedError("the store is closed")
         if self._pid != os.getpid():
@@ -138,7 +138,7 @@ class SQLiteStore(LocalStore):
             return self._engine
 
     def _leave(self, engine: Engine) -> None:
-        """The file went away under the engine; the next call opens what is there then."""
+        """Drop the engine of a file that was removed; the next call opens the file that is there then."""
         if self._engine is engine:
             self._engine = None
             self._cache.clear()  # a revision of another file means nothing here

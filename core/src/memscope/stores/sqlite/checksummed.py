@@ -1,4 +1,4 @@
-"""Records and plans as the text of one column with a check sum: SQLite sees a torn page, but not a flipped bit."""
+"""Records and change sets as text with a checksum, since SQLite notices a torn page but not a flipped bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def encode(record: Record) -> str:
 
 
 def decode(body: str) -> Record:
-    """The record; ``StoreCorrupt`` when it is not what was written."""
+    """Returns the record; ``StoreCorrupt`` if the checksum does not match."""
     try:
         return from_json(_unseal(body))
     except InputError as error:

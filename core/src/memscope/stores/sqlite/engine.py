@@ -1,8 +1,8 @@
-"""One process's hold on one file: a thread that writes for everybody, and connections that read.
+"""One process's access to one file: a writer thread for all callers, and connections that read.
 
-A write is a function that gets the connection. The writer thread takes all that wait, runs each in a savepoint of its
-own inside one transaction, commits once, and only then answers: a thousand callers share one sync of the disk. What
-fails in its function fails alone; only a transaction that cannot be committed fails for all in it.
+A write is a function that gets the connection. The writer thread takes all waiting writes, runs each in its own
+savepoint inside one transaction, commits once, and only then answers: a thousand callers share one sync of the disk. A
+function that fails affects no other write; a transaction that cannot be committed fails for all in it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READERS = 4
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """A write that waits. ``alone``: outside any transaction (a checkpoint)."""
+    """A waiting write. ``alone``: outside any transaction (a checkpoint)."""
 
     task: Callable[[sqlite3.Connection], Any]
     future: asyncio.Future[Any]
@@ -50,7 +50,7 @@ class Request:
 
 
 class Engine:
-    """Open a file, or create it. Raises the errors of the store tree and leaves a file alone that it refuses."""
+    """Open a file, or create it. Raises typed store errors and leaves a refused file unchanged."""
 
     def __init__(self, path: Path, connect: Connect) -> None:
         self.path = path
@@ -100,7 +100,7 @@ class Engine:
     # ---- writing
 
     async def write(self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
-        """Run the task in the writer's thread; durable when this returns. A task is done wholly or not at all."""
+        """Run the task in the writer's thread; atomic, and durable on return."""
         if self._writer is None:
             raise files.read_only(f"{str(self.path)!r}")
         if len(self._waiting) >= MAX_WAITING:
@@ -128,7 +128,7 @@ class Engine:
             _answer(group)
 
     def _take(self) -> list[Request]:
-        """What waits, as far as it can share a transaction; nothing once the engine is closed and all is done."""
+        """Returns waiting writes that can share a transaction; empty when the engine is closed and all is done."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
             group = [self._waiting.popleft()] if self._waiting else []
@@ -171,9 +171,9 @@ class Engine:
     async def read(self, task: Callable[[sqlite3.Connection], T], *, brief: bool = False) -> T:
         """Run the task in a thread, in one transaction that sees one state of the file.
 
-        A ``brief`` one, of a few rows, runs where it is: the way to a thread and back costs several times as much. Its
-        connections never wait for anybody. Where it fails it goes to a thread after all: somebody is in the way, or the
-        event loop forbids calls that block (BlockBuster); any other error is raised there again.
+        A ``brief`` one, of a few rows, runs in the caller's thread: switching threads costs several times as much. Its
+        connections never wait for a lock. If it fails because the file is busy or the event loop forbids blocking calls
+        (BlockBuster), it runs in a thread after all; any other error is raised there again.
         """
         if self._closed:
             raise ClosedError("the store is closed")
@@ -232,7 +232,7 @@ class Engine:
             raise files.gone(f"{str(self.path)!r}")
 
     def close(self) -> None:
-        """Finish what waits; then the last connection folds the WAL into the file."""
+        """Finish waiting writes; then the last connection folds the WAL into the file."""
         with self._wake:
             self._closed = True
             self._wake.notify()
@@ -252,7 +252,7 @@ def _answer(group: Iterable[Request]) -> None:
     for request in group:
         by_loop.setdefault(request.future.get_loop(), []).append(request)
     for loop, requests in by_loop.items():
-        with suppress(RuntimeError):  # the loop is closed; nobody waits there any more
+        with suppress(RuntimeError):  # the loop is closed, no caller waits there
             loop.call_soon_threadsafe(_answer_all, requests)
 
 

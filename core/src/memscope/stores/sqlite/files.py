@@ -1,4 +1,4 @@
-"""The file of the SQLite store: its path, its lock, its checks, its connections, and what SQLite's errors mean."""
+"""The file of the SQLite store: its path, lock, checks and connections, and typed errors for SQLite's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OLDEST_SQLITE = (3, 35)
 
 
 def connect(path: Path, mode: Mode) -> sqlite3.Connection:
-    """How this store opens a file; replaceable, so that a test can put another file system under it."""
+    """Open a connection; replaceable, so that a test can put another file system under it."""
     query = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
     return sqlite3.connect(
         f"{path.as_uri()}?{query}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_S
@@ -51,7 +51,7 @@ def connect(path: Path, mode: Mode) -> sqlite3.Connection:
 
 
 def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
-    """What every connection has; none maps the file into memory."""
+    """Set the options every connection has; none maps the file into memory."""
     settings = ["mmap_size = 0", "temp_store = MEMORY", "secure_delete = ON", "cache_size = -16384"]
     if write:
         settings += ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"]
@@ -64,7 +64,7 @@ def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
 
 # ---- errors
 
-# Among them what only tables or rows that are not ours any more can give: no such column, a key there twice.
+# Among them errors of foreign or damaged tables only: no such column, a duplicate key.
 _DAMAGED = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
@@ -78,10 +78,10 @@ _FULL_CODES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZ
 
 
 def typed(error: BaseException, path: Path) -> BaseException:
-    """The error of ours for one of SQLite's."""
+    """Returns the memscope error for one of SQLite's."""
     if isinstance(error, UnicodeEncodeError):
         return InputError("text that is no Unicode (a lone surrogate)", hint="replace it by U+FFFD")
-    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it found there
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the bytes it found
         return corrupt(f"{str(path)!r}")
     if isinstance(error, MemscopeError) or not isinstance(error, sqlite3.Error | OSError):
         return error
@@ -127,11 +127,11 @@ def gone(name: str) -> StoreGone:
 
 
 class FileLock:
-    """One holder among all processes, for every write and checkpoint.
+    """Lock between processes, held for every write and checkpoint.
 
     SQLite before 3.51.3 can corrupt a WAL file when one connection checkpoints while another one writes and starts the
-    WAL anew (sqlite.org/wal.html#walresetbug); under this lock that cannot meet. The lock file stays: removing it
-    would let two processes hold two files.
+    WAL anew (sqlite.org/wal.html#walresetbug); under this lock the two cannot coincide. The lock file stays: removing
+    it would let two processes lock two different files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -163,7 +163,7 @@ class FileLock:
 
 
 # SQLite remembers per process who writes. A child forked in the middle would wait for ever for a writer that only its
-# parent has; so a fork waits for the end of what is being written.
+# parent has; so a fork waits for the end of the running write.
 
 _locks: WeakSet[FileLock] = WeakSet()
 _forking = threading.Lock()
@@ -220,9 +220,9 @@ else:
 
 
 def plain_path(path: object) -> Path:
-    """The path as a plain file name (``file:`` and ``:memory:`` have no meaning here), links resolved.
+    """Returns the path as a plain file name (``file:`` and ``:memory:`` have no meaning here), links resolved.
 
-    A file has one lock, one WAL and one place that is replaced, by whatever link it is named.
+    A file has one lock, one WAL and one place to be replaced in, under any link.
     """
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
@@ -240,7 +240,7 @@ def check_place(path: Path) -> None:
 
 
 def create(path: Path, connect: Connect) -> None:
-    """Put a whole new store in place at once: whoever looks sees no file, or a complete one. Call it under the lock."""
+    """Create a whole new store atomically: readers see no file, or a complete one. Call it under the lock."""
     new = path.with_name(path.name + "-new")
     remove(new)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -253,7 +253,7 @@ def create(path: Path, connect: Connect) -> None:
 
 
 def is_new(path: Path) -> bool:
-    """Returns whether a store may be created here. An empty file beside a WAL that is not is a store that was lost."""
+    """Returns whether a store may be created here. An empty file beside a non-empty WAL is a store that was lost."""
     return not path.exists() or (path.stat().st_size == 0 and not has_wal(path))
 
 
@@ -279,7 +279,7 @@ def probe(path: Path) -> None:
 
 
 def check(db: sqlite3.Connection, path: Path) -> None:
-    """The whole file when it is small, else its outline and its length."""
+    """Check the whole file when it is small, else its structure and its length."""
     schema.refuse_newer(schema.version(db), path)
     pages, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "page_size"))
     if pages * size <= CHECKED_BYTES:
@@ -290,7 +290,7 @@ def check(db: sqlite3.Connection, path: Path) -> None:
 
 
 def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
-    """A connection that cannot write and never checkpoints; in a read-only folder the file as it lies there."""
+    """Open a connection that cannot write and never checkpoints; in a read-only folder, of the file as it is."""
     try:
         return _opened(path, "ro", connect)
     except sqlite3.OperationalError as error:
@@ -325,7 +325,7 @@ def writable(path: Path) -> bool:
 
 
 def copy(db: sqlite3.Connection, target: Path) -> None:
-    """A consistent copy while others write: whole or not at all, mode 0600."""
+    """Write a consistent copy while others write: whole or not at all, mode 0600."""
     part = part_of(target)
     remove(part)
     try:
@@ -348,7 +348,7 @@ def migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def drop_copies(path: Path) -> None:
-    """Copies from before a migration, once the file has opened well: what is forgotten must not live on in them."""
+    """Remove copies from before a migration once the file opened well: forgotten records must not live on in them."""
     for old in path.parent.glob(f"{glob.escape(path.name)}-before-*"):
         remove(old)
 
@@ -360,7 +360,7 @@ def remove(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """To the disk; a folder too, where the system can."""
+    """Sync a file to the disk; a folder too, where the system can."""
     if path.is_dir() and os.name == "nt":
         return
     file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

@@ -1,4 +1,4 @@
-"""What is readable in a damaged file: rows by their shape, from every page that still holds some.
+"""Read the rows of a damaged file by their shape, from every page that still holds some.
 
 Neither the tree nor the schema is trusted, only the layout of one page at a time (sqlite.org/fileformat2.html), the
 WAL's committed pages before the file's own. Nothing is written. Deleted rows are not found: ``secure_delete`` had
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Broken(ValueError):
-    """What stands there is no row."""
+    """The bytes are no row."""
 
 
 class Pages:
@@ -53,7 +53,7 @@ class Pages:
         return self._file.read(self.size)
 
     def rows(self) -> Iterator[Row]:
-        """All rows, of all tables and indexes, in no order; ``broken`` counts those that cannot be read."""
+        """Yield all rows, of all tables and indexes, in no order; ``broken`` counts unreadable ones."""
         for number in range(2, self.count + 1):
             page = self.page(number)
             if len(page) == self.size and page[0] in (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR):
@@ -76,7 +76,7 @@ class Pages:
         return Row(rowid, _values(self._payload(page, at, length, rowid is not None)))
 
     def _payload(self, page: bytes, at: int, length: int, table: bool) -> bytes:
-        """What fits stands in the page, the rest in a chain of further ones."""
+        """Returns the payload: its local part, then the chain of overflow pages."""
         least = (self.size - 12) * 32 // 255 - 23
         most = self.size - 35 if table else (self.size - 12) * 64 // 255 - 23
         if length > _LONGEST:
@@ -110,7 +110,7 @@ def _page_size(file: BinaryIO) -> int:
 
 
 def _committed(wal: BinaryIO, size: int) -> dict[int, int]:
-    """Page numbers to offsets in the WAL; frames of an earlier round, or of an open transaction, do not count."""
+    """Map page numbers to offsets in the WAL; frames of an earlier round, or of an open transaction, are ignored."""
     head = wal.read(32)
     if len(head) < 32 or _int(head, 0, 4) not in WAL_MAGIC or _int(head, 8, 4) != size:
         return {}

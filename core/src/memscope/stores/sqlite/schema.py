@@ -1,13 +1,13 @@
-"""The tables of the SQLite store, and how an older file becomes one of today.
+"""The tables of the SQLite store, and the upgrade of older files.
 
-    users ─┬─ record ── source          texts, and what rests on what
+    users ─┬─ record ── source          texts, and the links of memories to sources
            │     └───── history         earlier versions of memories that were revised
-           ├─ unit ──── vector          what is searched: columns and terms; float16 rows
+           ├─ unit ──── vector          search index: columns and terms; float16 rows
            ├─ gone, tombstone           units an index must drop; keys and ids that must not come back
-           └─ item ──── batch ── lane   what waits for a stage; what is leased; which users a worker should look at
+           └─ item ──── batch ── lane   items waiting for a stage; leased batches; users with work due
 
 Everything of a user is keyed by the integer ``user``. A user's ``revision`` is at once the last number given to a
-unit, a removal or a vector, so that what an index lacks since a revision is one range of the primary key. Times are
+unit, a removal or a vector, so that an index's changes since a revision are one range of the primary key. Times are
 microseconds since 1970.
 """
 
@@ -93,7 +93,7 @@ MIGRATIONS: Mapping[int, Step] = MappingProxyType({})  # from this version to th
 
 
 def create(db: sqlite3.Connection) -> None:
-    """An empty store in an empty file. A page holds several units or some vectors, hence its size."""
+    """Create an empty store in an empty file. A page holds several units or some vectors, hence its size."""
     db.execute("PRAGMA page_size = 8192")
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")
@@ -120,7 +120,7 @@ def refuse_newer(found: int, path: object) -> None:
 
 
 def upgrade(db: sqlite3.Connection) -> None:
-    """All steps to today's schema in one transaction."""
+    """Run all steps to today's schema in one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         for step in range(version(db), SCHEMA):

@@ -1,8 +1,8 @@
-"""Whether what was forgotten is gone from the file's bytes, and what makes it so.
+"""Search the file's bytes for traces of forgotten records, and wipe them.
 
 ``secure_delete`` overwrites deleted cells and freed pages. But when SQLite spreads the cells of a full page over its
 neighbours it leaves copies behind, between the cells of a page (measured: of 2,000 forgotten turns 0 to 2 in such a
-gap). So the gaps are searched for pieces of what was removed; if one is there the file is built anew.
+gap). So the gaps are searched for pieces of the removed content; if one is found the file is rebuilt.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Marks = NDArray[np.uint64]
 
-# ---- what is searched
+# ---- pieces to search for
 
 
 def marks(user: SQLiteUser, rows: Iterable[Row]) -> Marks:
-    """Hashes of the pieces of all that is about to be removed: texts, terms, vectors, saved replies."""
+    """Returns hashes of the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
     replies = (user.reply(batch) for batch in user.batches())
     found += [_hashes(memory.text.encode(), PIECE) for plan in replies if plan is not None for memory in plan.new]
@@ -57,7 +57,7 @@ def _words(record: Record) -> Iterator[bytes]:
 
 
 def _hashes(data: bytes, step: int) -> Marks:
-    """One hash for each ``PIECE`` bytes, every ``step`` bytes."""
+    """One hash per ``PIECE`` bytes, every ``step`` bytes."""
     count = (len(data) - PIECE) // step + 1
     if count <= 0:
         return np.empty(0, np.uint64)
@@ -66,11 +66,11 @@ def _hashes(data: bytes, step: int) -> Marks:
     return first * _MIX ^ second
 
 
-# ---- where it could be
+# ---- gaps of the file
 
 
 def traces(path: Path, wanted: Marks) -> bool:
-    """Whether a piece of what was removed stands in a gap of the file. Its WAL must be empty."""
+    """Returns whether a piece of removed content stands in a gap of the file. Its WAL must be empty."""
     for gaps in _gaps(path):
         found = _hashes(gaps, 1)
         at = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
@@ -80,7 +80,7 @@ def traces(path: Path, wanted: Marks) -> bool:
 
 
 def _gaps(path: Path) -> Iterator[bytes]:
-    """What stands between pointers and cells, of some pages at a time."""
+    """Yield the bytes between pointers and cells, of some pages at a time."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(18)[16:], "big") or 65536
         file.seek(0)
@@ -100,11 +100,11 @@ def _gap(page: bytes, start: int) -> bytes:
     return page[start + header + 2 * cells : content].strip(b"\0")
 
 
-# ---- making it so
+# ---- wiping
 
 
 def wipe(db: sqlite3.Connection, path: Path, wanted: Marks) -> ForgetReport:
-    """Fold the WAL into the file, cut it to nothing, see that nothing of ``wanted`` is left. Outside a transaction."""
+    """Fold the WAL into the file, truncate it, check that nothing of ``wanted`` is left. Outside a transaction."""
     if not _fold(db, path):
         return pending("somebody still reads an older state")
     if traces(path, wanted):
@@ -115,7 +115,7 @@ def wipe(db: sqlite3.Connection, path: Path, wanted: Marks) -> ForgetReport:
 
 
 def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
-    """Build the whole file anew, of what it holds and nothing else."""
+    """Rebuild the whole file from its live content."""
     large = path.stat().st_size > AT_ONCE
     db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
     db.execute("VACUUM")

@@ -1,4 +1,4 @@
-"""A transaction on the file: ``Transaction`` in SQL. The counters of its users are read once and written back once."""
+"""A transaction on the file: ``Transaction`` in SQL. Its users' counters are read once and written back once."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class SQLiteUser:
         if (state := self._state()) != self._stored:
             names = ", ".join(f"{name} = ?" for name in ("terms", *COUNTERS))
             self.db.execute(f"UPDATE users SET {names} WHERE user = ?", (*state, self.user))
-            if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for what went earlier
+            if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for earlier removals
                 self.db.execute("DELETE FROM gone WHERE user = ? AND revision <= ?", (self.user, self.floor))
             self._stored = state
 
@@ -61,7 +61,7 @@ class SQLiteUser:
     # ---- records
 
     def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
-        """At most two statements, however many handles: each costs more than what it reads."""
+        """At most two statements for any number of handles: each costs more than the rows it reads."""
         rows: dict[Handle, Row] = {}
         asked = list(handles)
         for column, kind in (("id", str), ("number", int)):
@@ -96,7 +96,7 @@ class SQLiteUser:
         return [_row(row) for row in self.db.execute(query, (self.user, name, namespace))]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        """SQL sees all conditions but those on words and metadata."""
+        """SQL checks all conditions but those on words and metadata."""
         where, values = _where(select)
         query = f"SELECT {_ROW} FROM record WHERE {where} ORDER BY number LIMIT {PAGE}"
         rows = [_row(row) for row in self.db.execute(query, {**values, "user": self.user, "after": after})]
@@ -104,7 +104,7 @@ class SQLiteUser:
         return fitting, rows[-1].number if len(rows) == PAGE else None
 
     def numbers(self, select: Select) -> list[int]:
-        """Only what needs it is decoded."""
+        """Only records with a condition on words or metadata are decoded."""
         where, values = _where(select)
         by_words = select.text is not None or select.filter is not None
         query = f"SELECT number, {'body' if by_words else 'NULL'} FROM record WHERE {where} ORDER BY number"
@@ -291,7 +291,7 @@ class SQLiteUser:
     # ---- for secure_erase
 
     def terms_of(self, row: Row) -> list[bytes]:
-        """The terms of a record's units."""
+        """Returns the terms of a record's units."""
         query = "SELECT terms FROM unit WHERE user = ? AND seq BETWEEN ? AND ?"
         found = self.db.execute(query, (self.user, row.unit, row.unit + row.units - 1))
         return [terms for (terms,) in found]
@@ -301,7 +301,7 @@ class SQLiteUser:
 
 
 def _json(values: Iterable[Handle]) -> str:
-    """A list as SQLite's JSON can hold it, "" for an empty one; no id has a NUL."""
+    """Returns a list as SQLite's JSON can hold it, "" for an empty one; no id has a NUL."""
     listed = [value for value in values if not (isinstance(value, str) and "\0" in value)]
     return json.dumps(listed) if listed else ""
 
@@ -323,7 +323,7 @@ def _kind(record: Record) -> int:
 
 
 def _columns(record: Record) -> dict[str, Any]:
-    """What a record is selected by, and its body."""
+    """Returns the columns a record is selected by, and its body."""
     shared = {"kind": _kind(record), "agent": record.scope.agent, "body": encode(record)}
     if isinstance(record, Turn):
         time, session = microseconds(record.time), record.scope.session

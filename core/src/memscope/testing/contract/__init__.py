@@ -6,8 +6,8 @@ from memscope.stores import Store
 
 
 class Chapter:
-    """What the chapters share."""
+    """Shared by all chapters."""
 
     async def reopen(self, store: Store) -> Store:
-        """The same data in a new store, as after a restart, where it outlives its process; else the store itself."""
+        """The same data in a new store, as after a restart, if it outlives its process; else the store itself."""
         return store

@@ -1,4 +1,4 @@
-"""What is forgotten is gone with all that was derived from it, and nothing brings it back."""
+"""Forgetting removes records and all that is derived from them, and nothing brings them back."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ async def claim_one(store: Store, stage: Stage = CONSOLIDATE, limit: int = EVERY
 
 
 async def expire(store: Store, claim: Claim) -> None:
-    """The lease of the claim is over: nobody waits for the clock, the lease is made to end now."""
+    """End the claim's lease now, instead of waiting for the clock."""
     await store.extend(claim, 0)
 
 
@@ -203,7 +203,7 @@ class Leases(Chapter):
             await store.complete(claim, ChangeSet(done=("a",)))
 
     async def test_a_lease_longer_than_any_holds_nobody_off(self, store: Store) -> None:
-        """Its clock was wrong: the user's work would stand still until then."""
+        """Its clock was wrong: respecting it would halt the user's work until then."""
         await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         wrong = await claim_one(store, lease_s=timedelta(days=400).total_seconds())

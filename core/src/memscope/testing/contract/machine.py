@@ -1,4 +1,4 @@
-"""Any order of operations: what is stored, pending and forgotten is what a few Python sets say it is."""
+"""Random orders of operations, compared with a model of a few Python sets: stored, pending, forgotten."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Batch:
 
 @dataclass
 class Model:
-    """What the store should hold of one user."""
+    """Expected contents of one user's store."""
 
     stored: list[str] = field(default_factory=list)  # turns, in order
     memories: dict[str, str] = field(default_factory=dict)  # observation -> its turn
@@ -195,7 +195,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
                 self.let_go(self.model.owner)
 
         def let_go(self, claim: Claim) -> None:
-            """A store may take every lease of a user whose memory is forgotten, not only those on what was."""
+            """Forgetting one user's records may end every lease of that user, not only those on them."""
             try:
                 wait(self.store.extend(claim, 0))
             except LeaseLost:

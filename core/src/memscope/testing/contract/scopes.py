@@ -1,4 +1,4 @@
-"""Nobody sees another's: a foreign id answers as a missing one, whatever is asked."""
+"""Isolation of users: a foreign id answers every call as a missing one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Scopes(Chapter):
     @QUICK
     @given(data=st.data())
     async def test_twenty_scopes_never_meet(self, store: Store, data: st.DataObject) -> None:
-        """Whatever is asked, what comes back carries the canary of the scope that asked."""
+        """Every result carries the canary of the scope that asked."""
         users = [f"{next(rounds)}-{n}" for n in range(USERS)]
         agents = data.draw(st.lists(st.sampled_from(["x", "y", None]), min_size=3, max_size=3))
         words = data.draw(st.lists(st.sampled_from(["berlin", "tea", "搬家", "cat"]), min_size=1, max_size=3))

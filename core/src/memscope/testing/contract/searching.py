@@ -1,4 +1,4 @@
-"""What an index gets to know, and that what was stored is found."""
+"""The units of an index, and the search that finds stored records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ``Select`` finds what a plain Python condition finds, in the order things were stored."""
+"""A ``Select`` finds the same records as a plain Python condition, in the order they were stored."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Selecting(Chapter):
 
 
 async def fill(store: Store) -> None:
-    """Records of each kind that differ in all that a ``Select`` looks at."""
+    """Store records of each kind that differ in every field a ``Select`` looks at."""
     shared: dict[str, Any] = {"session": "one", "metadata": {"n": 1}}
     said = [
         turn("a", "To BERLIN, äh, yes.", agent="x", time=at(0), **shared),

@@ -17,7 +17,7 @@ SMALL, OTHER, WIDE = VectorSpace("small", 4), VectorSpace("other", 4), VectorSpa
 
 
 def number(unit: str | int) -> float:
-    """A number of the unit's own that half precision holds exactly."""
+    """Returns a number of the unit's own that half precision holds exactly."""
     return float(int(unit) % 2039)
 
 
@@ -27,7 +27,7 @@ def vectors(claim: Claim, space: VectorSpace) -> ChangeSet:
 
 
 async def fill(store: Store, space: VectorSpace, user: str | None = None) -> int:
-    """Embed all that waits; how many units."""
+    """Embed all units that wait; returns their number."""
     count = 0
     while claims := await store.claim("embed", 3, 60, user=user):
         for claim in claims:
