@@ -1,4 +1,4 @@
-"""A store in one DuckDB file: what a local store of one's own has to write. ``docs/stores.md`` walks through it.
+"""A store in one DuckDB file: the parts a custom local store has to write. ``docs/stores.md`` walks through it.
 
     store = DuckDBStore("memory.duckdb")
     await store.open()

@@ -1,4 +1,4 @@
-"""The primitives of a local store, in DuckDB: ``memscope.stores.local.transaction`` says what each of them means.
+"""The primitives of a local store, in DuckDB; ``memscope.stores.local.transaction`` documents each of them.
 
 They are plain SQL. DuckDB checks unique keys before a transaction ends, so its tables have none, and a row that changes
 is deleted and inserted.
@@ -55,7 +55,7 @@ ROW = "number, body, unit, units, valid_to"
 
 
 class Tables:
-    """A connection, and two ways to ask it."""
+    """A connection, with two query methods."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
         self.db = db
@@ -80,7 +80,7 @@ class OneUser(Tables):
         self.number, self.revision, self.floor, self.terms = self.stored = tuple(counters)
 
     def mine(self, query: str, *values: Any) -> list[Any]:
-        """The rows of a query that ends in conditions after ``user_name = ?``."""
+        """Returns the rows of a query that ends in conditions after ``user_name = ?``."""
         return self.all(query, self.name, *values)
 
     def rows(self, condition: str, *values: Any) -> list[Row]:
@@ -127,7 +127,7 @@ class OneUser(Tables):
         return [row for row in rows if self.fits(select, row)], rows[-1].number if len(rows) == PAGE else None
 
     def fits(self, select: Select, row: Row) -> bool:
-        """SQL could decide this sooner; the rules have it in Python."""
+        """Returns whether the record fits. SQL could decide this sooner; the rules have it in Python."""
         return selected(
             select,
             row.record,
@@ -258,7 +258,7 @@ class OneUser(Tables):
         return bool(self.mine(query, claim.id, claim.token))
 
     def set_due(self, stage: Stage, when: int | None) -> None:
-        """``due_users`` asks the items."""
+        """Do nothing: ``due_users`` reads the items."""
 
 
 class WholeStore(Tables):
@@ -295,7 +295,7 @@ class WholeStore(Tables):
         return sorted(self.column("SELECT DISTINCT user_name FROM record"))
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Those with items or batches; a claim finds out which are due."""
+        """Returns users with items or batches; a claim finds out which are due."""
         items = "SELECT DISTINCT user_name FROM item WHERE stage = ?"
         batches = "SELECT DISTINCT user_name FROM batch WHERE stage = ? AND NOT done"
         return sorted(self.column(f"{items} UNION {batches}", stage, stage))
@@ -385,7 +385,7 @@ def row_of(number: int, body: str, unit: int, units: int, valid_to: str | None) 
 
 
 def columns(row: Row) -> tuple[Any, ...]:
-    """Those of the table ``record`` after user and number."""
+    """Returns the columns of the table ``record`` after user and number."""
     record: Record = row.record
     kind = "turn" if isinstance(record, Turn) else "observation" if isinstance(record, Observation) else "insight"
     named: tuple[Any, ...] = (None, None, True, None)

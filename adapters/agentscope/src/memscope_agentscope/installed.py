@@ -1,4 +1,4 @@
-"""Which AgentScope is installed."""
+"""The installed generation of AgentScope."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXTRAS = {1: "memscope-agentscope[v1]", 2: "memscope-agentscope[v2]"}
 
 
 class WrongAgentScope(ConfigError, ImportError):
-    """No AgentScope is installed, or another one than a class is made for."""
+    """No AgentScope is installed, or another generation than a class is made for."""
 
     code = "agentscope"
 
@@ -24,7 +24,7 @@ def _version() -> str:
 
 
 def generation() -> int:
-    """1 or 2."""
+    """Returns 1 or 2."""
     found = _version()
     major = int(found.partition(".")[0])
     if major not in EXTRAS:
@@ -33,7 +33,7 @@ def generation() -> int:
 
 
 def require(name: str, wanted: int, native: Mapping[int, str]) -> None:
-    """``WrongAgentScope`` unless ``name`` is for what is installed."""
+    """Raises ``WrongAgentScope`` unless ``name`` is for the installed generation."""
     if generation() != wanted:
         raise WrongAgentScope(
             f"{name} is for agentscope {wanted}.x, and {_version()} is installed",

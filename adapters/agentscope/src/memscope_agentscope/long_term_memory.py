@@ -65,9 +65,9 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     # ---- what an agent calls, in the modes "static_control" and "both"
 
     async def retrieve(self, msg: Msg | list[Msg] | None, limit: int | None = None, **kwargs: Any) -> str:
-        """Record what has arrived, and give what is remembered about it, "" if that is nothing new.
+        """Record new messages and return related memories, "" if there is nothing new.
 
-        ``limit``: at most so many memories, by default ``k``.
+        ``limit``: at most this many memories, by default ``k``.
         """
         turns = self._turns(msg if isinstance(msg, list) else [msg])
         await self._bridge.record(turns)
@@ -79,7 +79,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         return recalled.text
 
     async def record(self, msgs: Sequence[Msg | None], **kwargs: Any) -> None:
-        """Keep what is new in ``msgs``, which is the whole short-term memory; each message once, by its id."""
+        """Record the new messages of ``msgs``, which is the whole short-term memory; each message once, by its id."""
         turns = self._turns(msgs)
         await self._bridge.record(turns, replay=True)
         self.seen = [turn["id"] for turn in turns]
@@ -135,16 +135,16 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     # ---- what a program calls
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
-        """Take over a saved state; one from before there was this memory is empty."""
+        """Load a saved state; a state saved without this memory is empty."""
         super().load_state_dict({"seen": [], "shown": [], **state_dict}, strict)
 
     @property
     def bridge(self) -> MemorySession:
-        """This scope of the memory, for whatever a program wants of it."""
+        """Returns the session of the shared memory for this scope."""
         return self._bridge
 
     async def close(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridge.close()
 
     # ---- inside
@@ -163,7 +163,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
 
 def _said(message: Msg, words: str) -> bool:
-    """By somebody, not by the framework or by this memory."""
+    """Returns whether a person or the model said it, not the framework or this memory."""
     if message.role == "assistant":
         return not (message.metadata or {}).get("_is_interrupted")
     framework = message.role == "system" or message.name == NOTE or words.startswith(FRAMEWORK)
@@ -171,7 +171,7 @@ def _said(message: Msg, words: str) -> bool:
 
 
 def _merged(found: Iterable[Iterable[Hit]]) -> list[Hit]:
-    """Each hit once."""
+    """Returns each hit once."""
     return list({hit.id: hit for hits in found for hit in hits}.values())
 
 

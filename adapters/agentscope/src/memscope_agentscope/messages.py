@@ -1,4 +1,4 @@
-"""AgentScope's messages as turns. What 1.x and 2.x have in common is all that is needed."""
+"""AgentScope's messages as turns, by the attributes that 1.x and 2.x have in common."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Message(Protocol):
 
 
 def key(message: Message, agent: str | None) -> str:
-    """The key of the message's turn. Agents that remember separately keep the same message each for itself."""
+    """Returns the key of the message's turn. Agents that remember separately each store the message for themselves."""
     return message.id if agent is None else f"{agent}/{message.id}"
 
 
 def message_to_turn(message: Message, text: str, created: str | None, agent: str | None) -> TurnInput:
-    """``created``: the message's own time, which AgentScope writes as this machine's local time."""
+    """Convert a message. ``created``: its own time, which AgentScope writes as this machine's local time."""
     role: Role = "assistant" if message.role == "assistant" else "user"
     return to_turn(role, text, speaker=message.name, id=key(message, agent), time=_time(created))
 

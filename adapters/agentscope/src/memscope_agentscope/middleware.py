@@ -113,7 +113,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         self._bridges = SessionPool(
             memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
         )
-        self._bridges.to(user, "any")  # a user that is none is told now
+        self._bridges.to(user, "any")  # invalid users are refused here
         self._heard: WeakKeyDictionary[Agent, Heard] = WeakKeyDictionary()
 
     # ---- what an agent calls
@@ -121,12 +121,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_reply(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
     ) -> AsyncGenerator[Any, None]:
-        """Record what was answered, however the reply ends."""
+        """Record the reply, however it ends."""
         answer: list[Msg] = []
         self._of(agent).recalled = False
         try:
             async for item in next_handler(**input_kwargs):
-                if isinstance(item, Msg):  # the last one; whoever has it may never ask for more
+                if isinstance(item, Msg):  # the last item; the consumer may never ask for more
                     answer = [item] if getattr(item, "structured_output", None) else []
                     await self._record_whole(agent, [*answer, *agent.state.context])
                 yield item
@@ -146,7 +146,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
     ) -> Any:
-        """Send the note along, after the latest message of the user."""
+        """Add the note to the request, after the latest message of the user."""
         note = self._of(agent).note
         if note is None:
             return await next_handler(**input_kwargs)
@@ -171,19 +171,19 @@ class MemoryScopeMiddleware(MiddlewareBase):
     # ---- what a program calls
 
     def bridge(self, state: AgentState | None = None) -> MemorySession:
-        """This user's memory, for whatever a program wants of it; with ``state`` in that state's session."""
+        """Returns this user's memory as a session; with ``state`` in that state's session."""
         return self._bridges.to(self.user, None if state is None else state.session_id)
 
     async def record(self, agent: Agent) -> None:
-        """Keep what the agent's context holds, each message once. Every reply does so: what was only observed, too."""
+        """Record the messages of the agent's context, each once. Every reply does so, for observed messages too."""
         await self._record(agent, agent.state.context)
 
     async def close(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridges.close()
 
     def seen(self, state: AgentState | None) -> list[str]:
-        """Keys of the turns that the model has before its eyes."""
+        """Returns keys of the turns that are in the model's context."""
         return [] if state is None else [key(message, self.agent) for message in state.context]
 
     # ---- inside
@@ -228,29 +228,29 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
 
 def _words(message: Msg) -> str:
-    """What was said; of a structured answer the structure, beside which AgentScope puts words of its own."""
+    """Returns the text; of a structured answer the structure, beside which AgentScope puts words of its own."""
     structured = getattr(message, "structured_output", None)
     return json.dumps(structured, ensure_ascii=False) if structured else message.get_text_content() or ""
 
 
 def _settled(message: Msg) -> bool:
-    """A reply that waits for a tool is not complete: more will come under the same id."""
+    """Returns whether the reply is complete: one that waits for a tool will go on under the same id."""
     answered = {result.id for result in message.get_content_blocks("tool_result")}
     return all(call.id in answered for call in message.get_content_blocks("tool_call"))
 
 
 def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
-    """What came after the agent's own last message."""
+    """Returns the messages after the agent's own last one."""
     own = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
     return context[own[-1] if own else 0 :]
 
 
 def _query(arrived: Sequence[TurnInput]) -> str:
-    """All that the user has just said, else what others have; "" for a reply that only goes on."""
+    """Returns the user's new words, else those of others; "" for a reply that only goes on."""
     users = [turn["content"] for turn in arrived if turn["role"] == "user"]
     return choose_query([to_turn("user", "\n".join(users))] if users else arrived)
 
 
 def _note(text: str) -> Msg:
-    """Formatters make a user message of a hint."""
+    """Returns the note as a hint, which formatters turn into a user message."""
     return AssistantMsg(name=NOTE, content=[HintBlock(hint=text)])

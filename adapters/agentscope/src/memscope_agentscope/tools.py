@@ -15,7 +15,7 @@ from memscope.errors import MemscopeError
 
 
 class AgentMemory(Protocol):
-    """The middleware, as far as its tools need it."""
+    """The part of the middleware that its tools need."""
 
     def bridge(self, state: AgentState | None = None) -> MemorySession: ...
     def seen(self, state: AgentState | None) -> Collection[str]: ...

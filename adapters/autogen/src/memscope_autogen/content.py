@@ -12,12 +12,12 @@ from autogen_core.memory import MemoryContent, MemoryMimeType
 
 from memscope.records import Hit, Json, Observation
 
-DATA = "autogen"  # where a statement keeps what its text does not say
+DATA = "autogen"  # key of the parts of a statement that are not in its text
 CAPTIONS = ("caption", "description", "title", "name")
 
 
 def text_of(content: MemoryContent) -> str:
-    """What can be searched for: text as it is, JSON as JSON, of bytes and images what their metadata calls them."""
+    """Returns the searchable text: text as it is, JSON as JSON, of bytes and images their metadata's description."""
     value = content.content
     if isinstance(value, str):
         return value
@@ -49,12 +49,12 @@ def _json(value: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def line(hit: Hit) -> MemoryContent:
-    """A hit as the text that is shown."""
+    """Returns a hit as the text shown to the model."""
     return MemoryContent(content=hit.text, mime_type=MemoryMimeType.TEXT, metadata=_about(hit))
 
 
 def original(hit: Hit) -> MemoryContent:
-    """A hit as it was added, where somebody added it: of equal names in its metadata the added one counts."""
+    """Returns a hit as it was added, if it was; of equal names in its metadata the added one counts."""
     statement = next((memory for memory in hit.observations if DATA in memory.data), None)
     return line(hit) if statement is None else _restored(statement, hit)
 

@@ -1,4 +1,4 @@
-"""Who said what in a conversation, heard through the model contexts of its agents.
+"""Record of a conversation, taken from the model contexts of its agents.
 
 AutoGen tells a memory nothing but the context it may change. So the context is tapped: on the first look its
 ``add_message``, ``clear`` and ``load_state`` are wrapped on the instance, and from then on both sides are recorded the
@@ -31,7 +31,7 @@ USER_SOURCES = frozenset({"user", "user_proxy"})
 
 @dataclass(eq=False, slots=True)
 class Entry:
-    """A message that was said; ``key`` once it is recorded."""
+    """A message of the conversation; ``key`` once it is recorded."""
 
     turn: TurnInput
     key: str = ""
@@ -70,7 +70,7 @@ class Ledger:
         return entry
 
     def find(self, turn: TurnInput, start: int) -> int | None:
-        """Where this was entered at ``start`` or later."""
+        """Returns the position of this message at ``start`` or later."""
         words = Entry(turn).words
         for position in range(max(start, self.dropped), self.end):
             if self.entries[position - self.dropped].words == words:
@@ -78,7 +78,7 @@ class Ledger:
         return None
 
     def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
-        """``(i, j)``: ``turns[i:j]`` are the latest entries, what somebody joining a running conversation is shown."""
+        """Returns ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
         shown, known = [Entry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
             for length in range(min(len(shown) - start, len(known)), 0, -1):
@@ -89,7 +89,7 @@ class Ledger:
 
 @dataclass(eq=False)
 class Tap:
-    """One model context and how far along the ledger it is. ``heard`` is what the context holds."""
+    """A tap on one model context, and its position in the ledger. ``heard`` is the content of the context."""
 
     context: ChatCompletionContext
     bridge: MemorySession
@@ -108,7 +108,7 @@ class Tap:
 
     @classmethod
     async def on(cls, context: ChatCompletionContext, bridge: MemorySession, ledger: Ledger) -> Tap:
-        """This bridge's tap on the context, put there and told of what the context holds if it is new."""
+        """Returns this bridge's tap on the context; a new one is attached and reads the context."""
         for tap in taps(context):
             if tap.bridge is bridge:
                 return tap
@@ -152,7 +152,7 @@ class Tap:
         return to_turn("assistant" if source in self.ledger.agents else "person", text, speaker=source)
 
     async def hear(self, turns: Sequence[TurnInput]) -> None:
-        """Said now: entered and recorded, unless another context was quicker."""
+        """Enter and record a new message, unless another context was quicker."""
         fresh = []
         for turn in turns:
             position = self.ledger.find(turn, self.at)
@@ -167,14 +167,14 @@ class Tap:
         await self._record(fresh)
 
     async def recognise(self, turns: Sequence[TurnInput]) -> None:
-        """Said before and shown again: what is recorded already stays as it is, what was forgotten stays so."""
+        """Match messages shown again: recorded ones stay as they are, forgotten ones stay forgotten."""
         entries = [Entry(turn) for turn in turns]
         self.heard.extend(entries)
         self.at = self.ledger.end
         await self._record(entries, replay=True)
 
     async def catch_up(self, messages: Sequence[LLMMessage]) -> None:
-        """The first look at a context: history up to the agent's last reply, then what has just arrived.
+        """Read a context for the first time: history up to the agent's last reply, then the messages that just arrived.
 
         Of several messages that arrived after a history only the last is certainly new: a reply may have failed before.
         """
@@ -195,7 +195,7 @@ class Tap:
     # ---- what the model sees
 
     def keys(self, view: Sequence[LLMMessage]) -> set[str]:
-        """Keys of the turns in the part of the context that the model is shown."""
+        """Returns keys of the turns in the part of the context that the model is shown."""
         left = Counter(Entry(turn).words for turn in self.turns(view))
         keys = set()
         for entry in reversed(self.heard):
@@ -205,7 +205,7 @@ class Tap:
         return keys - {""}
 
     async def show(self, message: LLMMessage | None) -> None:
-        """Put ``message`` before the newest one, in the place of what was injected before; None: only remove that."""
+        """Put ``message`` before the newest one, in place of the previous injection; None: only remove that."""
         messages = stored(self.context)
         others = {id(tap.injected) for tap in taps(self.context) if tap is not self}
         messages[:] = [old for old in messages if id(old) in others or not is_injected(words_of(old))]
@@ -219,7 +219,7 @@ class Tap:
 
 
 def taps(context: ChatCompletionContext) -> list[Tap]:
-    """The taps on a context, the latest first."""
+    """Returns the taps on a context, the latest first."""
     found, method = [], context.add_message
     while isinstance(tap := getattr(method, "__self__", None), Tap):
         found.append(tap)
@@ -228,12 +228,12 @@ def taps(context: ChatCompletionContext) -> list[Tap]:
 
 
 def stored(context: ChatCompletionContext) -> list[LLMMessage]:
-    """All messages of a context, the list itself: ``get_messages`` gives only those that fit into its buffer."""
-    return getattr(context, "_messages", [])  # a context of one's own may keep them elsewhere
+    """Returns the context's own list of messages: ``get_messages`` gives only those that fit into its buffer."""
+    return getattr(context, "_messages", [])  # a custom context may keep them elsewhere
 
 
 def words_of(message: LLMMessage) -> str:
-    """The text of a message; of calls, their results and the system message none."""
+    """Returns the text of a message; "" for calls, their results and the system message."""
     if not isinstance(message, UserMessage | AssistantMessage):
         return ""
     if isinstance(message.content, str):

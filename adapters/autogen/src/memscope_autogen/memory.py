@@ -24,7 +24,7 @@ from memscope_autogen.conversation import Ledger, Tap
 from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
-SOURCE = "memory"  # of the message that shows what is remembered
+SOURCE = "memory"  # name of the message that shows memories
 
 
 class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]):
@@ -67,7 +67,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     # ---- what an agent calls
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Record what has arrived, and show what is remembered about it as one message before the newest."""
+        """Record new messages, and show related memories as one message before the newest."""
         tap = await Tap.on(model_context, self._bridge, self._ledger)
         view = await model_context.get_messages()
         shown = tap.turns(view)
@@ -77,7 +77,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
     def _conversation(self) -> Ledger:
-        """Memories of the same session share one: they hear the same conversation."""
+        """Returns the conversation, shared by all memories of the same session."""
         bridge = self._bridge
         if bridge.session is None:
             return Ledger()
@@ -88,7 +88,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     async def query(
         self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """What is remembered about ``query``, best first, each as it was added; ``kwargs``: k, as_of, filter."""
+        """Returns memories related to ``query``, best first, each as it was added; ``kwargs``: k, as_of, filter."""
         words = query if isinstance(query, str) else contents.text_of(query)
         found = await _linked(self._bridge.search(words, **kwargs), cancellation_token)
         return MemoryQueryResult(results=[contents.original(hit) for hit in found])
@@ -99,19 +99,19 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         await _linked(work, cancellation_token)
 
     async def clear(self) -> ForgetReport:  # type: ignore[override]  # says how much, where AutoGen wants None
-        """Forget for good what this scope holds (of a session only that session); the receipt says how much."""
+        """Forget all memories of this scope (of a session only that session) for good; the receipt has the counts."""
         return await self._bridge.clear()
 
     async def close(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridge.close()
 
     def tools(self) -> list[BaseTool[Any, Any]]:
-        """``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall."""
+        """Returns ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall."""
         return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
 
     async def seen(self) -> set[str]:
-        """Keys of the turns that agents with this memory have before their eyes."""
+        """Returns keys of the turns in the contexts of agents with this memory."""
         keys: set[str] = set()
         for tap in list(self._ledger.taps):
             keys |= tap.keys(await tap.context.get_messages())
@@ -121,7 +121,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     def bridge(self) -> MemorySession:
         return self._bridge
 
-    # ---- written down, copied
+    # serialisation, copies
 
     def _to_config(self) -> MemoryScopeMemoryConfig:
         return self.config()
@@ -144,7 +144,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return _load, (type(self), self.config().model_dump())
 
     def __copy__(self) -> Self:
-        """Another object over the same memory."""
+        """Returns another object over the same memory."""
         other = type(self)(**self._options(), memory=self._bridge.memory)
         other._bridge = self._bridge
         return other
@@ -179,7 +179,7 @@ def _load(cls: type[MemoryScopeMemory], config: dict[str, Any]) -> MemoryScopeMe
 
 
 async def _linked(work: Coroutine[Any, Any, R], token: CancellationToken | None) -> R:
-    """The result of ``work``, which the token cancels."""
+    """Returns the result of ``work``, which the token cancels."""
     task = asyncio.ensure_future(work)
     if token is not None:
         token.link_future(task)

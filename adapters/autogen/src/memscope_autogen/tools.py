@@ -17,7 +17,7 @@ PROVIDER = "memscope_autogen.MemoryScopeMemory"
 
 
 class ToolMemory(Protocol):
-    """``MemoryScopeMemory``, as far as its tools need it."""
+    """The part of ``MemoryScopeMemory`` that its tools need."""
 
     @property
     def bridge(self) -> MemorySession: ...
@@ -46,7 +46,7 @@ class ToolConfig(BaseModel):
 
 
 class _MemoryTool(BaseTool[Any, Answer]):
-    """A tool over one memory; written down with the memory's own configuration."""
+    """A tool over one memory; serialised with the memory's own configuration."""
 
     arguments: type[BaseModel]
     words: ToolText

@@ -1,4 +1,4 @@
-"""``MemoryScopeMemory`` takes the place of ``ConversationBufferMemory`` in a classic chain."""
+"""``MemoryScopeMemory`` replaces ``ConversationBufferMemory`` in a classic chain."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from memscope.records import Turn
 from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
-STOP = "stop"  # an input of chains that is no part of what was said
+STOP = "stop"  # an input of chains that is no part of the conversation
 MOST_UNANSWERED = 1000
 
 
 class Unanswered:
-    """Ids of what users asked and no chain has answered yet: loading and saving mean the same turn."""
+    """Ids of questions without an answer yet, so that loading and saving mean the same turn."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[tuple[str | None, ...], str] = OrderedDict()
@@ -34,7 +34,7 @@ class Unanswered:
         return Unanswered, ()
 
     def asked(self, *what: str | None) -> str:
-        """The id of this question, the same until it is answered."""
+        """Returns the id of this question, the same until it is answered."""
         with self._lock:
             id = self._ids.setdefault(what, secrets.token_hex(16))
             if len(self._ids) > MOST_UNANSWERED:
@@ -102,7 +102,7 @@ class MemoryScopeMemory(BaseMemory):
         return wait_for(self.aload_memory_variables(inputs))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """What is remembered about the input, and what was said last. Without inputs only the latter."""
+        """Returns memories related to the input, and the latest turns. Without inputs only the latter."""
         bridge, text = self._bridge(inputs), self._input(inputs)
         keys = await self._ask(bridge, text)
         recent = await bridge.recent(tokens=self.tokens // 2, exclude=keys)
@@ -133,13 +133,13 @@ class MemoryScopeMemory(BaseMemory):
     # ---- closing
 
     async def aclose(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridges.close()
 
     def close(self) -> None:
         wait_for(self.aclose())
 
-    # ---- whose, and what
+    # scope
 
     def _bridge(self, inputs: Mapping[str, Any]) -> MemorySession:
         user = self.user if self.user_key is None else _named(inputs, self.user_key, "user")

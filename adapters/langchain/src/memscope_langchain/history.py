@@ -13,7 +13,7 @@ from memscope_langchain.messages import message_of, turns_of
 
 
 class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
-    """What user and assistant said in one session, the latest ``limit`` messages of it.
+    """Messages of user and assistant in one session, the latest ``limit`` of them.
 
     ``user`` and ``session`` are required. Text is kept; tool calls, their results and instructions are not, so that
     what comes back is always a conversation that a model takes. A memory that fails gives no messages, with one warning

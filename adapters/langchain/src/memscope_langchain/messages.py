@@ -15,7 +15,7 @@ SUMMARY = "Here is a summary of the conversation to date:"
 
 
 def turn_of(message: BaseMessage) -> TurnInput | None:
-    """What a person or the model said; of instructions, tool calls, their results and summaries nothing."""
+    """Returns a person's or the model's message as a turn; None for instructions, tool calls and results, summaries."""
     if _is_summary(message):
         return None
     if isinstance(message, HumanMessage):
@@ -26,7 +26,7 @@ def turn_of(message: BaseMessage) -> TurnInput | None:
 
 
 def _is_summary(message: BaseMessage) -> bool:
-    """What SummarizationMiddleware put in the place of messages; before it marked them they had their first words."""
+    """Returns whether SummarizationMiddleware wrote it; old versions left no mark, so their first words tell."""
     return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY)
 
 
@@ -45,7 +45,7 @@ def message_of(turn: Turn) -> BaseMessage:
 
 
 def words(value: Any) -> str:
-    """The text of what a chain takes or gives: text, a message, or messages (the last one)."""
+    """Returns the text of a chain's input or output: text, a message, or messages (the last one)."""
     if isinstance(value, BaseMessage):
         return text_of(value)
     if isinstance(value, Sequence) and not isinstance(value, str):

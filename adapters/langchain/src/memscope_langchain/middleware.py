@@ -30,14 +30,14 @@ Update = dict[str, Any]
 
 
 class Shown(TypedDict):
-    """What a run's model is shown of memory, and the keys of the turns that it sees anyway."""
+    """Memory shown to a run's model, and the keys of the turns that it sees anyway."""
 
     text: str
     keys: list[str]
 
 
 class MemoryState(AgentState[Any]):
-    """``memscope_heard``: id of the latest message that was dealt with."""
+    """``memscope_heard``: id of the latest processed message."""
 
     memscope_heard: NotRequired[Annotated[str | None, PrivateStateAttr]]
     memscope_shown: NotRequired[Annotated[Shown, UntrackedValue, PrivateStateAttr]]
@@ -111,7 +111,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
     # ---- closing
 
     async def aclose(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridges.close()
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
 
 
 async def begin(bridge: MemorySession, state: MemoryState) -> Update:
-    """Record what has arrived, and recall what fits to it."""
+    """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
     history, new = turns_of(messages[:arrived][-HISTORY:]), turns_of(messages[arrived:])
@@ -133,7 +133,7 @@ async def begin(bridge: MemorySession, state: MemoryState) -> Update:
 
 
 async def go_on(bridge: MemorySession, state: MemoryState) -> Update:
-    """Record what was said since, the model's reply above all."""
+    """Record messages since the last call, above all the model's reply."""
     messages = state["messages"]
     start = after(messages, state.get("memscope_heard"))
     await bridge.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
@@ -141,7 +141,7 @@ async def go_on(bridge: MemorySession, state: MemoryState) -> Update:
 
 
 def shown(state: Mapping[str, Any]) -> str | None:
-    """What this run's model is shown; None in a run that was interrupted and goes on, whose state lost it."""
+    """Returns the recalled text of this run; None in an interrupted run that goes on, whose state lost it."""
     found: Shown | None = state.get("memscope_shown")
     return found["text"] if found else None
 
@@ -152,7 +152,7 @@ async def recall(bridge: MemorySession, messages: Sequence[BaseMessage]) -> str:
 
 
 def told(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
-    """The request with ``text`` at the end of its system message."""
+    """Returns the request with ``text`` at the end of its system message."""
     if not text:
         return request
     if not hasattr(request, "system_message"):  # langchain 1.0
@@ -172,7 +172,7 @@ def told(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
 
 
 def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
-    """Where this run's own messages begin.
+    """Returns the index of this run's own first message.
 
     Without a checkpointer nothing is known of earlier runs and callers show the whole history again. Then only what the
     user said last is certainly new, and only if nobody has replied to it.
@@ -185,14 +185,14 @@ def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
 
 
 def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
-    """The place after the message with this id; None if there is none."""
+    """Returns the index after the message with this id; None if there is none."""
     if heard is None:
         return None
     return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == heard), None)
 
 
 def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
-    """The place of the last message of this kind; the end if there is none."""
+    """Returns the index of the last message of this kind; the end if there is none."""
     places = range(len(messages) - 1, -1, -1)
     return next((at for at in places if isinstance(messages[at], kind)), len(messages))
 

@@ -1,4 +1,4 @@
-"""What memscope loads of this package when it starts; imports no framework."""
+"""Plugin that memscope loads at start; imports no framework."""
 
 from __future__ import annotations
 

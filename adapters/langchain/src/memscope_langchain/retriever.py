@@ -1,4 +1,4 @@
-"""``MemoryScopeRetriever``: what is remembered about a user as documents."""
+"""``MemoryScopeRetriever``: memories of a user as documents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MemoryScopeRetriever(BaseRetriever):
 
 
 def document(hit: Hit) -> Document:
-    """``sources``: keys of the turns, or ids of the observations, that it rests on."""
+    """Convert a hit. ``sources``: keys of the turns, or ids of the observations, that it rests on."""
     metadata: dict[str, Any] = {
         "id": hit.id,
         "kind": "insight" if hit.insight else "turn",

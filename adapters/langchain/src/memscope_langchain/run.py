@@ -1,4 +1,4 @@
-"""Whose run this is: the user and the thread of an agent's or a graph's run. There is no default user."""
+"""Scope of a run: the user and the thread of an agent's or a graph's run. There is no default user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SERVER_USER_KEY = "langgraph_auth_user_id"  # where LangGraph Server wrote it be
 
 
 def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
-    """``user_id`` of the runtime's context, else of the config, else the identity that the server has checked.
+    """Returns ``user_id`` of the runtime's context, else of the config, else the identity checked by the server.
 
     ``runtime``: LangGraph's ``Runtime`` or ``ToolRuntime``, or None where there is none.
     """
@@ -43,7 +43,7 @@ def thread_of(runtime: Any, config: RunnableConfig | None = None) -> str | None:
 
 
 def user_of_run() -> str:
-    """The user of the run that this is called in: ``MemoryScopeStore(user=user_of_run)`` serves many."""
+    """Returns the user of the current run: ``MemoryScopeStore(user=user_of_run)`` serves many."""
     from langgraph.runtime import get_runtime
 
     try:
@@ -60,5 +60,5 @@ def _of_context(context: Any) -> Any:
 
 
 def _configurable(runtime: Any, config: RunnableConfig | None) -> Mapping[str, Any]:
-    """Of the config given, of a tool's runtime, or of the run around."""
+    """Returns the configurable part of the config given, of a tool's runtime, or of the current run."""
     return ensure_config(config or getattr(runtime, "config", None)).get("configurable") or {}

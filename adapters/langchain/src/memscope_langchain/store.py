@@ -38,7 +38,7 @@ try:
 except ImportError:  # before langgraph-checkpoint 4.3
 
     def validate_op_namespace(op: Op) -> None:
-        """Nothing: there only the methods of a store check labels, not its batch."""
+        """Do nothing: in these versions only the methods of a store check labels, not its batch."""
 
 
 Namespace: TypeAlias = tuple[str, ...]
@@ -88,7 +88,7 @@ class MemoryScopeStore(BaseStore):
         return await self._batch(self._bridge(), list(ops))
 
     def sweep_ttl(self) -> int:
-        """Remove for good what is over; the number of documents."""
+        """Remove expired documents for good; returns their number."""
         return wait_for(self.asweep_ttl())
 
     async def asweep_ttl(self) -> int:
@@ -97,7 +97,7 @@ class MemoryScopeStore(BaseStore):
         return report.observations
 
     async def aclose(self) -> None:
-        """Let go of the memory; the last one to do so closes it. Using this one again opens it again."""
+        """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridges.close()
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class MemoryScopeStore(BaseStore):
 
 
 async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
-    """Raise what a write would raise."""
+    """Validate writes: raises the errors that they would raise."""
     for op in ops:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
@@ -175,7 +175,7 @@ async def delete(bridge: MemorySession, op: PutOp) -> None:
 
 
 async def search(bridge: MemorySession, op: SearchOp) -> list[SearchItem]:
-    """With a query the best first, and then what does not match it, as a store of vectors would have it."""
+    """Search: matches of the query best first, then the rest of the namespace, as a vector store orders them."""
     asked = {**escaped(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await bridge.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
     scored = {document.id: (document, hit.score) for hit in hits for document in _matching(hit, op)}
@@ -199,7 +199,7 @@ async def namespaces(bridge: MemorySession, op: ListNamespacesOp) -> list[Namesp
 
 
 async def renew(bridge: MemorySession, document: Observation) -> None:
-    """Reading prolongs the life of what has a time to live."""
+    """Renew the time to live of documents that were read."""
     minutes = _mine(document).get("ttl")
     if minutes is None or document.expires is None:
         return
@@ -215,14 +215,14 @@ async def _documents(bridge: MemorySession, **asked: Any) -> list[Observation]:
 
 
 def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
-    """The documents of a hit; a turn may have others."""
+    """Returns the documents of a hit; a turn may have others."""
     wanted = op.namespace_prefix
     documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
     return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
 
 
 def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
-    """``*`` stands for one label, whatever it is."""
+    """Match a namespace; ``*`` stands for any one label."""
     wanted, length = tuple(condition.path), len(condition.path)
     if length > len(namespace):
         return False
@@ -234,7 +234,7 @@ def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
 
 
 def written(label: str) -> str:
-    """A label or key as an identifier of the core takes it: only what could be mistaken is escaped."""
+    """Convert a label or key to an identifier of the core; only ambiguous characters are escaped."""
     return "".join(char if _plain(char) else quote(char, safe="", errors="surrogatepass") for char in label)
 
 
@@ -243,23 +243,23 @@ def _plain(char: str) -> bool:
 
 
 def escaped(value: Mapping[str, Any]) -> dict[str, Any]:
-    """With keys that cannot be mistaken for ours; ``unescaped`` takes them back."""
+    """Escape keys that could be mistaken for ours; ``unescaped`` reverses it."""
     return {THEIRS + name[len(MINE) :] if name.startswith(MINE) else name: one for name, one in value.items()}
 
 
 def unescaped(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A value as it was put, without what we keep beside it."""
+    """Returns a value as it was put, without our own keys."""
     theirs = {name: one for name, one in data.items() if name.startswith(THEIRS) or not name.startswith(MINE)}
     return {MINE + name[len(THEIRS) :] if name.startswith(THEIRS) else name: one for name, one in theirs.items()}
 
 
 def data_of(op: PutOp, about: Mapping[str, Json]) -> dict[str, Any]:
-    """A value and what is kept beside it."""
+    """Returns a value together with our own keys."""
     return {**escaped(op.value or {}), ITEM: about, **prefixes(op.namespace)}
 
 
 def session_of(op: PutOp) -> str:
-    """A session of its own: a document stands in no conversation, so no other lends it words."""
+    """Returns a session for this document only: it stands in no conversation, so no other lends it words."""
     return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
 
 
@@ -272,7 +272,7 @@ def labels(path: str) -> Namespace:
 
 
 def prefixes(namespace: Namespace) -> dict[str, Json]:
-    """One key for each beginning of a namespace, so that an equality in a filter finds all that is below it."""
+    """Returns one key per prefix of a namespace, so that an equality filter finds everything below it."""
     return {f"{MINE}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
 
 
@@ -281,13 +281,13 @@ def prefix(namespace: Sequence[str]) -> dict[str, Json]:
 
 
 def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
-    """What of a value is searched."""
+    """Returns the searchable text of a value."""
     texts = (text for one in paths for text in ([_told(value)] if one == "$" else get_text_at_path(value, one)))
     return "\n".join(filter(None, texts))
 
 
 def _told(value: Any) -> str:
-    """All that a value says; the names of its fields too, where there are several."""
+    """Returns all text of a value, with the names of its fields if there are several."""
     if isinstance(value, Mapping):
         if len(value) == 1:
             return _told(next(iter(value.values())))

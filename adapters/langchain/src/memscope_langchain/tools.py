@@ -103,7 +103,7 @@ class ForgetTool(MemoryTool):
 
 
 async def told(answer: Coroutine[Any, Any, str]) -> str:
-    """The answer, or what went wrong in the one kind of error that a tool may tell the model."""
+    """Returns the answer; raises failures as the one kind of error that a tool may report to the model."""
     try:
         return await answer
     except MemscopeError as error:
@@ -111,7 +111,7 @@ async def told(answer: Coroutine[Any, Any, str]) -> str:
 
 
 def tools_over(bridges: SessionPool, *, strict: bool) -> list[BaseTool]:
-    """The three, over the memory of a middleware."""
+    """Returns the three tools over the memory of a middleware."""
     made: list[MemoryTool] = [
         kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)
     ]
@@ -121,7 +121,7 @@ def tools_over(bridges: SessionPool, *, strict: bool) -> list[BaseTool]:
 
 
 def _seen(runtime: Any) -> list[str]:
-    """Keys of the turns that the middleware found in the conversation."""
+    """Returns keys of the turns that the middleware found in the conversation."""
     state = getattr(runtime, "state", None)
     shown = state.get("memscope_shown") if isinstance(state, dict) else None
     return shown["keys"] if shown else []
