@@ -78,7 +78,8 @@ class SQLiteStore(LocalStore):
     # ---- the store
 
     async def stats(self, user: str | None = None) -> Stats:
-        details = _details(self.path, read_only=(await self._live()).read_only)
+        live = await self._live()
+        details = await asyncio.to_thread(_details, self.path, read_only=live.read_only)
         return replace(await super().stats(user), details=details)
 
     async def _remove(self, select: Select) -> ForgetReport:
