@@ -31,7 +31,7 @@ uv build --quiet --wheel --package memscope --out-dir "$PLACE/dist"
 uv build --quiet --wheel --package memscope-elasticsearch --out-dir "$PLACE/dist"
 uv build --quiet --wheel --package "memscope-$NAME" --out-dir "$PLACE/dist"
 uv venv --quiet "$PLACE/wheels"
-uv pip install --quiet --python "$PLACE/wheels/bin/python" --find-links "$PLACE/dist" "memscope[$NAME,elasticsearch]>=0.2.0" \
+uv pip install --quiet --no-sources --python "$PLACE/wheels/bin/python" --find-links "$PLACE/dist" "memscope[$NAME,elasticsearch]>=0.2.0" \
     --group "$PART/pyproject.toml:examples"
 STORES=("$PLACE/memory.db")
 ADDRESS="${MEMSCOPE_TEST_ES_URL:-}"  # where there is a node, the same once more in Elasticsearch: one setting
