@@ -18,6 +18,7 @@ from memscope.records import ROLES, Candidates, Feature, Handle
 from memscope.retrieval.echoes import askings, restated, standing, without_askings
 from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
+from memscope.search.candidates import MEANING, TOPIC
 from memscope.text.flags import Flag
 from memscope.text.units import INSIGHT
 
@@ -56,7 +57,6 @@ COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.25  # share of a question's words that some unit must have
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
-MEANING, TOPIC = 16, 32  # bits of Candidates.legs
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
@@ -227,7 +227,17 @@ def coverage(question: Query, found: Candidates) -> Values:
 
 
 @worker(
-    reads=("candidates", "weights", "names", "asks_number", "asks_assistant", "about_talk", "cjk_vectors"),
+    reads=(
+        "candidates",
+        "weights",
+        "names",
+        "asks_number",
+        "asks_assistant",
+        "asks_personally",
+        "asks_ahead",
+        "about_talk",
+        "cjk_vectors",
+    ),
     writes=("order", "values", "scores", "askings"),
 )
 async def rank(question: Query, ctx: WorkerContext) -> Query:
