@@ -76,15 +76,20 @@ class EmbeddingServer(http.server.ThreadingHTTPServer):
         from .minilm import MiniLM  # numpy only when the weights are there
 
         self.model, self.one_at_a_time = MiniLM(weights, vocabulary), threading.Lock()
+        self.known: dict[str, Any] = {}
         super().__init__(("127.0.0.1", port), Handler)
 
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
 
-    def embed(self, texts: list[str]) -> Any:
+    def embed(self, texts: list[str]) -> list[Any]:
+        """One vector per text. Vectors are kept: several benchmarks ask for those of the same data."""
         with self.one_at_a_time:
-            return self.model.embed(texts)
+            new = [text for text in dict.fromkeys(texts) if text not in self.known]
+            if new:
+                self.known.update(zip(new, self.model.embed(new), strict=True))
+            return [self.known[text] for text in texts]
 
     def __enter__(self) -> EmbeddingServer:
         self._thread = threading.Thread(target=self.serve_forever, name="embedding-server", daemon=True)
