@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import click
 from datasets import ADVERSARIAL, Conversation, Query, conversations, recall
 
 from memscope import AsyncMemoryScope
-from memscope.records import Hit, Retrieval
+from memscope.records import Retrieval
 from memscope.retrieval.context import line
 from memscope.text.tokens import estimate_tokens
 
@@ -34,9 +34,12 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Asked:
+    """A question and its hits. ``named``: the turns that an insight names, by its id."""
+
     question: Query
     hits: Retrieval
     milliseconds: float
+    named: Mapping[str, set[str]] = field(default_factory=dict)
 
 
 def settings(embedder: str | None, languages: str) -> dict[str, Any]:
@@ -68,11 +71,6 @@ async def ask(memory: AsyncMemoryScope, conversation: Conversation) -> list[Aske
     return asked
 
 
-def covers(hit: Hit) -> set[str]:
-    """The turns that an item names: a turn is itself; an insight at most three of those it was made from."""
-    return {hit.turn.key} if hit.turn else set()
-
-
 def figures(asked: list[Asked]) -> Mapping[str, Any]:
     counted = [one for one in asked if one.question.category != ADVERSARIAL]
     groups: dict[str, list[float]] = defaultdict(list)
@@ -89,7 +87,8 @@ def figures(asked: list[Asked]) -> Mapping[str, Any]:
 
 
 def _recall(asked: Asked, k: int) -> float:
-    return recall([covers(hit) for hit in asked.hits], asked.question.evidence, k)
+    items = [{hit.turn.key} if hit.turn else asked.named.get(hit.id, set()) for hit in asked.hits]
+    return recall(items, asked.question.evidence, k)
 
 
 def _percent(shares: list[float]) -> float:

@@ -39,3 +39,16 @@ async def test_an_ideal_chat_says_which_fact_the_other_ends():
 
 async def test_an_ideal_chat_says_which_fact_repeats_the_other():
     assert await noted([(0, 1, "repeats")]) == [FACTS[0]["text"]]
+
+
+async def test_an_ideal_chat_quotes_the_words_it_was_given_of_each_turn():
+    turns = [{"text": "Do you have a dog, or a cat?"}, {"text": "A cat. Her name is Mia."}]
+    quotes = [(0, "a cat"), (1, "Her name is Mia")]
+    whole = {**ABOUT, "quotes": quotes, "text": "The user has a cat called Mia."}
+    async with AsyncMemoryScope(":memory:", settings={}, chat=IdealChat(turns, [whole])) as memory:
+        roles = ("assistant", "user")
+        said = [{"role": role, "content": turn["text"]} for role, turn in zip(roles, turns, strict=True)]
+        await memory.add_turns(said, user="alice", session="s")
+        await memory.consolidate(user="alice")
+        (found,) = await memory.list(user="alice", kinds=["observation"])
+        assert [quote.text for quote in found.quotes] == ["a cat", "Her name is Mia"]

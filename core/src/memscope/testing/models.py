@@ -75,10 +75,10 @@ def data(messages: Sequence[Message]) -> Json:
 class IdealChat(ScriptedChat):
     """Answers every prompt of consolidate and reflect as a good model would, from given facts.
 
-    ``turns``: the messages, each with its ``text``. ``facts``: per fact ``turns`` (indexes; the first one is quoted),
-    ``text``, ``about``, ``when``, ``keywords``, ``level`` and ``quote``. ``relations``: ``[old, new, relation]`` with
-    indexes of facts; "contradicts" means that the new one ends the old one, pairs that are not listed are unrelated.
-    No fact is given a subject: each stands alone.
+    ``turns``: the messages, each with its ``text``. ``facts``: per fact ``text``, ``about``, ``when``, ``keywords``,
+    ``level``, and ``turns`` (indexes) with the ``quote`` of the first, or ``quotes``: pairs of an index and words.
+    ``relations``: ``[old, new, relation]`` with indexes of facts; "contradicts" means that the new one ends the old
+    one, pairs that are not listed are unrelated. No fact is given a subject: each stands alone.
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class IdealChat(ScriptedChat):
         relations: Sequence[tuple[int, int, str]] = (),
     ) -> None:
         super().__init__(self._answer)
-        self._facts = [(fact, [visible(turns[turn]["text"]).strip() for turn in fact["turns"]]) for fact in facts]
+        texts = [visible(turn["text"]).strip() for turn in turns]
+        self._facts = [(fact, [(texts[turn], words) for turn, words in _quotes(fact, texts)]) for fact in facts]
         self._relations = {
             (facts[old]["text"], facts[new]["text"]): "ends" if relation == "contradicts" else relation
             for old, new, relation in relations
@@ -103,14 +104,14 @@ class IdealChat(ScriptedChat):
         return self._value(shown)
 
     def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
-        numbers = {line["text"]: line["n"] for line in lines}
         heard = {line["n"]: 0 for line in lines if not line.get("context")}
         noted = []
-        for fact, texts in self._facts:
-            cited = [text for text in texts if text in numbers]
-            own = [numbers[text] for text in cited if numbers[text] in heard]
+        for fact, cited in self._facts:
+            quotes = [
+                (line["n"], words) for text, words in cited for line in lines if _holds(line["text"], text, words)
+            ]
+            own = [number for number, _ in quotes if number in heard]
             if own:
-                quotes = [(numbers[text], fact["quote"] if text == texts[0] else text) for text in cited]
                 noted.append(_noted(fact, quotes))
                 heard |= {number: max(heard[number], fact["level"]) for number in own}
         return {"turns": [{"turn": number, "level": level} for number, level in heard.items()], "facts": noted}
@@ -138,6 +139,18 @@ class IdealChat(ScriptedChat):
             "facts": [one["n"] for one in facts],
             "relations": related,
         }
+
+
+def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:
+    """Returns the quotes of a fact; without any, its turns' whole texts, and the ``quote`` for the first."""
+    if "quotes" in fact:
+        return [(turn, words) for turn, words in fact["quotes"]]
+    return [(turn, texts[turn] if place else fact["quote"]) for place, turn in enumerate(fact["turns"])]
+
+
+def _holds(shown: str, text: str, words: str) -> bool:
+    """Returns whether a line shows the turn's text, or a part of it that holds the words."""
+    return shown == text or (len(shown) < len(text) and words in shown and shown in text)
 
 
 def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> Json:

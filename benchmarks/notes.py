@@ -1,0 +1,137 @@
+"""Retrieval with the notes of a strong model: consolidate and reflect replayed with what it noted and how that relates.
+
+    python benchmarks/notes.py DATA NOTES [--embedder URL]
+
+NOTES: a conversation per line (JSON): ``id``, ``levels`` by turn, ``facts`` with quotes, ``relations`` of facts.
+Conversations of DATA that are not in it are left out.
+
+Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, the same from the turns alone; ``current``
+and ``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
+``calls_per_turn`` of both stages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from datasets import Conversation, conversations
+
+from memscope import AsyncMemoryScope
+from memscope.reconciliation.similarity import closeness
+from memscope.records import Observation, Select
+from memscope.testing.models import IdealChat
+from retrieval import NOW, Asked, ask, figures, ingest, place, settings
+
+QUOTED = 3  # turns that an insight names
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What was found before and after the back end worked; what it made, and how often it asked."""
+
+    before: list[Asked]
+    after: list[Asked]
+    facts: Mapping[str, Observation]
+    wrongly_closed: int
+    calls: int
+    turns: int
+
+
+def recorded(conversation: Conversation, notes: Mapping[str, Any]) -> IdealChat:
+    """The strong model. A fact has the highest level of its turns; relations and quotes are by text and by turn id."""
+    turns = [{"text": turn["content"]} for turn in conversation.turns]
+    place_of = {turn["id"]: place for place, turn in enumerate(conversation.turns)}
+    facts = [
+        {
+            **fact,
+            "level": max(notes["levels"].get(quote["turn"], 0) for quote in fact["quotes"]),
+            "quotes": [(place_of[quote["turn"]], quote["words"]) for quote in fact["quotes"]],
+        }
+        for fact in notes["facts"]
+    ]
+    number = {fact["text"]: n for n, fact in enumerate(facts)}
+    relations = [(number[one["old"]], number[one["new"]], one["relation"]) for one in notes["relations"]]
+    return IdealChat(turns, facts, relations)
+
+
+async def replayed(conversation: Conversation, notes: Mapping[str, Any], configured: Mapping[str, Any]) -> Replayed:
+    chat = recorded(conversation, notes)
+    with place(None) as location:
+        async with AsyncMemoryScope(location, settings=configured, chat=chat, clock=lambda: NOW) as memory:
+            await ingest(memory, conversation)
+            before = await ask(memory, conversation)
+            report = await memory.reflect(user=conversation.id)
+            assert not report.pending, report.errors
+            while not await memory.flush():
+                pass
+            after = await ask(memory, conversation)
+            facts = await every_fact(memory, conversation.id)
+            wrong = wrongly_closed(facts.values(), notes["relations"])
+            done = Counter(new=report.new, merged=report.merged, superseded=report.superseded, calls=report.calls)
+            print(conversation.id, dict(done), "rejected", dict(report.rejected))
+            return Replayed(before, after, facts, wrong, report.calls, len(conversation.turns))
+
+
+async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
+    """All observations, the superseded ones too."""
+    pages = memory.runtime.store.scan(Select(user, kinds=frozenset({"observation"})))
+    return {one.id: one async for page in pages for one in page if isinstance(one, Observation)}
+
+
+def wrongly_closed(facts: Iterable[Observation], relations: Sequence[Mapping[str, str]]) -> int:
+    """Counts superseded facts that stand in no relation of the recorded ones; only "repeats" has no direction."""
+    over = {one["old"] for one in relations} | {one["new"] for one in relations if one["relation"] == "repeats"}
+    return sum(1 for one in facts if one.closed and one.text not in over)
+
+
+def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
+    """An insight names the turns of its facts that are nearest to the question."""
+    named = {}
+    for insight in (hit.insight for hit in asked.hits if hit.insight):
+        held = [facts[id] for id in insight.sources if id in facts]
+        held.sort(key=lambda fact: -closeness(asked.question.text, fact.text))
+        named[insight.id] = {quote.turn for quote in [quote for fact in held for quote in fact.quotes][:QUOTED]}
+    return replace(asked, named=named)
+
+
+def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
+    facts = [fact for run in runs for fact in run.facts.values()]
+    before = figures([one for run in runs for one in run.before])
+    after = figures([with_named_turns(one, run.facts) for run in runs for one in run.after])
+    current = sum(1 for fact in facts if fact.current)
+    return {
+        "recall_at_10": after["recall_at_10"],
+        "recall_at_10_turns": before["recall_at_10"],
+        "tokens_at_10": after["tokens_at_10"],
+        "tokens_at_10_turns": before["tokens_at_10"],
+        "current": current,
+        "superseded": len(facts) - current,
+        "wrongly_closed": sum(run.wrongly_closed for run in runs),
+        "calls_per_turn": round(sum(run.calls for run in runs) / sum(run.turns for run in runs), 3),
+    }
+
+
+async def measure(data: str, notes: str, configured: Mapping[str, Any]) -> list[Replayed]:
+    told = {one["id"]: one for line in Path(notes).read_text("utf-8").splitlines() if (one := json.loads(line))}
+    chosen = [one for one in conversations(data) if one.id in told]
+    return [await replayed(one, told[one.id], configured) for one in chosen]
+
+
+@click.command()
+@click.argument("data", metavar="DATA")
+@click.argument("notes", metavar="NOTES")
+@click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.option("--languages", default="en", show_default=True, help="what the embedder understands")
+def main(data: str, notes: str, embedder: str | None, languages: str) -> None:
+    print(json.dumps(summary(asyncio.run(measure(data, notes, settings(embedder, languages))))))
+
+
+if __name__ == "__main__":
+    main()
