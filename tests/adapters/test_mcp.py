@@ -99,4 +99,4 @@ def test_without_a_user_and_without_the_sdk_it_says_so(store, monkeypatch):
     assert done.exit_code == 2 and "MEMSCOPE_USER" in done.stderr
     monkeypatch.setattr(memscope_mcp, "SERVERS", (("no.such", "Server"),))
     done = CliRunner().invoke(cli, ["--store", str(store), "mcp", "--user", "alice"])
-    assert done.exit_code == 3 and "memscope[mcp]" in done.stderr
+    assert done.exit_code == 3 and "./core[mcp]" in done.stderr, done.output

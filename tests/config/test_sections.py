@@ -146,7 +146,7 @@ def test_the_section_of_a_plugin_that_is_not_installed_is_left_unread(monkeypatc
 @pytest.mark.parametrize("scheme", ["elasticsearch", "elasticsearch+https"])
 def test_the_store_that_needs_it_says_what_to_install(scheme):
     with pytest.raises(
-        ConfigError, match=r"not installed; install \"memscope\[elasticsearch\]>=0\.2\" or, in a checkout"
+        ConfigError, match=r"not installed; run pip install \./core \./stores/elasticsearch in a checkout"
     ):
         MemoryScope(f"{scheme}://host:9200", settings={"elasticsearch": {"prefix": "x"}})
 

@@ -36,6 +36,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# Extras that are distributions of their own, with what a checkout installs beside ./core.
+DISTRIBUTIONS = {
+    "agentscope": "./adapters/agentscope",
+    "autogen": "./adapters/autogen",
+    "elasticsearch": "./stores/elasticsearch",
+    "langchain": '"./adapters/langchain[all]"',
+}
+
+
+def install_hint(extra: str) -> str:
+    """Return the commands that install an extra, such as ``mcp``, from a checkout and from built wheels.
+
+    Never the bare name: a public index has an unrelated package called memscope, and resolvers step back to it.
+    """
+    from memscope import __version__
+
+    checkout = f"./core {DISTRIBUTIONS[extra]}" if extra in DISTRIBUTIONS else f'"./core[{extra}]"'
+    wheels = f'"memscope[{extra}]=={__version__}" --find-links DIST'
+    return (
+        f"run pip install {checkout} in a checkout of memscope, or pip install {wheels} with the folder of its wheels"
+    )
+
 
 class MemscopeError(Exception):
     """Root of the tree.

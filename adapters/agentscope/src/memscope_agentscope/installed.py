@@ -7,7 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from memscope.errors import ConfigError
 
-EXTRAS = {1: "memscope-agentscope[v1]", 2: "memscope-agentscope[v2]"}
+# What brings each generation, in a checkout of memscope or in any environment.
+REQUIREMENTS = {1: '"./adapters/agentscope[v1]"', 2: '"agentscope>=2.0.1,<3"'}
 
 
 class WrongAgentScope(ConfigError, ImportError):
@@ -20,15 +21,17 @@ def _version() -> str:
     try:
         return version("agentscope")
     except PackageNotFoundError:
-        raise WrongAgentScope("agentscope is not installed", hint=f"install {EXTRAS[2]} (or {EXTRAS[1]})") from None
+        raise WrongAgentScope(
+            "agentscope is not installed", hint=f"pip install {REQUIREMENTS[2]} (or {REQUIREMENTS[1]})"
+        ) from None
 
 
 def generation() -> int:
     """Returns 1 or 2."""
     found = _version()
     major = int(found.partition(".")[0])
-    if major not in EXTRAS:
-        raise WrongAgentScope(f"agentscope {found} is neither 1.x nor 2.x", hint=f"install {EXTRAS[2]}")
+    if major not in REQUIREMENTS:
+        raise WrongAgentScope(f"agentscope {found} is neither 1.x nor 2.x", hint=f"pip install {REQUIREMENTS[2]}")
     return major
 
 
@@ -37,5 +40,5 @@ def require(name: str, wanted: int, native: Mapping[int, str]) -> None:
     if generation() != wanted:
         raise WrongAgentScope(
             f"{name} is for agentscope {wanted}.x, and {_version()} is installed",
-            hint=f"use {native[3 - wanted]}, or install {EXTRAS[wanted]}",
+            hint=f"use {native[3 - wanted]}, or pip install {REQUIREMENTS[wanted]}",
         )

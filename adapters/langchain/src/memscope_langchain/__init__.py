@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from memscope.errors import install_hint
+
 if TYPE_CHECKING:
     from memscope_langchain.classic import MemoryScopeMemory
     from memscope_langchain.history import MemoryScopeChatMessageHistory
@@ -27,7 +29,7 @@ _HOMES = {
     "ForgetTool": "tools",
     "user_of_run": "run",
 }
-_EXTRAS = {"classic": "classic", "middleware": "agent", "store": "store"}  # by module; others need langchain-core only
+_NEED_MORE = {"classic", "middleware", "store"}  # modules; the others need langchain-core only
 
 __all__ = [
     "ForgetTool",
@@ -54,9 +56,9 @@ def _module(name: str, home: str) -> Any:
     try:
         return import_module(f"{__name__}.{home}")
     except ModuleNotFoundError as missing:
-        if home not in _EXTRAS or not (missing.name or "").startswith("lang"):
+        if home not in _NEED_MORE or not (missing.name or "").startswith("lang"):
             raise
-        advice = f"{name} needs {missing.name}; install memscope-langchain[{_EXTRAS[home]}]"
+        advice = f"{name} needs {missing.name}; {install_hint('langchain')}"
         raise ModuleNotFoundError(advice, name=missing.name) from missing
 
 

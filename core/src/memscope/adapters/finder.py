@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from memscope.errors import DISTRIBUTIONS, install_hint
+
 OWN = frozenset(path.stem for path in Path(__file__).parent.glob("*.py"))
 
 
@@ -26,10 +28,11 @@ class _Alias(Loader, MetaPathFinder):
         if name == fullname or name in OWN:
             return None
         if find_spec(f"memscope_{name.partition('.')[0]}") is None:
-            raise ModuleNotFoundError(
-                f"the adapter for {name!r} is missing; install memscope[{name}] or, in a checkout, ./adapters/{name}",
-                name=fullname,
+            adapter = name.partition(".")[0]
+            advice = (
+                install_hint(adapter) if adapter in DISTRIBUTIONS else "memscope plugins lists those that are there"
             )
+            raise ModuleNotFoundError(f"there is no adapter {adapter!r} installed; {advice}", name=fullname)
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -12,7 +12,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
-from memscope.errors import ConfigError, MemscopeError
+from memscope.errors import ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
 from memscope.records import Kind, Record, Turn, WorkReport
 
@@ -42,7 +42,7 @@ def _sdk() -> tuple[Any, type[Exception]]:
     for place, name in SERVERS:
         with suppress(ImportError, AttributeError):
             return resolve_name(f"{place}:{name}"), resolve_name(f"{place}.exceptions:ToolError")
-    raise ConfigError("this needs the MCP SDK", hint="install the extra: memscope[mcp]")
+    raise ConfigError("this needs the MCP SDK", hint=install_hint("mcp"))
 
 
 def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:

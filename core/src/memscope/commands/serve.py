@@ -84,7 +84,7 @@ def stop_on_signal() -> Iterator[asyncio.Event]:
 def mcp(call: Call) -> None:
     """Serve one user's memory to an MCP client over stdio, as five tools.
 
-    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra: memscope[mcp].
+    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
     """
     asyncio.run(run_mcp(call))
 

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict
 from memscope.errors import PluginError
 
 GROUP = "memscope.settings"
-# Sections, and stores of the same name, that memscope's own distributions bring, and the extra that installs each.
-EXTRAS = {"elasticsearch": "memscope[elasticsearch]"}
+# Sections, and stores of the same name, that memscope's own distributions bring: each is the name of its extra too.
+EXTRAS = ("elasticsearch",)
 Model: TypeAlias = type[BaseModel]
 
 

@@ -27,6 +27,7 @@ from memscope.errors import (
     ModelRejected,
     ModelReplyError,
     ModelUnavailable,
+    install_hint,
 )
 from memscope.models.endpoint import Endpoint
 from memscope.models.retry import PerLoop
@@ -51,7 +52,7 @@ class Http:
 
     def __init__(self, endpoint: Endpoint) -> None:
         if find_spec("httpx2") is None:
-            raise ConfigError("a model endpoint needs httpx2", hint="install the extra: memscope[openai]")
+            raise ConfigError("a model endpoint needs httpx2", hint=install_hint("openai"))
         self.endpoint = endpoint
         self._clients = PerLoop(self._client)
         self._certificates: ssl.SSLContext | None = None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
 
-from memscope.errors import ConfigError, PluginError, nearest
+from memscope.errors import ConfigError, PluginError, install_hint, nearest
 from memscope.plugins import hookspecs
 from memscope.plugins.registry import Register, Registry, one_line
 
@@ -196,7 +196,7 @@ class Plugins:
         if (plugin := self._listed.get(name)) and plugin.state != "loaded":
             return f"plugin {name!r} is {plugin.state}: {plugin.reason}", "memscope plugins shows all of them"
         if name in EXTRAS and name not in self._listed:
-            return "its plugin is not installed", f'install "{EXTRAS[name]}>=0.2" or, in a checkout, ./stores/{name}'
+            return "its plugin is not installed", install_hint(name)
         return None
 
     def make_model(self, kind: Literal["chat", "embedding", "rerank"], settings: Settings) -> Any:
