@@ -62,7 +62,7 @@ def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
         if set(yaml.safe_load(text)) & {*Settings.model_fields, *section_names()}:
             file = tmp_path / "memscope.yaml"
             file.write_text(text)
-            load(environ={})
+            load(file, environ={})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

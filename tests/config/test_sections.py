@@ -68,12 +68,13 @@ def alone(monkeypatch):
 
 def test_a_section_is_read_from_every_source(installed, tmp_path):
     installed()
-    (tmp_path / "memscope.yaml").write_text("mine: {folder: file, token: hush}\n")
-    settings = load(environ={})
+    file = {"MEMSCOPE_CONFIG": str(tmp_path / "mine.yaml")}
+    (tmp_path / "mine.yaml").write_text("mine: {folder: file, token: hush}\n")
+    settings = load(environ=file)
     assert settings.mine.folder == "file" and settings.mine.token.get_secret_value() == "hush"
     assert "hush" not in repr(settings) and "hush" not in settings.model_dump_json()
-    assert load(environ={"MEMSCOPE_MINE__FOLDER": "variable"}).mine.folder == "variable"
-    assert load(environ={"MEMSCOPE_MINE_FOLDER": "variable"}).mine.folder == "variable"
+    assert load(environ={**file, "MEMSCOPE_MINE__FOLDER": "variable"}).mine.folder == "variable"
+    assert load(environ={**file, "MEMSCOPE_MINE_FOLDER": "variable"}).mine.folder == "variable"
     assert load({"mine": {"folder": "argument"}}, environ={"MEMSCOPE_MINE__FOLDER": "x"}).mine.folder == "argument"
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope import validation
+from memscope import MemoryScope, validation
 from memscope.config.settings import LimitSettings, ModelSettings, Settings, hide_credentials, load
 from memscope.config.sources import fields, variable_path
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, StoreUnavailable
 from memscope.models.endpoint import Endpoint, endpoint
 
 SECRET = "sk-not-for-anybody"
@@ -180,6 +181,119 @@ def test_addresses_that_no_model_has(tmp_path, url):
     with pytest.raises(ConfigError, match="line 3 ") as caught:
         load(environ={})
     assert SECRET not in str(caught.value) and SECRET not in repr(caught.value.__context__)
+
+
+DEEP = "[" * 5000
+
+
+@pytest.mark.parametrize("number", [".inf", ".nan", "-.inf", "1e300", "9" * 400])
+@pytest.mark.parametrize(
+    "name", ["lease_s", "retry_s", "batch_turns", "limits: {text", "plugins: {deadline_s", "chat: {model: m, breaker_s"]
+)
+def test_a_number_without_measure_is_refused(tmp_path, name, number):
+    file = written(tmp_path, f"{name}: {number}{'}' * name.count('{')}\n")
+    with pytest.raises(ConfigError, match=r"line 1 .*"):
+        load(file, environ={})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"batch_turns: {'9' * 5000}\n",
+        "batch_turns: 0b_\n",
+        "timezone: 2020-13-45\n",
+        "approve: !!bool maybe\n",
+        "approve: !!timestamp x\n",
+        f"limits: {DEEP}\n",
+        "limits: &a [*a]\n",
+        "limits: &a {k: *a}\n",
+        "limits: &a\n  <<: *a\n",
+        "chat: {model: m, parameters: {a: .nan}}\n",
+        "chat: {model: m, parameters: {a: 2020-01-01}}\n",
+        "chat: {model: m, parameters: {a: [[[[[[[[[[1]]]]]]]]]]}}\n",
+        "chat: {model: m, parameters: {1: 2}}\n",
+        "? [a]\n: b\n",
+        "store: x\n" + "#" * 200_000,
+    ],
+)
+def test_yaml_that_no_setting_is_made_of(tmp_path, text):
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, text), environ={})
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a0: &a0 [x, x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(40)),
+        "a0: &a0 {x: 1}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(40)),
+    ],
+    ids=["lists", "merges"],
+)
+def test_an_alias_bomb_is_refused_before_it_is_built(tmp_path, text):
+    with pytest.raises(ConfigError, match="more than 10,000 values"):  # of 2 ** 40: built, no test would end
+        load(written(tmp_path, text), environ={})
+
+
+def test_an_alias_is_taken(tmp_path):
+    file = written(tmp_path, "embedding: &m {preset: ollama, model: bge-m3}\nrerank: {<<: *m, preset: vllm}\n")
+    settings = load(file, environ={})
+    assert settings.rerank and (settings.rerank.preset, settings.rerank.model) == ("vllm", "bge-m3")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMSCOPE_PLUGINS__ALLOW", DEEP),
+        ("MEMSCOPE_PLUGINS__ALLOW", "[1,"),
+        ("MEMSCOPE_PLUGINS__ALLOW", f"[{'9' * 5000}]"),
+        ("MEMSCOPE_CHAT__PARAMETERS", '{"a":' * 5000),
+        ("MEMSCOPE_CHAT__PARAMETERS", '{"a": NaN}'),
+        ("MEMSCOPE_CHAT__PARAMETERS", f'{{"a": {"9" * 5000}}}'),
+    ],
+)
+def test_a_variable_that_is_no_json(name, value):
+    with pytest.raises(ConfigError, match=name) as caught:
+        load(environ={"MEMSCOPE_CHAT__MODEL": "m", name: value})
+    assert len(str(caught.value)) < 400
+
+
+def test_repr_of_settings_is_bounded():
+    parameters = {f"name{number}": "x" * 1000 for number in range(60)}
+    settings = load({"store": "x" * 100_000, "chat": {"model": "m", "parameters": parameters}}, environ={})
+    assert len(repr(settings)) < 5000 and len(str(settings)) < 5000 and "chat" in repr(settings.chat) + "chat"
+
+
+# ---------------------------------------------------------------------------------------------- a home out of reach
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "closed/below"])
+def test_a_configuration_folder_that_cannot_be_read(tmp_path, monkeypatch, name):
+    (tmp_path / "closed").mkdir(mode=0o000)
+    if "closed" in name and os.access(tmp_path / "closed", os.X_OK):
+        pytest.skip("this user may read everything")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / name))
+    with pytest.raises(ConfigError, match=r"cannot look for settings at .*MEMSCOPE_CONFIG"):
+        load(environ={})
+    load(written(tmp_path, "batch_turns: 3\n", "named.yaml"), environ={})
+
+
+def test_without_a_home_the_variables_that_help_are_named(monkeypatch):
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr("memscope.config.paths.Path.home", no_home)
+    with pytest.raises(ConfigError, match=r"no home folder.*HOME"):
+        load(environ={})
+
+
+def no_home():
+    raise RuntimeError("Could not determine home directory.")
+
+
+def test_a_data_folder_that_cannot_be_made(tmp_path, monkeypatch):
+    written(tmp_path, "a file", "data")
+    with pytest.raises(StoreUnavailable, match=r"data.*MEMSCOPE_STORE"), MemoryScope(settings={}) as memory:
+        memory.status()
 
 
 # ------------------------------------------------------------------------------------------------------------- secrets

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscope.config.paths import folder
+from memscope.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     import click
@@ -28,8 +29,16 @@ def sqlite_store(location: str, settings: Settings) -> Store:
 
     path = Path(location.removeprefix("sqlite:///")).expanduser()
     if path.parent == folder("data"):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(path.parent)
     return SQLiteStore(path, index_cache_mb=settings.index_cache_mb)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "let it be written, or set MEMSCOPE_STORE"
+        raise StoreUnavailable(f"cannot make the folder {str(path)!r}: {error.strerror}", hint=hint) from None
 
 
 def memscope_register_stores(register: Register) -> None:

@@ -16,6 +16,7 @@ FAMILIES = {
     "serve": ("worker", "mcp"),
     "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "status"),
     "plugins": ("plugins",),
+    "trust": ("trust",),
     "doctor": ("doctor",),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,9 +66,18 @@ class Call:
         return {**self.whose, "session": self.session}
 
     def settings(self) -> Settings:
+        return self._settings
+
+    @cached_property
+    def _settings(self) -> Settings:
+        from memscope.config import files, trust
         from memscope.config.settings import load
 
-        return load(self.config)
+        loaded = load(self.config)
+        source = files.find(self.config, os.environ)
+        if source is not None and not source.named:
+            print_error(f"memscope: settings are read from {trust.describe(source)}")
+        return loaded
 
     @property
     def location(self) -> str:
@@ -78,7 +88,7 @@ class Call:
     def memory(self, **more: Any) -> Iterator[MemoryScope]:
         from memscope.sync import MemoryScope
 
-        with MemoryScope(self.store, settings=self.config, **more) as memory:
+        with MemoryScope(self.store, settings=self.settings(), **more) as memory:
             yield memory
 
 

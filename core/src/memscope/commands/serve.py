@@ -32,7 +32,7 @@ def worker(call: Call, drain_s: float) -> None:
 
 
 async def run_worker(call: Call, drain_s: float) -> None:
-    memory = AsyncMemoryScope(call.store, settings=call.config, plugins=[ReportPrinter(call.show)])
+    memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[ReportPrinter(call.show)])
     ctx = memory.runtime.ctx
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError("there is no model to work with", hint="set chat or embedding in the settings")
@@ -94,7 +94,7 @@ async def run_mcp(call: Call) -> None:
     from memscope.adapters.session import MemorySession
 
     scope = call.scope
-    async with AsyncMemoryScope(call.store, settings=call.config) as memory:
+    async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         made = server(MemorySession(**scope, memory=memory))
         await memory.start()
         await made.run_stdio_async()

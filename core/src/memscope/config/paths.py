@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from memscope.errors import ConfigError
+
 PLACES = {
     "win32": {"data": ("LOCALAPPDATA", "AppData/Local"), "config": ("APPDATA", "AppData/Roaming")},
     "darwin": {"data": ("", "Library/Application Support"), "config": ("", "Library/Application Support")},
@@ -18,5 +20,12 @@ def folder(kind: Literal["data", "config"]) -> Path:
     """Returns memscope's folder of that kind (it may not exist); on Linux per the XDG base directory specification."""
     variable, below_home = PLACES.get(sys.platform, PLACES["linux"])[kind]
     place = os.environ.get(variable, "") if variable else ""
-    base = Path(place) if os.path.isabs(place) else Path.home() / below_home
-    return base / "memscope"
+    return (Path(place) if os.path.isabs(place) else _home() / below_home) / "memscope"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        hint = "set HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME"
+        raise ConfigError("this user has no home folder", hint=hint) from None

@@ -11,6 +11,7 @@ The file is MEMSCOPE_CONFIG, else ./memscope.yaml, else memscope/memscope.yaml i
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -31,12 +32,14 @@ from pydantic import (
     field_validator,
 )
 
+from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
 from memscope.config.sources import Layers, Sources
 from memscope.errors import ConfigError
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import LONGEST_WAIT_S
+from memscope.validation import Limits, json_object
 
 
 def _listed(value: object) -> object:
@@ -44,26 +47,44 @@ def _listed(value: object) -> object:
     if not isinstance(value, str):
         return value
     return (
-        json.loads(value)
-        if value.lstrip().startswith("[")
-        else [part.strip() for part in value.split(",") if part.strip()]
+        _json(value) if value.lstrip().startswith("[") else [part for part in map(str.strip, value.split(",")) if part]
     )
 
 
 def _mapping(value: object) -> object:
-    return json.loads(value) if isinstance(value, str) else value
+    return _json(value) if isinstance(value, str) else value
 
 
+def _json(value: str) -> object:
+    try:
+        return json.loads(value)
+    except RecursionError:
+        raise ValueError("is nested too deep") from None
+
+
+def _parameters(value: object) -> object:
+    found = _mapping(value)
+    return json_object("it", found, Limits()) if isinstance(found, Mapping) else found
+
+
+LONGEST_REPR = 4000  # characters
+log = logging.getLogger("memscope")
 S = TypeVar("S", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
-Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_mapping)]
-Seconds: TypeAlias = Annotated[float, Field(gt=0)]
-Count: TypeAlias = Annotated[int, Field(ge=1)]
+Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=366 * 24 * 3600)]
+Count: TypeAlias = Annotated[int, Field(ge=1, lt=1 << 31)]
 
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=())
+
+    def __repr__(self) -> str:
+        shown = super().__repr__()
+        return shown if len(shown) <= LONGEST_REPR else f"{shown[:LONGEST_REPR]}...)"
+
+    __str__ = __repr__
 
 
 class PluginSettings(Section):
@@ -248,9 +269,13 @@ def load(
     schema = _extended(tuple(find_sections(unknown, more).items()))
     layers = sources.layers(schema, section_names(more) if unknown else ())
     try:
-        return schema.model_validate(layers.merged())
+        settings = schema.model_validate(layers.merged())
     except ValidationError as error:
         raise _explained(error, layers) from None
+    if sources.source:
+        trust.check(sources.source, sources.file, layers.stronger)
+        log.info("settings are read from %s", trust.describe(sources.source))
+    return settings
 
 
 @cache

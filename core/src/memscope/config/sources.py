@@ -8,10 +8,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel
 
-from memscope.config.paths import folder
+from memscope.config.files import SettingsFile, find, parse
 from memscope.errors import ConfigError, nearest
 
 PREFIX = "MEMSCOPE_"
@@ -28,7 +27,6 @@ class Layer:
 
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Path_, str] = field(default_factory=dict)
-    name: str = "settings"
 
     def put(self, path: Path_, value: Any, place: str) -> None:
         here = self.values
@@ -43,6 +41,11 @@ class Layers:
     """Layers of settings, weakest first."""
 
     layers: tuple[Layer, ...]
+
+    @property
+    def stronger(self) -> tuple[Layer, ...]:
+        """Returns the layers above the file."""
+        return self.layers[1:]
 
     def merged(self) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -70,15 +73,16 @@ def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 class Sources:
     """The given values, before their names are checked."""
 
+    source: SettingsFile | None
     file: Layer
     environ: Mapping[str, str]
     given: Layer
 
     @classmethod
     def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> Sources:
-        file = _file(given if isinstance(given, str | Path) else None, environ)
+        source = find(given if isinstance(given, str | Path) else None, environ)
         arguments = _arguments(given if isinstance(given, Mapping) else {})
-        return cls(_yaml(file) if file else Layer(), environ, arguments)
+        return cls(source, Layer(*parse(source)) if source else Layer(), environ, arguments)
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
         """Returns the sections and the variables that ``schema`` does not have, in lower case without prefix."""
@@ -176,58 +180,3 @@ def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
 
 def _arguments(given: Mapping[str, Any]) -> Layer:
     return Layer(dict(given), {(str(name),): "settings argument" for name in given})
-
-
-# ----------------------------------------------------------------------------------------------------------------- YAML
-
-
-def _file(given: str | Path | None, environ: Mapping[str, str]) -> Path | None:
-    """Returns the requested file, which must exist, or the first of the usual ones that exists."""
-    asked = given or environ.get("MEMSCOPE_CONFIG")
-    if asked:
-        return Path(asked).expanduser()
-    usual = (Path("memscope.yaml"), folder("config") / "memscope.yaml")
-    return next((file for file in usual if file.is_file()), None)
-
-
-def _yaml(file: Path) -> Layer:
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"cannot read the settings file {str(file)!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"the settings file {str(file)!r} is not UTF-8") from None
-    try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        values = loader.construct_document(node) if node else {}
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1} of " if mark else ""
-        raise ConfigError(f"{line}{str(file)!r}: {error.problem}", hint=_yaml_hint(text, error)) from None
-    except yaml.YAMLError:
-        raise ConfigError(f"{str(file)!r} is not YAML") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{str(file)!r} must hold settings as `name: value`")
-    return Layer(values, dict(_places(node, file)))
-
-
-def _yaml_hint(text: str, error: yaml.MarkedYAMLError) -> str:
-    if "\t" in str(error.problem) or "\\t" in str(error.problem):
-        return "indent with spaces, not tabs"
-    if "constructor" in str(error.problem):
-        return "tags are not allowed here"
-    return ""
-
-
-def _places(node: yaml.Node | None, file: Path, before: Path_ = ()) -> Iterator[tuple[Path_, str]]:
-    if not isinstance(node, yaml.MappingNode):
-        return
-    seen = set()
-    for key, value in node.value:
-        place, name = f"line {key.start_mark.line + 1} of {str(file)!r}", str(key.value)
-        if name in seen:
-            raise ConfigError(f"{place}: {name!r} stands there twice")
-        seen.add(name)
-        yield (*before, name), place
-        yield from _places(value, file, (*before, name))

@@ -107,12 +107,15 @@ async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def settings(exam: Examination) -> AsyncIterator[Finding]:
+    from memscope.config import files, trust
     from memscope.config.settings import hide_credentials
 
     exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     told = ", ".join(f"{name}={value}" for name, value in _flat(changed)) or "all defaults"
     yield Finding("settings", "ok", f"store={hide_credentials(exam.location)}, {told}")
+    if source := files.find(exam.call.config, os.environ):
+        yield Finding("settings", "ok", f"read from {trust.describe(source)}")
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:

@@ -1,0 +1,123 @@
+"""The YAML file of the settings: finding it, reading it within limits, and the line of every name in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memscope.config.paths import folder
+from memscope.errors import ConfigError
+
+NAME = "memscope.yaml"
+LARGEST = 128 * 1024  # bytes
+MOST_VALUES = 10_000  # names and values, each alias counted as what it stands for
+
+
+@dataclass(frozen=True)
+class SettingsFile:
+    """``named``: by an argument or MEMSCOPE_CONFIG, or in the configuration folder; not just in the current folder."""
+
+    path: Path
+    named: bool
+    content: bytes
+
+
+def find(given: str | Path | None, environ: Mapping[str, str]) -> SettingsFile | None:
+    """Returns the requested file, which must exist, or the first of the usual ones that exists."""
+    if asked := given or environ.get("MEMSCOPE_CONFIG"):
+        return read(Path(asked).expanduser(), named=True)
+    here, own = Path(NAME), folder("config") / NAME
+    if _is_file(here):
+        return read(here, named=_is_file(own) and here.samefile(own))
+    return read(own, named=True) if _is_file(own) else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        hint = "let it be read, or name another file with MEMSCOPE_CONFIG"
+        raise ConfigError(f"cannot look for settings at {str(path)[:200]!r}: {error.strerror}", hint=hint) from None
+
+
+def read(path: Path, *, named: bool) -> SettingsFile:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        said = getattr(error, "strerror", None) or error
+        raise ConfigError(f"cannot read the settings file {str(path)[:200]!r}: {said}") from None
+    if len(content) > LARGEST:
+        raise ConfigError(f"the settings file {str(path)!r} has more than {LARGEST // 1024} kB")
+    return SettingsFile(path, named, content)
+
+
+def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str]]:
+    """Returns the values of a file and their places: "line 3 of 'memscope.yaml'"."""
+    name = repr(str(file.path))
+    try:
+        values, places = _construct(file.content.decode("utf-8-sig"), name)
+    except UnicodeDecodeError:
+        raise ConfigError(f"the settings file {name} is not UTF-8") from None
+    except ConfigError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1} of " if mark else ""
+        raise ConfigError(f"{line}{name}: {str(error.problem)[:200]}", hint=_hint(error)) from None
+    except yaml.YAMLError:
+        raise ConfigError(f"{name} is not YAML") from None
+    except RecursionError:
+        raise ConfigError(f"{name} is nested too deep") from None
+    except (ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML's own
+        raise ConfigError(f"{name} has a number, date or tag that cannot be read: {type(error).__name__}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{name} must hold settings as `name: value`")
+    return values, places
+
+
+def _construct(text: str, name: str) -> tuple[object, dict[tuple[str, ...], str]]:
+    loader = yaml.SafeLoader(text)
+    node = loader.get_single_node()
+    _count(node, name, {})
+    places = dict(_places(node, name))  # before merge keys (<<) are resolved
+    return (loader.construct_document(node) if node else {}), places
+
+
+def _hint(error: yaml.MarkedYAMLError) -> str:
+    if "\t" in str(error.problem) or "\\t" in str(error.problem):
+        return "indent with spaces, not tabs"
+    if "constructor" in str(error.problem):
+        return "tags are not allowed here"
+    return ""
+
+
+def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
+    """Count a node and all below it. ``ConfigError`` for a file whose aliases multiply, or contain themselves."""
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in counts:
+        counts[id(node)] = MOST_VALUES + 1  # found again below itself, it is too many
+        below = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
+        counts[id(node)] = 1 + sum(_count(part, name, counts) for part in below)
+    if counts[id(node)] > MOST_VALUES:
+        hint = "aliases (*name) that multiply or contain themselves are refused"
+        raise ConfigError(f"{name} stands for more than {MOST_VALUES:,} values", hint=hint)
+    return counts[id(node)]
+
+
+def _places(node: yaml.Node | None, name: str, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        place, field = f"line {key.start_mark.line + 1} of {name}", str(key.value)
+        if field in seen:
+            raise ConfigError(f"{place}: {field[:80]!r} stands there twice")
+        seen.add(field)
+        yield (*before, field), place
+        yield from _places(value, name, (*before, field))
