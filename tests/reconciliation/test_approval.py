@@ -26,19 +26,19 @@ async def proposed(world, *facts):
     return [memory.id for memory in await proposals(world.store, "alice")]
 
 
-async def lent(world):
+async def credited(world):
     found = await world.store.search(Search(world.scope(), tuple(terms("user lives"))))
-    return bool(found.lent.any())
+    return bool(found.credited.any())
 
 
 async def test_a_proposal_is_found_by_nobody_until_it_is_accepted(world):
     (id,) = await proposed(world, BERLIN)
     assert await world.texts() == []
-    assert not await lent(world)
+    assert not await credited(world)
     assert (await world.store.stats("alice")).pending["reflect"] == 0
     assert await accept(world.store, "alice", [id], clock=world.clock) == 1
     assert await world.texts() == [BERLIN["text"]]
-    assert await lent(world)
+    assert await credited(world)
     assert (await world.store.stats("alice")).pending["reflect"] == 1
     assert await proposals(world.store, "alice") == []
 

@@ -105,7 +105,7 @@ async def test_a_neighbour_is_found_by_the_words_beside_it() -> None:
     assert await keys(store, asked("Berlin")) == {"1", "2", "3"}
 
 
-async def test_a_long_pause_ends_a_sitting() -> None:
+async def test_a_long_pause_ends_a_conversation() -> None:
     later = PAUSE / 60_000_000 + 1
     store = await filled(turn("1", "Which city?", session=None), turn("2", "Berlin", minutes=later, session=None))
     assert await keys(store, asked("Berlin")) == {"2"}
@@ -199,9 +199,9 @@ async def test_observations_lend_their_turn_words_and_vectors() -> None:
     rows = {handle: row for row, handle in enumerate(found.handle)}
     assert set(rows) == {1, 2}
     assert found.tf[rows[1]].tolist() == [1]
-    assert found.lent[rows[1]]
+    assert found.credited[rows[1]]
     assert found.cosine[rows[1]] == 1
-    assert not found.lent[rows[2]]
+    assert not found.credited[rows[2]]
     assert (found.units, found.document_frequency.tolist()) == (2, [1])
 
 
@@ -306,7 +306,7 @@ def sorted_entry(store: InMemoryStore) -> Entry:
 
 
 def assert_same(one: Candidates, other: Candidates) -> None:
-    """But for the numbers of sittings, which are names only."""
+    """But for the numbers of conversations, which are names only."""
     for name in Candidates.__slots__:
         a, b = getattr(one, name), getattr(other, name)
         if name == "session":
@@ -382,5 +382,5 @@ def test_an_observation_may_come_before_its_turn() -> None:
     alone = Changes(1, unit.columns, unit.terms, NONE, NONE, np.zeros((0, 0), np.float16), None, True)
     index = ScopeIndex()
     before = index.extend(alone)
-    assert before.links.home.tolist() == [-1]
+    assert before.links.credited_row.tolist() == [-1]
     assert not len(candidates.search(before, asked("Berlin"), NONE, None).handle)

@@ -184,6 +184,6 @@ class Candidates:
     topic: NDArray[np.float32]  # [n] share of the query's topics that the unit touches, rare ones counting more
     meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN where there is none, or one of the space
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector
-    lent: NDArray[np.bool_]  # [n] an observation lent a term the query has
+    credited: NDArray[np.bool_]  # [n] an observation credited a term of the query to it
     legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
     brought: FetchResult | None = None  # records delivered with the search, with all derived from them: no fetch needed

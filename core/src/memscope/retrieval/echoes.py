@@ -51,8 +51,8 @@ def without_askings(found: Candidates, asking: Values) -> Candidates:
 def standing(found: Candidates) -> Values:
     """[n] 2 for a statement, 1 for a mere question, 0 for an answer without knowledge."""
     level = np.full(len(found.unit), 2, np.int8)
-    level[_has(found, Flag.ASKING) & ~found.lent] = 1
-    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT) & ~found.lent] = 0
+    level[_has(found, Flag.ASKING) & ~found.credited] = 1
+    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT) & ~found.credited] = 0
     return level
 
 

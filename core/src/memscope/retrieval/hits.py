@@ -65,7 +65,7 @@ def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult)
         score=float(question.scores[row]),
         found_by=legs(found, row),
         observations=current,
-        matched=matched(question, record, current, bool(found.lent[row])) if isinstance(record, Turn) else (),
+        matched=matched(question, record, current, bool(found.credited[row])) if isinstance(record, Turn) else (),
         superseded=tuple(memory for memory in observations if memory not in current),
         changed=changed(question, record, observations) if isinstance(record, Turn) else None,
         part=int(found.part[row]),
@@ -74,10 +74,12 @@ def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult)
     )
 
 
-def matched(question: Query, turn: Turn, observations: Sequence[Observation], lent: bool) -> tuple[Observation, ...]:
+def matched(
+    question: Query, turn: Turn, observations: Sequence[Observation], credited: bool
+) -> tuple[Observation, ...]:
     """Returns the observations with as much of the query as the turn's own words, or of a period asked for."""
-    own = share(question, turn.text) if lent else 0.0
-    return tuple(one for one in observations if _timely(one, question) or (lent and _worded(one, question, own)))
+    own = share(question, turn.text) if credited else 0.0
+    return tuple(one for one in observations if _timely(one, question) or (credited and _worded(one, question, own)))
 
 
 def _worded(memory: Observation, question: Query, own: float) -> bool:

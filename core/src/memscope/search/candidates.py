@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memscope.records import Candidates, Interval, Search
 from memscope.search.bm25 import rarity
-from memscope.search.matching import Matches, Visibility, frequencies, header_matrix, lend, look, match, window_scores
+from memscope.search.matching import Matches, Visibility, credit, frequencies, header_matrix, look, match, window_scores
 from memscope.search.snapshot import USER, Bools, Floats, Ints, Snapshot
 from memscope.text.flags import Flag
 from memscope.text.units import microseconds
@@ -30,7 +30,7 @@ class Found:
 
     matches: Matches
     frequency: Floats  # [terms] units that have each
-    lent: Ints  # the rows that an observation lent a word
+    credited: Ints  # rows to which an observation credited a term
     headers: Floats  # [headers, terms]
     period: Floats | None
     event: Floats | None  # the periods that the row, or a memory on it, is about
@@ -43,24 +43,24 @@ def search(
     index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None
 ) -> Candidates:
     """``excluded``: numbers of turns to leave out. ``allowed``: numbers of records that fit ``asked.filter``."""
-    sight = look(index, asked, excluded, allowed)
+    visibility = look(index, asked, excluded, allowed)
     terms = np.array(asked.terms, np.uint32)
-    matches, lent = lend(index, sight, match(index, terms), len(terms))
+    matches, credited = credit(index, visibility, match(index, terms), len(terms))
     headers = header_matrix(index, terms)
     found = Found(
         matches=matches,
-        frequency=frequencies(index, sight, matches, headers),
-        lent=lent,
+        frequency=frequencies(index, visibility, matches, headers),
+        credited=credited,
         headers=headers,
         period=in_periods(index.column["time"], asked.periods),
-        event=events(index, sight, asked.periods),
-        cosine=cosines(index, sight, asked),
-        topic=shared_topics(index, sight, asked.topics),
+        event=events(index, visibility, asked.periods),
+        cosine=cosines(index, visibility, asked),
+        topic=shared_topics(index, visibility, asked.topics),
     )
-    weights = rarity(sight.statistics.units, found.frequency)
-    score = window_scores(index, sight, matches, weights) + HEADER * (headers @ weights)[index.header]
-    rows, legs = pool(index, sight, score, found, meaning_leg(index, sight, asked, found))
-    return columns(index, sight, asked, found, rows, legs)
+    weights = rarity(visibility.statistics.units, found.frequency)
+    score = window_scores(index, visibility, matches, weights) + HEADER * (headers @ weights)[index.header]
+    rows, legs = pool(index, visibility, score, found, meaning_leg(index, visibility, asked, found))
+    return columns(index, visibility, asked, found, rows, legs)
 
 
 def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats | None:
@@ -77,21 +77,21 @@ def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats
     return found
 
 
-def cosines(index: Snapshot, sight: Visibility, asked: Search) -> Floats | None:
+def cosines(index: Snapshot, visibility: Visibility, asked: Search) -> Floats | None:
     """[rows], NaN where there is no vector of the query's space; the best of a turn and its observations."""
     if asked.vector is None or asked.space is None or asked.space != index.space or not len(index.vectors):
         return None
     cosine: Floats = index.vectors @ np.asarray(asked.vector, np.float32)  # both are of length 1
-    if index.aligned and not index.lending:
+    if index.aligned and not index.has_observations:
         return cosine
     found = np.full(index.rows, np.nan, np.float32)
-    seen = sight.speaks[index.vector_row]
-    home = index.links.home[index.vector_row[seen]]
-    np.fmax.at(found, home[home >= 0], cosine[seen][home >= 0])
+    seen = visibility.scored[index.vector_row]
+    credited_row = index.links.credited_row[index.vector_row[seen]]
+    np.fmax.at(found, credited_row[credited_row >= 0], cosine[seen][credited_row >= 0])
     return found
 
 
-def events(index: Snapshot, sight: Visibility, periods: tuple[Interval, ...]) -> Floats | None:
+def events(index: Snapshot, visibility: Visibility, periods: tuple[Interval, ...]) -> Floats | None:
     """1 where a named or remembered interval lies in a period or is short and meets it, 0.5 where a longer one does."""
     if not periods:
         return None
@@ -103,28 +103,28 @@ def events(index: Snapshot, sight: Visibility, periods: tuple[Interval, ...]) ->
             meets = (end > 0) & (start < until) & (end > begin)
             short = (end - start <= SHORT) | ((start >= begin) & (end <= until))
             np.maximum(found, np.where(short, np.float32(1), np.float32(0.5)), out=found, where=meets)
-    return _credited(index, sight, found) if found.any() else None
+    return _credited(index, visibility, found) if found.any() else None
 
 
-def _credited(index: Snapshot, sight: Visibility, values: Floats) -> Floats:
+def _credited(index: Snapshot, visibility: Visibility, values: Floats) -> Floats:
     """Returns values credited to the row each belongs to (the maximum)."""
-    rows = np.flatnonzero(sight.speaks & (values > 0))
-    home = index.links.home[rows]
+    rows = np.flatnonzero(visibility.scored & (values > 0))
+    credited_row = index.links.credited_row[rows]
     found = np.zeros(index.rows, np.float32)
-    np.maximum.at(found, home[home >= 0], values[rows][home >= 0])
+    np.maximum.at(found, credited_row[credited_row >= 0], values[rows][credited_row >= 0])
     return found
 
 
-def shared_topics(index: Snapshot, sight: Visibility, asked: tuple[int, ...]) -> Floats | None:
+def shared_topics(index: Snapshot, visibility: Visibility, asked: tuple[int, ...]) -> Floats | None:
     """[rows] rarity of the query's topics that a row, or a memory on it, has; 1 for all of them."""
     total, shared = 0.0, np.zeros(index.rows, np.float32)
     for topic in asked:
         column = index.column["topics" if topic < 64 else "more_topics"]
         has = (column >> np.uint64(topic % 64)) & np.uint64(1) == 1
-        weight = float(np.log1p(sight.statistics.units / (1 + np.count_nonzero(has & sight.keys))))
+        weight = float(np.log1p(visibility.statistics.units / (1 + np.count_nonzero(has & visibility.keys))))
         total += weight
         shared += np.float32(weight) * has
-    return _credited(index, sight, shared / np.float32(total)) if total and shared.any() else None
+    return _credited(index, visibility, shared / np.float32(total)) if total and shared.any() else None
 
 
 def _uses_meaning(index: Snapshot, asked: Search, found: Found) -> bool:
@@ -132,30 +132,30 @@ def _uses_meaning(index: Snapshot, asked: Search, found: Found) -> bool:
     return asked.meaning is not None and (found.cosine is None or bool(np.isnan(found.cosine).any()))
 
 
-def meaning_leg(index: Snapshot, sight: Visibility, asked: Search, found: Found) -> NDArray[np.int64] | None:
+def meaning_leg(index: Snapshot, visibility: Visibility, asked: Search, found: Found) -> NDArray[np.int64] | None:
     """Returns the rows nearest by built-in vector: preselected by the leading dimensions, then compared by all."""
     if asked.meaning is None or not _uses_meaning(index, asked, found):
         return None
-    speaks = sight.speaks & (index.meaning.norm > 0)
-    near = np.where(speaks, index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]], -np.inf)
-    rows = _best(speaks, near, index.column["time"], COMPARED * POOL[MEANING])
+    scored = visibility.scored & (index.meaning.norm > 0)
+    near = np.where(scored, index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]], -np.inf)
+    rows = _best(scored, near, index.column["time"], COMPARED * POOL[MEANING])
     cosine = index.meaning.cosines(rows, asked.meaning)
-    home = index.links.home[rows[np.argsort(-cosine, kind="stable")]]
-    home = home[(home >= 0) & sight.keys[home]]
-    _, first = np.unique(home, return_index=True)
-    return home[np.sort(first)][: POOL[MEANING]].astype(np.int64)
+    credited_row = index.links.credited_row[rows[np.argsort(-cosine, kind="stable")]]
+    credited_row = credited_row[(credited_row >= 0) & visibility.keys[credited_row]]
+    _, first = np.unique(credited_row, return_index=True)
+    return credited_row[np.sort(first)][: POOL[MEANING]].astype(np.int64)
 
 
-def meanings(index: Snapshot, sight: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
+def meanings(index: Snapshot, visibility: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
     """[len(rows)] cosine of built-in vectors, the best of a turn and its memories; NaN for none."""
     cosine = np.full(index.rows + 1, np.nan, np.float32)
     if asked.meaning is not None and _uses_meaning(index, asked, found):
         units = rows
-        if index.lending:
+        if index.has_observations:
             wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
             wanted[rows] = True
-            units = np.flatnonzero(sight.speaks & wanted[index.links.home])
-        np.fmax.at(cosine, index.links.home[units], index.meaning.cosines(units, asked.meaning))
+            units = np.flatnonzero(visibility.scored & wanted[index.links.credited_row])
+        np.fmax.at(cosine, index.links.credited_row[units], index.meaning.cosines(units, asked.meaning))
         if found.cosine is not None:
             cosine[:-1][~np.isnan(found.cosine)] = np.nan
     return np.round(cosine[rows], 5)
@@ -168,16 +168,16 @@ def greater(one: Floats | None, other: Floats | None) -> Floats | None:
 
 
 def pool(
-    index: Snapshot, sight: Visibility, score: Floats, evidence: Found, meaning: NDArray[np.int64] | None
+    index: Snapshot, visibility: Visibility, score: Floats, evidence: Found, meaning: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Returns the best rows of each leg, and the legs of each row."""
-    keys, time = sight.keys, index.column["time"]
+    keys, time = visibility.keys, index.column["time"]
     found = keys & (score > 0)
     legs = {TEXT: _best(found, score, time, POOL[TEXT])}
     timely = greater(evidence.period, evidence.event)
     if timely is not None:
         legs[PERIOD] = _best(keys & (timely > 0), timely * 1000 + score, time, POOL[PERIOD])
-    if sight.statistics.has_roles:
+    if visibility.statistics.has_roles:
         legs[OF_USER] = _best(found & (index.column["role"] == USER), score, time, POOL[OF_USER])
     if evidence.cosine is not None:
         legs[VECTOR] = _best(keys & (evidence.cosine > -2), evidence.cosine, time, POOL[VECTOR])
@@ -216,19 +216,24 @@ def _reached(values: Floats, most: int) -> float:
 
 
 def columns(
-    index: Snapshot, sight: Visibility, asked: Search, found: Found, rows: NDArray[np.int64], legs: NDArray[np.uint8]
+    index: Snapshot,
+    visibility: Visibility,
+    asked: Search,
+    found: Found,
+    rows: NDArray[np.int64],
+    legs: NDArray[np.uint8],
 ) -> Candidates:
     column, links = index.column, index.links
     before, after = links.previous[rows], links.next[rows]
     places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]), axis=1)
     tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[:, 1:]
-    sitting = links.sitting[rows]
+    conversation = links.conversation[rows]
     return Candidates(
         terms=asked.terms,
         document_frequency=found.frequency,
-        units=sight.statistics.units,
-        average_length=sight.statistics.average_length,
-        average_session_length=sight.statistics.average_sitting,
+        units=visibility.statistics.units,
+        average_length=visibility.statistics.average_length,
+        average_session_length=visibility.statistics.average_conversation,
         handle=column["target"][rows].tolist(),
         unit=column["seq"][rows],
         part=column["part"][rows],
@@ -236,23 +241,25 @@ def columns(
         tf_neighbours=tf[:, 1:],
         tf_header=found.headers[index.header[rows]],
         length=index.length[rows],
-        length_neighbours=np.where(around >= 0, sight.length[around], np.float32(0)),
-        session=np.where(sitting >= 0, sitting, -1 - rows),
-        session_length=np.where(sitting >= 0, sight.statistics.sitting_length[sitting], index.length[rows]),
+        length_neighbours=np.where(around >= 0, visibility.length[around], np.float32(0)),
+        session=np.where(conversation >= 0, conversation, -1 - rows),
+        session_length=np.where(
+            conversation >= 0, visibility.statistics.conversation_length[conversation], index.length[rows]
+        ),
         flags=column["flags"][rows],
-        flags_before=np.where((before >= 0) & sight.keys[before], column["flags"][before], np.uint16(0)),
+        flags_before=np.where((before >= 0) & visibility.keys[before], column["flags"][before], np.uint16(0)),
         kind=column["kind"][rows],
         role=column["role"][rows],
         speaker=column["speaker"][rows],
-        speakers=sight.statistics.speakers,
-        has_roles=sight.statistics.has_roles,
+        speakers=visibility.statistics.speakers,
+        has_roles=visibility.statistics.has_roles,
         time=column["time"][rows],
         period=_taken(found.period, rows, 0),
         event=_taken(found.event, rows, 0),
         topic=_taken(found.topic, rows, 0),
-        meaning=meanings(index, sight, asked, found, rows),
+        meaning=meanings(index, visibility, asked, found, rows),
         cosine=np.round(_taken(found.cosine, rows, np.nan), 5),  # further digits depend on where a vector stands
-        lent=np.isin(rows, found.lent),
+        credited=np.isin(rows, found.credited),
         legs=legs,
     )
 

@@ -23,9 +23,9 @@ ALL_KINDS = {"turn", "observation", "insight"}
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Rows a search may see: ``speaks`` are scored by their terms, ``keys`` are the turns and insights to be found."""
+    """Rows a search may see: ``scored`` by their terms; ``keys`` are the turns and insights to be found."""
 
-    speaks: Bools
+    scored: Bools
     keys: Bools
     length: Floats  # 0 where a neighbour must not be seen
     window: Floats
@@ -51,14 +51,14 @@ def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: N
     if not (narrowed or index.expiring or allowed is not None or asked.kinds != ALL_KINDS):
         return Visibility(index.current, index.keys, index.length, index.window, index.statistics)
     seen = _seen(index, asked, excluded)
-    speaks = seen & _fits(index, asked, allowed)
+    scored = seen & _fits(index, asked, allowed)
     keys = seen & (index.column["kind"] != OBSERVATION)
-    homes = index.links.home[speaks & (index.column["kind"] == OBSERVATION)]
-    lent = np.zeros(index.rows, np.bool_)
-    lent[homes[homes >= 0]] = True
+    credited_rows = index.links.credited_row[scored & (index.column["kind"] == OBSERVATION)]
+    credited = np.zeros(index.rows, np.bool_)
+    credited[credited_rows[credited_rows >= 0]] = True
     length = np.where(keys & (index.column["kind"] == TURN), index.length, np.float32(0))
-    keys &= speaks | lent
-    return Visibility(speaks, keys, length, around(length, index.lean, index.links), _count(index, keys))
+    keys &= scored | credited
+    return Visibility(scored, keys, length, around(length, index.lean, index.links), _count(index, keys))
 
 
 def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
@@ -88,12 +88,12 @@ def _fits(index: Snapshot, asked: Search, allowed: NDArray[np.int64] | None) -> 
 
 def _count(index: Snapshot, keys: Bools) -> Statistics:
     turns = np.flatnonzero(keys & (index.column["kind"] == TURN))
-    sittings = np.bincount(index.links.sitting[turns], index.length[turns], minlength=1)
+    conversations = np.bincount(index.links.conversation[turns], index.length[turns], minlength=1)
     return Statistics(
         units=int(np.count_nonzero(keys)),
         average_length=mean(index.length, keys),
-        sitting_length=sittings.astype(np.float32),
-        average_sitting=float(sittings.sum()) / max(1, len(np.unique(index.links.sitting[turns]))),
+        conversation_length=conversations.astype(np.float32),
+        average_conversation=float(conversations.sum()) / max(1, len(np.unique(index.links.conversation[turns]))),
         speakers=np.unique(index.column["speaker"][turns]),
         has_roles=bool((index.column["role"][turns] == ASSISTANT).any()),
     )
@@ -140,33 +140,33 @@ def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Float
     return (keys % rows).astype(np.int32), (keys // rows).astype(np.int32), counts.astype(np.float32)
 
 
-def lend(index: Snapshot, sight: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
+def credit(index: Snapshot, visibility: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
     """Credit each visible memory's term frequencies to its turn (maximum); also returns the rows that gained any."""
-    kept = sight.speaks[matches.row]
+    kept = visibility.scored[matches.row]
     row, term, tf = matches.row[kept], matches.term[kept], matches.tf[kept]
-    lent = row[:0]
-    if index.lending:
-        borrowed = index.column["kind"][row] == OBSERVATION
-        row = index.links.home[row]
-        kept = (row >= 0) & sight.keys[row]
-        row, term, tf, borrowed = row[kept], term[kept], tf[kept], borrowed[kept]
-        lent = np.unique(row[borrowed])
+    credited = row[:0]
+    if index.has_observations:
+        observed = index.column["kind"][row] == OBSERVATION
+        row = index.links.credited_row[row]
+        kept = (row >= 0) & visibility.keys[row]
+        row, term, tf, observed = row[kept], term[kept], tf[kept], observed[kept]
+        credited = np.unique(row[observed])
         order = np.lexsort((-tf, row, term))
         row, term, tf = row[order], term[order], tf[order]
         first = np.ones(len(row), np.bool_)
         first[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1])
         row, term, tf = row[first], term[first], tf[first]
-    return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), lent
+    return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), credited
 
 
 # -------------------------------------------------------------------------------------------------------------- scores
 
 
-def window_scores(index: Snapshot, sight: Visibility, matches: Matches, weights: Floats) -> Floats:
+def window_scores(index: Snapshot, visibility: Visibility, matches: Matches, weights: Floats) -> Floats:
     """BM25 of every row together with its neighbours, several terms at a time if the scope is small."""
-    norm = (K1 * (1 - B) + K1 * B / (WINDOW * max(sight.statistics.average_length, 1e-9)) * sight.window).astype(
-        np.float32
-    )
+    norm = (
+        K1 * (1 - B) + K1 * B / (WINDOW * max(visibility.statistics.average_length, 1e-9)) * visibility.window
+    ).astype(np.float32)
     score = np.zeros(index.rows, np.float32)
     step = max(1, CELLS // (index.rows + 1))
     for first in range(0, len(weights), step):
@@ -190,12 +190,12 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
     return total
 
 
-def frequencies(index: Snapshot, sight: Visibility, matches: Matches, headers: Floats) -> Floats:
+def frequencies(index: Snapshot, visibility: Visibility, matches: Matches, headers: Floats) -> Floats:
     """[terms] number of units with each term; for a term that no body has, of units with it in their header."""
     bodies = np.diff(matches.bounds).astype(np.float32)
     if bodies.all() or not headers[:, bodies == 0].any():
         return bodies
-    units = np.bincount(index.header[sight.keys], minlength=index.headers).astype(np.float32)
+    units = np.bincount(index.header[visibility.keys], minlength=index.headers).astype(np.float32)
     return np.where(bodies > 0, bodies, units @ headers).astype(np.float32)
 
 

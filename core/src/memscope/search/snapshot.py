@@ -2,7 +2,7 @@
 
     Changes ──ScopeIndex.extend──▶ Snapshot(rows in the order of seq; links between neighbours; postings; vectors)
 
-A **sitting** is a run of turns of one session without a pause of more than ``PAUSE``; neighbours are found within it.
+A **conversation** is a run of turns of one session without a pause over ``PAUSE``; neighbours are found within it.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class Links:
 
     previous: Ints
     next: Ints
-    sitting: Ints  # -1 for rows that are no live turn
-    sitting_length: Floats  # [sittings] in terms
-    home: Ints  # the row whose words this row lends its own: itself but for observations; -1 for none
+    conversation: Ints  # -1 for rows that are no live turn
+    conversation_length: Floats  # [conversations] in terms
+    credited_row: Ints  # the row that this row's words count for: itself but for observations; -1 for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Statistics:
 
     units: int
     average_length: float
-    sitting_length: Floats
-    average_sitting: float
+    conversation_length: Floats
+    average_conversation: float
     speakers: NDArray[np.uint32]
     has_roles: bool
 
@@ -150,7 +150,7 @@ class Snapshot:
     aligned: bool  # row i has vector i
     meaning: Meaning
     expiring: bool
-    lending: bool  # there are observations
+    has_observations: bool  # there are observations
     postings: Postings | None = None
     asked: list[int] = field(default_factory=lambda: [0])  # how often; the one thing that changes
 
@@ -160,18 +160,10 @@ class Snapshot:
 
     @property
     def nbytes(self) -> int:
-        arrays = [
-            *self.column.values(),
-            self.terms,
-            self.starts,
-            self.length,
-            self.lean,
-            self.header,
-            self.live,
-            self.keys,
-        ]
-        links = [self.links.previous, self.links.next, self.links.sitting, self.links.home, self.window, self.current]
-        whole = sum(array.nbytes for array in [*arrays, *links, self.vectors, self.vector_row]) + self.meaning.nbytes
+        arrays = [*self.column.values(), self.terms, self.starts, self.length, self.lean, self.header, self.live]
+        links = [self.links.previous, self.links.next, self.links.conversation, self.links.credited_row]
+        others = [self.keys, self.window, self.current, self.vectors, self.vector_row]
+        whole = sum(array.nbytes for array in [*arrays, *links, *others]) + self.meaning.nbytes
         return whole + (self.postings.nbytes if self.postings else 0) + 1024
 
     @property
@@ -279,8 +271,8 @@ class ScopeIndex:
             self._speakers = np.unique(self._columns["speaker"].view[living])
         else:
             self._speakers = np.union1d(self._speakers, self._columns["speaker"].view[fresh])
-        home = np.concatenate((self._links.home[:old], self._homes(np.arange(old, len(kind)))))
-        self._links = Links(*links, home)
+        credited_row = np.concatenate((self._links.credited_row[:old], self._credited_rows(np.arange(old, len(kind)))))
+        self._links = Links(*links, credited_row)
 
     def _link_all(self) -> tuple[Ints, Ints, Ints, Floats]:
         session, time, rows = self._columns["session"].view, self._columns["time"].view, len(self._live)
@@ -288,50 +280,50 @@ class ScopeIndex:
         order = order[np.lexsort((time[order], session[order]))]  # stable: rows are in the order of seq
         starts = np.ones(len(order), np.bool_)
         starts[1:] = (np.diff(session[order]) != 0) | (np.diff(time[order]) > PAUSE)
-        previous, following, sitting = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
+        previous, following, conversation = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
         inner = ~starts[1:]
         previous[order[1:][inner]] = order[:-1][inner]
         following[order[:-1][inner]] = order[1:][inner]
-        sitting[order] = np.cumsum(starts) - 1
+        conversation[order] = np.cumsum(starts) - 1
         self._last = dict(zip(session[order].tolist(), order.tolist(), strict=True))
-        lengths = np.bincount(sitting[order], self._length.view[order]).astype(np.float32)
-        return previous, following, sitting, lengths
+        lengths = np.bincount(conversation[order], self._length.view[order]).astype(np.float32)
+        return previous, following, conversation, lengths
 
     def _link_few(self, fresh: list[int]) -> tuple[Ints, Ints, Ints, Floats] | None:
         """As ``_link_all``, when every new turn is the latest of its session; else None."""
         session, time, length = (self._columns["session"].view, self._columns["time"].view, self._length.view)
-        more, links = len(self._live) - len(self._links.sitting), self._links
-        previous, following, sitting = (
+        more, links = len(self._live) - len(self._links.conversation), self._links
+        previous, following, conversation = (
             np.concatenate((array, np.full(more, -1, np.int32)))
-            for array in (links.previous, links.next, links.sitting)
+            for array in (links.previous, links.next, links.conversation)
         )
-        lengths: list[float] = links.sitting_length.tolist()
+        lengths: list[float] = links.conversation_length.tolist()
         for row in fresh:
             last = self._last.get(int(session[row]), -1)
             if last >= 0 and time[row] < time[last]:
                 return None
             if last < 0 or time[row] - time[last] > PAUSE:
-                sitting[row] = len(lengths)
+                conversation[row] = len(lengths)
                 lengths.append(0.0)
             else:
-                previous[row], following[last], sitting[row] = last, row, sitting[last]
-            lengths[sitting[row]] += float(length[row])
+                previous[row], following[last], conversation[row] = last, row, conversation[last]
+            lengths[conversation[row]] += float(length[row])
             self._last[int(session[row])] = row
-        return previous, following, sitting, np.asarray(lengths, np.float32)
+        return previous, following, conversation, np.asarray(lengths, np.float32)
 
-    def _homes(self, rows: NDArray[np.int64]) -> Ints:
+    def _credited_rows(self, rows: NDArray[np.int64]) -> Ints:
         """Returns the row each row is credited to; for an observation, the part of its turn that it quotes."""
-        kind, homes = self._columns["kind"].view, rows.astype(np.int32)
-        lent = np.flatnonzero(kind[rows] == OBSERVATION)
-        if len(lent):
+        kind, credited_rows = self._columns["kind"].view, rows.astype(np.int32)
+        credited = np.flatnonzero(kind[rows] == OBSERVATION)
+        if len(credited):
             turns = np.flatnonzero(kind == TURN)
-            wanted = self._columns["target"].view[rows[lent]]
+            wanted = self._columns["target"].view[rows[credited]]
             at = find(self._columns["number"].view[turns], wanted)
             first = np.append(turns, -1)[at]  # -1: the turn is not here (yet)
-            part = np.where(first >= 0, first + self._columns["part"].view[rows[lent]], -1)
+            part = np.where(first >= 0, first + self._columns["part"].view[rows[credited]], -1)
             part = np.minimum(part, len(kind) - 1)
-            homes[lent] = np.where(self._columns["number"].view[part] == wanted, part, first)
-        return homes
+            credited_rows[credited] = np.where(self._columns["number"].view[part] == wanted, part, first)
+        return credited_rows
 
     # ---- vectors
 
@@ -347,12 +339,12 @@ class ScopeIndex:
         self._vector_row.extend(rows)
 
     def _statistics(self, keys: Bools) -> Statistics:
-        sittings, roles = self._links.sitting_length, self._columns["role"].view
+        conversations, roles = self._links.conversation_length, self._columns["role"].view
         return Statistics(
             units=int(np.count_nonzero(keys)),
             average_length=mean(self._length.view, keys),
-            sitting_length=sittings,
-            average_sitting=float(sittings.sum(dtype=np.float64)) / max(1, len(sittings)),
+            conversation_length=conversations,
+            average_conversation=float(conversations.sum(dtype=np.float64)) / max(1, len(conversations)),
             speakers=self._speakers,
             has_roles=bool((keys & (roles == ASSISTANT)).any()),
         )
@@ -386,7 +378,7 @@ class ScopeIndex:
             aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
             meaning=Meaning(self._packed.view, self._norm.view, self._coarse.view),
             expiring=bool((column["expires"] != NEVER).any()),
-            lending=bool((kind == OBSERVATION).any()),
+            has_observations=bool((kind == OBSERVATION).any()),
             postings=before.postings if before else None,
             asked=before.asked if before else [0],
         )

@@ -208,7 +208,7 @@ class Measured:
 
     ordered: list[FoundUnit]
     index: Snapshot
-    sight: matching.Visibility
+    visibility: matching.Visibility
     found: local_candidates.Found
     score: Floats
 
@@ -219,24 +219,28 @@ def measure(pool: CandidateSet) -> Measured:
     ordered = pool.ordered()
     index, asked = pool.snapshot(ordered), pool.search
     excluded = np.array([row for row, unit in enumerate(ordered) if unit.target in asked.exclude], np.int64)
-    sight = matching.look(index, asked, np.unique(index.column["target"][excluded]), _numbers(pool, ordered))
-    sight = replace(sight, statistics=_statistics(pool.counts, sight.statistics))
+    visibility = matching.look(index, asked, np.unique(index.column["target"][excluded]), _numbers(pool, ordered))
+    visibility = replace(visibility, statistics=_statistics(pool.counts, visibility.statistics))
     terms = np.array(asked.terms, np.uint32)
-    matches, lent = matching.lend(index, sight, matching.match(index, terms), len(terms))
+    matches, credited = matching.credit(index, visibility, matching.match(index, terms), len(terms))
     headers = matching.header_matrix(index, terms)
     found = local_candidates.Found(
         matches=matches,
-        frequency=_frequencies(pool, matching.frequencies(index, sight, matches, headers), sight.statistics.units),
-        lent=lent,
+        frequency=_frequencies(
+            pool, matching.frequencies(index, visibility, matches, headers), visibility.statistics.units
+        ),
+        credited=credited,
         headers=headers,
         period=local_candidates.in_periods(index.column["time"], asked.periods),
-        event=local_candidates.events(index, sight, asked.periods),
-        cosine=_cosines(pool, ordered, index, sight),
-        topic=local_candidates.shared_topics(index, sight, asked.topics),
+        event=local_candidates.events(index, visibility, asked.periods),
+        cosine=_cosines(pool, ordered, index, visibility),
+        topic=local_candidates.shared_topics(index, visibility, asked.topics),
     )
-    weights = rarity(sight.statistics.units, found.frequency)
-    score = matching.window_scores(index, sight, matches, weights)
-    return Measured(ordered, index, sight, found, score + local_candidates.HEADER * (headers @ weights)[index.header])
+    weights = rarity(visibility.statistics.units, found.frequency)
+    score = matching.window_scores(index, visibility, matches, weights)
+    return Measured(
+        ordered, index, visibility, found, score + local_candidates.HEADER * (headers @ weights)[index.header]
+    )
 
 
 def _frequencies(pool: CandidateSet, here: Floats, units: int) -> Floats:
@@ -258,15 +262,15 @@ def _statistics(counts: Counts, here: Statistics) -> Statistics:
     return Statistics(
         units=counts.units,
         average_length=counts.length / max(1, counts.units),
-        sitting_length=here.sitting_length,
-        average_sitting=counts.turn_length / max(1, counts.windows),
+        conversation_length=here.conversation_length,
+        average_conversation=counts.turn_length / max(1, counts.windows),
         speakers=np.union1d(np.array(counts.speakers, np.uint32), here.speakers),
         has_roles=counts.has_roles or here.has_roles,
     )
 
 
 def _cosines(
-    pool: CandidateSet, ordered: Sequence[FoundUnit], index: Snapshot, sight: matching.Visibility
+    pool: CandidateSet, ordered: Sequence[FoundUnit], index: Snapshot, visibility: matching.Visibility
 ) -> Floats | None:
     known = [(row, pool.cosine[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in pool.cosine]
     if not known:
@@ -274,17 +278,17 @@ def _cosines(
     found = np.full(index.rows, np.nan, np.float32)
     rows = np.array([row for row, _ in known], np.int64)
     values = np.array([value for _, value in known], np.float32)
-    seen = sight.speaks[rows]
-    home = index.links.home[rows[seen]]
-    np.fmax.at(found, home[home >= 0], values[seen][home >= 0])
+    seen = visibility.scored[rows]
+    credited_row = index.links.credited_row[rows[seen]]
+    np.fmax.at(found, credited_row[credited_row >= 0], values[seen][credited_row >= 0])
     return found
 
 
 def best(measured: Measured, most: int) -> list[FoundUnit]:
     """Returns the most promising units, from each leg in turn."""
-    keys, found = measured.sight.keys, measured.found
+    keys, found = measured.visibility.keys, measured.found
     values = [measured.score]
-    if measured.sight.statistics.has_roles:
+    if measured.visibility.statistics.has_roles:
         values.append(measured.score * (measured.index.column["role"] == USER))
     if found.cosine is not None:
         values.append(np.nan_to_num(found.cosine, nan=-1))
@@ -306,11 +310,11 @@ def _lazy_records(pool: CandidateSet, measured: Measured) -> Bools:
 
 def candidates(pool: CandidateSet) -> Candidates:
     measured = measure(pool)
-    sight = replace(measured.sight, keys=measured.sight.keys & _lazy_records(pool, measured))
-    near = local_candidates.meaning_leg(measured.index, sight, pool.search, measured.found)
-    rows, legs = local_candidates.pool(measured.index, sight, measured.score, measured.found, near)
-    made = local_candidates.columns(measured.index, measured.sight, pool.search, measured.found, rows, legs)
-    homes: dict[Handle, Handle] = {
+    visibility = replace(measured.visibility, keys=measured.visibility.keys & _lazy_records(pool, measured))
+    near = local_candidates.meaning_leg(measured.index, visibility, pool.search, measured.found)
+    rows, legs = local_candidates.pool(measured.index, visibility, measured.score, measured.found, near)
+    made = local_candidates.columns(measured.index, measured.visibility, pool.search, measured.found, rows, legs)
+    targets: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.record_id
     }
-    return replace(made, handle=[homes[number] for number in made.handle], brought=pool.brought)
+    return replace(made, handle=[targets[number] for number in made.handle], brought=pool.brought)

@@ -138,15 +138,15 @@ def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
 
 
 def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
-    """Returns clauses for places beside the best, turns that observations lend their words to, and hits by vector."""
+    """Returns clauses for places beside the best, turns credited with the words of observations, and hits by vector."""
     near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
     places = set[int]().union(*near)
     places -= {unit.place for unit in pool.units.values()}
     here = {unit.record_id for unit in pool.units.values()}
-    homes = sorted({unit.target for unit in pool.units.values()} - here)
+    credited = sorted({unit.target for unit in pool.units.values()} - here)
     turns = [
         {"terms": {"place": sorted(place for place in places if place >= 0)}},
-        {"bool": {"filter": [{"terms": {"rid": homes}}, {"term": {"kind": "turn"}}]}},
+        {"bool": {"filter": [{"terms": {"rid": credited}}, {"term": {"kind": "turn"}}]}},
         {"terms": {"seq": sorted(pool.unread)}},
     ]
     return {"bool": {"should": turns, "minimum_should_match": 1}}

@@ -1,7 +1,7 @@
 """A query in two requests. Scope is a filter in every part and the routing, so no other user's records are searched.
 
 1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
-2. neighbours of the best and the turns that observations lend to; lengths of their conversation windows;
+2. neighbours of the best and the turns credited by observations; lengths of their conversation windows;
    missing cosines; the records themselves
 
 What this process wrote too lately to be found is read directly, beside the first.

@@ -50,11 +50,11 @@ class Searching(Chapter):
         await store.append("alice", [TurnInsert(turn("a", "Yes, last May.")), TurnInsert(turn("b", "Nothing at all."))])
         await remember(store, observation("o", "a", text="Alice emigrated"))
         pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
-        handles = [handle for handle, lent in zip(pool.handle, pool.lent, strict=True) if lent]
+        handles = [handle for handle, credited in zip(pool.handle, pool.credited, strict=True) if credited]
         assert [r.text for r in (await store.fetch("alice", handles)).records.values()] == ["Yes, last May."]
         await store.apply("alice", ChangeSet(closed=(Supersession("o", None, at(1), at(1)),)))
         pool = await store.search(Search(Scope("alice"), tuple(terms("emigrated"))))
-        assert not pool.lent.any()
+        assert not pool.credited.any()
 
     async def test_insights_are_found(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
@@ -88,12 +88,12 @@ class Searching(Chapter):
         assert (same.revision, same.columns, same.terms, len(same.gone)) == (first.revision, b"", b"", 0)
         await remember(store, observation("o", "a"))
         second = await local.changes("alice", first.revision)
-        (lent,) = units(second.columns)
+        (unit,) = units(second.columns)
         assert second.revision > first.revision
         await store.forget(Select("alice", ids=frozenset({"a"})))
         third = await local.changes("alice", second.revision)
         assert third.columns == b""
-        assert set(map(int, third.gone)) == {units(first.columns)[0], lent}
+        assert set(map(int, third.gone)) == {units(first.columns)[0], unit}
 
     async def test_a_changed_memory_has_new_units(self, store: Store) -> None:
         local = as_local(store)
