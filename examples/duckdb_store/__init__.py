@@ -3,7 +3,8 @@
     store = DuckDBStore("memory.duckdb")
     await store.open()
 
-``DuckDBStore`` opens the file and runs functions in transactions; ``transaction.py`` has the primitives they call.
+``DuckDBStore`` opens the file and runs functions in transactions; ``transaction.py`` has the primitives they call,
+``tables.py`` the tables.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TypeVar
 
 import duckdb
 
-from duckdb_store.transaction import TABLES, WholeStore
+from duckdb_store.tables import TABLES
+from duckdb_store.transaction import WholeStore
 from memscope.errors import ClosedError
 from memscope.stores import ATOMIC
 from memscope.stores.local import LocalStore, Transaction, utc_now

@@ -13,7 +13,9 @@ from typing import Any
 
 import duckdb
 
+from duckdb_store.tables import Tables
 from memscope.records import (
+    Block,
     ChangeSet,
     Claim,
     Handle,
@@ -25,7 +27,15 @@ from memscope.records import (
     Turn,
     VectorSpace,
 )
-from memscope.records.serialization import from_json, plan_from_json, plan_to_json, to_json
+from memscope.records.serialization import (
+    block_from_json,
+    block_to_json,
+    from_json,
+    plan_from_json,
+    plan_to_json,
+    to_json,
+)
+from memscope.stores.block_rules import by_key
 from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, selected
@@ -34,41 +44,8 @@ from memscope.text.terms import terms_version
 from memscope.text.units import Unit
 
 PAGE = 500
-TABLES = """
-CREATE TABLE meta(key TEXT, value BLOB);
-CREATE TABLE users(name TEXT, number BIGINT, revision BIGINT, floor BIGINT, terms TEXT);
-CREATE TABLE record(user_name TEXT, number BIGINT, id TEXT, kind TEXT, name TEXT, namespace TEXT, current BOOLEAN,
-    superseded_by TEXT, unit BIGINT, units BIGINT, valid_to TEXT, body TEXT);
-CREATE TABLE source(user_name TEXT, memory BIGINT, source BIGINT);
-CREATE TABLE older(user_name TEXT, number BIGINT, version BIGINT, body TEXT);
-CREATE TABLE tombstone(user_name TEXT, id TEXT);
-CREATE TABLE unit(user_name TEXT, seq BIGINT, number BIGINT, columns BLOB, terms BLOB);
-CREATE TABLE gone(user_name TEXT, revision BIGINT, seq BIGINT);
-CREATE TABLE space(model TEXT, dims BIGINT, serving BOOLEAN);
-CREATE TABLE vector(user_name TEXT, model TEXT, dims BIGINT, seq BIGINT, revision BIGINT, data BLOB);
-CREATE TABLE item(user_name TEXT, stage TEXT, item BIGINT, batch TEXT);
-CREATE SEQUENCE batches;
-CREATE TABLE batch(user_name TEXT, id TEXT, stage TEXT, token TEXT, until BIGINT, attempt BIGINT, code TEXT,
-    not_before BIGINT, parked BOOLEAN, reply TEXT, done BOOLEAN);
-"""
+USERS = "SELECT user_name FROM record UNION SELECT user_name FROM block"
 ROW = "number, body, unit, units, valid_to"
-
-
-class Tables:
-    """A connection, with two query methods."""
-
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
-        self.db = db
-
-    def all(self, query: str, *values: Any) -> list[Any]:
-        return self.db.execute(query, values).fetchall()
-
-    def column(self, query: str, *values: Any) -> list[Any]:
-        return [row[0] for row in self.all(query, *values)]
-
-    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        if rows:
-            self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 class OneUser(Tables):
@@ -167,6 +144,22 @@ class OneUser(Tables):
 
     def tombstones(self) -> list[str]:
         return sorted(self.column("SELECT DISTINCT id FROM tombstone WHERE user_name = ?", self.name))
+
+    # ---- blocks
+
+    def blocks(self, *, versions: bool = False) -> list[Block]:
+        found = self.column("SELECT body FROM block WHERE user_name = ?", self.name)
+        every = by_key(block_from_json(json.loads(body)) for body in found).values()
+        return [block for history in every for block in (history if versions else history[-1:])]
+
+    def put_block(self, block: Block) -> None:
+        self.drop_block(block)
+        row = (self.name, block.scope.agent, block.label, block.version, json.dumps(block_to_json(block)))
+        self.insert("block", [row])
+
+    def drop_block(self, block: Block) -> None:
+        same = "agent IS NOT DISTINCT FROM ? AND label = ? AND version = ?"
+        self.mine(f"DELETE FROM block WHERE user_name = ? AND {same}", *block.key, block.version)
 
     # ---- units and vectors
 
@@ -292,7 +285,7 @@ class WholeStore(Tables):
         return self.seen.get(name)
 
     def users(self) -> list[str]:
-        return sorted(self.column("SELECT DISTINCT user_name FROM record"))
+        return sorted(self.column(USERS))
 
     def due_users(self, stage: Stage) -> list[str]:
         """Returns users with items or batches; a claim finds out which are due."""
@@ -362,7 +355,8 @@ class WholeStore(Tables):
             states[name][stage] = count
         codes = self.counted("code, count(*) FROM batch", user, "AND NOT done AND code != '' GROUP BY code")
         return Stats(
-            users=self.counted("count(DISTINCT user_name) FROM record", user)[0][0],
+            users=self.counted(f"count(DISTINCT user_name) FROM ({USERS})", user)[0][0],
+            blocks=self.counted("count(DISTINCT (user_name, agent, label)) FROM block", user)[0][0],
             turns=kinds.get("turn", 0),
             observations=kinds.get("observation", 0),
             insights=kinds.get("insight", 0),

@@ -4,8 +4,10 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
   └────────────┴────────────┴──▶ Unit       the searched pieces (``text/units.py``)
                                   └──▶ Hit  a query's results, and the reports        results.py
                                             between the operations and a store        messages.py
+Block                                       core memory, with its history             blocks.py
 """
 
+from memscope.records.blocks import AUTHORS, BLOCK_LIMIT, Author, Block, BlockKey
 from memscope.records.entities import (
     INJECTED,
     ROLES,
@@ -40,11 +42,16 @@ from memscope.records.messages import (
 from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Repeats, Retrieval, Stats, WorkReport
 
 __all__ = [
+    "AUTHORS",
+    "BLOCK_LIMIT",
     "INJECTED",
     "LONGEST_WAIT_S",
     "ROLES",
     "AddReport",
     "AppendResult",
+    "Author",
+    "Block",
+    "BlockKey",
     "Candidates",
     "ChangeSet",
     "Claim",

@@ -115,11 +115,17 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """A receipt without content. ``physical`` is "wiped", or "pending" with the ``reason`` until ``compact``."""
+    """A receipt without content. ``physical`` is "wiped", or "pending" with the ``reason`` until ``compact``.
+
+    ``blocks`` counts the blocks that were removed or lost lines; ``may_hold`` names those a person or a model wrote
+    without a source, whose text may repeat what was forgotten.
+    """
 
     turns: int = 0
     observations: int = 0
     insights: int = 0
+    blocks: int = 0
+    may_hold: tuple[str, ...] = ()
     vectors: int = 0
     rederive: int = 0
     remaining: int = 0
@@ -164,4 +170,5 @@ class Stats:
     parked: Mapping[str, int]
     errors: Mapping[str, int]
     space: VectorSpace | None
+    blocks: int = 0
     details: Mapping[str, Json] = field(default_factory=dict)

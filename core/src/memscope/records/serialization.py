@@ -14,11 +14,13 @@ from dataclasses import MISSING, fields
 from datetime import datetime
 from hashlib import blake2b
 from sys import byteorder
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from memscope.errors import InputError
 from memscope.records import (
+    AUTHORS,
     ROLES,
+    Block,
     ChangeSet,
     Insight,
     Interval,
@@ -35,6 +37,7 @@ from memscope.records import (
 FORMAT = 1
 Object: TypeAlias = dict[str, Json]
 Coder: TypeAlias = Callable[[Any], Any]
+R = TypeVar("R", Turn | Observation | Insight, Block)
 
 _KINDS: dict[str, type[Turn | Observation | Insight]] = {"turn": Turn, "observation": Observation, "insight": Insight}
 _NAMES = {made: name for name, made in _KINDS.items()}
@@ -50,7 +53,11 @@ def turn_key(base: bytes, n: int) -> str:
 
 def to_json(record: Record) -> Object:
     """Returns the record as an object that ``json.dumps`` takes."""
-    made: Object = {"kind": _NAMES[type(record)]}
+    return {"kind": _NAMES[type(record)], **_fields(record)}
+
+
+def _fields(record: Record | Block) -> Object:
+    made: Object = {}
     for name, default, encode, _ in _PLANS[type(record)]:
         value = getattr(record, name)
         if value is not None and value != default:
@@ -63,11 +70,24 @@ def from_json(made: Mapping[str, Json]) -> Record:
     kind = made.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_KINDS)}")
-    unknown = made.keys() - _KNOWN[_KINDS[kind]]
+    return _made(kind, _KINDS[kind], {name: value for name, value in made.items() if name != "kind"})
+
+
+def block_to_json(block: Block) -> Object:
+    return _fields(block)
+
+
+def block_from_json(made: Mapping[str, Json]) -> Block:
+    """Returns the block ``block_to_json`` was given; ``InputError`` as in ``from_json``."""
+    return _made("block", Block, made)
+
+
+def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
+    unknown = made.keys() - _KNOWN[cls]
     if unknown:
         raise InputError(f"a {kind} has no field {min(unknown)!r}", hint="a newer memscope may have written it")
     try:
-        return _KINDS[kind](**_values(_KINDS[kind], made))
+        return cls(**_values(cls, made))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
 
@@ -127,6 +147,12 @@ def _role(value: Json) -> Json:
     return value
 
 
+def _author(value: Json) -> Json:
+    if value not in AUTHORS:
+        raise ValueError("not an author")
+    return value
+
+
 def _texts(value: Json) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TypeError("not a list of texts")
@@ -145,6 +171,7 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "int": (None, _WHOLE),
     "bool": (None, _FLAG),
     "Role": (None, _role),
+    "Author": (None, _author),
     "datetime": _TIME,
     "datetime | None": _TIME,
     "Scope": (_scope, _to_scope),
@@ -164,8 +191,8 @@ def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
     return rows
 
 
-_PLANS = {cls: _plan_of(cls) for cls in _KINDS.values()}
-_KNOWN = {cls: {"kind", *(name for name, *_ in rows)} for cls, rows in _PLANS.items()}
+_PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block)}
+_KNOWN = {cls: {name for name, *_ in rows} for cls, rows in _PLANS.items()}
 
 
 # ---------------------------------------------------------------------------------------------------------------- plans

@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from memscope.records import (
     AppendResult,
+    Block,
     Candidates,
     ChangeSet,
     Claim,
@@ -88,7 +89,8 @@ class Store(Protocol):
 
         Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, gives the remaining
         sources back to the stage that derived the removed memory, and ends the lease of running work that a removed
-        record touches.
+        record touches. Blocks go with everything of their user or agent; of the others the lines that rest on a removed
+        record go, from the history too (``block_rules.without_sources``).
         """
 
     async def tombstones(self, user: str) -> list[str]:
@@ -106,6 +108,21 @@ class Store(Protocol):
         """Wait until every process's search sees all acknowledged writes; returns at once where it always does."""
 
     async def stats(self, user: str | None = None) -> Stats: ...
+
+    # ---- blocks
+
+    async def blocks(self, user: str, *, versions: bool = False) -> list[Block]:
+        """Returns the present version of each block of all agents; ``versions``: every version, oldest first.
+
+        Ordered by agent (none first) and label.
+        """
+
+    async def put_blocks(self, user: str, versions: Sequence[Block]) -> None:
+        """Write new versions, all or none, durable on return.
+
+        ``Conflict`` unless each is one above the stored version of its agent and label (1 for a new block), or if one
+        of its ``sources`` was forgotten. ``LimitError`` for a value above its limit.
+        """
 
     # ---- work
 

@@ -18,6 +18,8 @@ from typing import TypeVar
 
 from memscope.errors import ClosedError
 from memscope.records import (
+    Block,
+    BlockKey,
     ChangeSet,
     Claim,
     Handle,
@@ -30,6 +32,7 @@ from memscope.records import (
     VectorSpace,
 )
 from memscope.stores import ATOMIC
+from memscope.stores.block_rules import by_key
 from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, selected
@@ -63,6 +66,7 @@ class UserData:
     sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of a memory
     history: dict[int, list[Memory]] = field(default_factory=dict)
     buried: set[str] = field(default_factory=set)
+    versions: dict[tuple[BlockKey, int], Block] = field(default_factory=dict)
     units: dict[int, tuple[int, Unit]] = field(default_factory=dict)  # with the number of the record
     gone: dict[int, int] = field(default_factory=dict)  # unit -> revision
     embedded: dict[VectorSpace, dict[int, tuple[int, bytes]]] = field(default_factory=dict)  # unit -> revision, vector
@@ -141,6 +145,18 @@ class UserData:
 
     def tombstones(self) -> list[str]:
         return sorted(self.buried)
+
+    # ---- blocks
+
+    def blocks(self, *, versions: bool = False) -> list[Block]:
+        histories = by_key(self.versions.values()).values()
+        return [block for history in histories for block in (history if versions else history[-1:])]
+
+    def put_block(self, block: Block) -> None:
+        self.versions[block.key, block.version] = block
+
+    def drop_block(self, block: Block) -> None:
+        del self.versions[block.key, block.version]
 
     # ---- units and vectors
 
@@ -251,7 +267,7 @@ class Whole:
         return self.data.get(name)
 
     def users(self) -> list[str]:
-        return sorted(name for name, user in self.data.items() if user.rows)
+        return sorted(name for name, user in self.data.items() if user.rows or user.versions)
 
     def due_users(self, stage: Stage) -> list[str]:
         return sorted(self.data)
@@ -309,7 +325,7 @@ class Whole:
             states["pending"][stage] += sum(len(data.pending[stage]) for data in counted)
         serving = self.held.serving
         return Stats(
-            users=sum(bool(data.rows) for data in counted),
+            users=sum(bool(data.rows or data.versions) for data in counted),
             turns=kinds[Turn],
             observations=kinds[Observation],
             insights=kinds[Insight],
@@ -320,6 +336,7 @@ class Whole:
             parked=states["parked"],
             errors=dict(Counter(one.batch.code for one in work if one.batch.code)),
             space=serving,
+            blocks=sum(len(data.blocks()) for data in counted),
         )
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from memscope.records import ChangeSet, Insight, Observation, Scope, Select, Turn, TurnInsert
+from memscope.records import Block, ChangeSet, Insight, Observation, Scope, Select, Turn, TurnInsert
 from memscope.stores import Store
 
 START = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
@@ -42,6 +42,11 @@ def insight(id: str, *sources: str, text: str = "Alice's home: Berlin.", **field
     scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
     given = {"said": START, "recorded": at(next(_numbers)), "subject": "home", **fields}
     return Insight(id=id, scope=scope, text=text, sources=sources, **given)
+
+
+def block(label: str, value: str = "", *, version: int = 1, **fields: Any) -> Block:
+    scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
+    return Block(scope=scope, label=label, value=value, version=version, recorded=at(version), **fields)
 
 
 async def remember(store: Store, *memories: Observation | Insight) -> int:

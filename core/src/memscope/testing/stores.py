@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memscope.testing.contract.blocks import Blocks
 from memscope.testing.contract.forgetting import Forgetting
 from memscope.testing.contract.leases import Leases
 from memscope.testing.contract.machine import Machine
@@ -15,7 +16,7 @@ from memscope.testing.contract.turns import Turns
 from memscope.testing.contract.vectors import Vectors
 
 
-class StoreSuite(Turns, Memories, Selecting, Scopes, Leases, Forgetting, Vectors, Searching, Machine):
+class StoreSuite(Turns, Memories, Selecting, Scopes, Leases, Forgetting, Blocks, Vectors, Searching, Machine):
     """Subclass it with one async fixture ``store`` that gives an open, empty store.
 
     Tests of missing ``capabilities`` are skipped. A standard test cannot be overridden: a store that

@@ -15,7 +15,7 @@ from typing import Any
 
 from memscope.errors import StoreError
 from memscope.records import Json, Record, Select, Stage, Turn
-from memscope.records.serialization import to_json
+from memscope.records.serialization import block_to_json, to_json
 from memscope.stores import Store
 from memscope.stores.rules import record_id
 from memscope.transfer.jsonl import ImportWriter, lines
@@ -60,6 +60,8 @@ async def digest(store: Store, user: str) -> Digest:
                 found.add(f"to_{stage}", record_id(record))
     for id in await store.tombstones(user):
         found.add("forgotten", id)
+    for block in await store.blocks(user, versions=True):
+        found.add("block", block_to_json(block))
     return found
 
 

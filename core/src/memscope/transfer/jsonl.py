@@ -1,7 +1,7 @@
 """JSON lines out of a store and into one: lossless, idempotent, a page at a time.
 
-The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones. A line is
-``{"turn": {...}, "pending": true}``; a memory's line has its earlier ``versions``.
+The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones, blocks. A
+line is ``{"turn": {...}, "pending": true}``; the line of a memory or a block has its earlier ``versions``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreError
 from memscope.records import (
+    Block,
     ChangeSet,
     Insight,
     Interval,
@@ -33,33 +34,36 @@ from memscope.records import (
     Turn,
     TurnInsert,
 )
-from memscope.records.serialization import from_json, to_json
+from memscope.records.serialization import block_from_json, block_to_json, from_json, to_json
 from memscope.stores import Store
+from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import record_id
 from memscope.stores.unfinished import part_of
 from memscope.validation import Limits
 
 Progress = Callable[[int, int | None], None]
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # format 1 has no blocks
 BATCH = 500
 SECRET_BYTES = range(16, 65)
 NUMBERS = range(1 << 63)
 RANGES = {"level": range(4), "version": range(1, 1 << 31)}
-NAMES = frozenset({"id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+NAMES = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
 UNLIMITED = Limits(text=1 << 62, keys=1 << 62, depth=1000)  # for lines that this memscope made a moment ago
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
 Memory = Observation | Insight
+R = TypeVar("R", Turn | Observation | Insight, Block)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportLine:
-    """One line. ``record``: a record, an id that was forgotten, or the secret in hexadecimal (header)."""
+    """One line. ``record``: a record, a block, an id that was forgotten, or the secret in hexadecimal (header)."""
 
     kind: str
     user: str
     record: Any
-    versions: tuple[Memory, ...] = ()
+    versions: tuple[Any, ...] = ()
     pending: bool = False
 
     @property
@@ -119,6 +123,8 @@ def _object(line: ExportLine) -> dict[str, Any]:
         return {"memscope": FORMAT, "secret": line.record}
     if line.kind == "forgotten":
         return {"forgotten": line.record, "user": line.user}
+    if line.kind == "block":
+        return {"block": block_to_json(line.record), "versions": [block_to_json(old) for old in line.versions]}
     versions = {"versions": [to_json(old) for old in line.versions]} if line.versions else {}
     return {line.kind: to_json(line.record), "pending": line.pending, **versions}
 
@@ -135,6 +141,8 @@ async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
                     yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
         for id in await store.tombstones(name):
             yield ExportLine("forgotten", name, id)
+        for history in by_key(await store.blocks(name, versions=True)).values():
+            yield ExportLine("block", name, history[-1], tuple(history[:-1]))
 
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
@@ -209,6 +217,8 @@ class ImportWriter:
             await self._write_turns(written)
         elif self._kind == "forgotten":
             await self._write_tombstones([line.record for line in written])
+        elif self._kind == "block":
+            await self._write_blocks(written)
         else:
             await self._write_memories(written)
 
@@ -223,6 +233,18 @@ class ImportWriter:
         await self._store.bury(self._user, ids)
         self._forgotten.update(ids)
         self._counts["forgotten"] += len(ids)
+
+    async def _write_blocks(self, written: list[ExportLine]) -> None:
+        """A block that is here gets the versions that follow its own; one with another text stays as it is."""
+        here = {block.key: block for block in await self._store.blocks(self._user)}
+        buried = frozenset(await self._store.tombstones(self._user))
+        for line in written:
+            history = without_sources([*line.versions, line.record], buried, line.record.recorded)
+            present = here.get(line.record.key)
+            start = present.version if present is not None else 0
+            if present is None or present in history[start - 1 : start]:
+                await self._store.put_blocks(self._user, history[start:])
+                self._counts["block"] += 1
 
     async def _write_memories(self, written: list[ExportLine]) -> None:
         """New ones with their first version; the later ones follow, also where an import was broken off."""
@@ -294,6 +316,8 @@ def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
     if "forgotten" in made:
         user = validation.identifier("user", made["user"])
         return ExportLine("forgotten", user, validation.identifier("forgotten", made["forgotten"]))
+    if "block" in made:
+        return _block_line(made, limits)
     kind = next((kind for kind in KINDS if kind in made), None)
     if kind is None or made[kind]["kind"] != kind:
         raise InputError("a line without a record")
@@ -304,8 +328,18 @@ def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
     return ExportLine(kind, record.scope.user, record, versions, bool(made.get("pending")))
 
 
+def _block_line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
+    history = [_checked(block_from_json(version), limits) for version in (*made["versions"], made["block"])]
+    if [block.version for block in history] != list(range(1, len(history) + 1)) or len(by_key(history)) != 1:
+        raise InputError("versions that do not follow each other")
+    *older, block = history
+    for version in history:
+        check_limit(version)
+    return ExportLine("block", block.scope.user, block, tuple(older))
+
+
 def _secret(made: Mapping[str, Any]) -> str:
-    if made["memscope"] != FORMAT:
+    if made["memscope"] not in READABLE:
         newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
         hint = "it needs a newer memscope" if newer else ""
         raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
@@ -323,7 +357,7 @@ def _version(made: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
     return old
 
 
-def _checked(record: Record, limits: Limits) -> Record:
+def _checked(record: R, limits: Limits) -> R:
     """The record, if a caller could have brought every value of it."""
     validation.scope(record.scope.user, record.scope.agent, record.scope.session)
     for field in fields(record):

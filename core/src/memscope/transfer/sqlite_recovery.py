@@ -13,13 +13,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records import Record
-from memscope.records.serialization import to_json
+from memscope.records.serialization import block_to_json, to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
 from memscope.stores.sqlite.page_reader import Row, Value
 from memscope.stores.unfinished import part_of
@@ -206,6 +206,7 @@ CREATE TABLE record(kind, user, number, body, PRIMARY KEY(kind, user, number)) W
 CREATE TABLE history(user, number, version, body, PRIMARY KEY(user, number, version)) WITHOUT ROWID;
 CREATE TABLE tombstone(user, id, PRIMARY KEY(user, id)) WITHOUT ROWID;
 CREATE TABLE item(user, stage, number, PRIMARY KEY(user, stage, number)) WITHOUT ROWID;
+CREATE TABLE block(user, agent, label, version, body, PRIMARY KEY(user, agent, label, version)) WITHOUT ROWID;
 """
 
 
@@ -267,6 +268,17 @@ def _take_history(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> N
         spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
 
 
+def _take_block(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+    user, agent, label, version, _, body = row.values
+    try:
+        block = checksummed.decode_block(str(body))
+    except MemscopeError:
+        found.broken += 1
+        return
+    found.users.setdefault(int(str(user)), block.scope.user)
+    spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
+
+
 def _take_tombstone(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
@@ -287,6 +299,7 @@ SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
     ((int, int, int, str, *[None] * 14, str), _take_record),
     ((None, str, str, int, int, int, int, int, int, int), _take_user),
     ((int, int, int, str), _take_history),
+    ((int, str, str, int, int, str), _take_block),
     ((int, str), _take_tombstone),
     ((int, str, int, None), _take_item),
     ((str, bytes), _take_secret),
@@ -301,6 +314,17 @@ def _lines(found: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str,
             yield {"forgotten": id, "user": found.users[user]}
     for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
         yield _line(spool, jsonl.KINDS[kind], user, number, body)
+    for user, agent, label in spool.execute("SELECT DISTINCT user, agent, label FROM block ORDER BY 1, 2, 3"):
+        yield _block_line(spool, user, agent, label)
+
+
+def _block_line(spool: sqlite3.Connection, user: int, agent: str, label: str) -> dict[str, Any]:
+    """The versions that could be read, numbered anew: those between them may be lost."""
+    query = "SELECT body FROM block WHERE user = ? AND agent = ? AND label = ? ORDER BY version"
+    bodies = [body for (body,) in spool.execute(query, (user, agent, label))]
+    blocks = [replace(checksummed.decode_block(body), version=number) for number, body in enumerate(bodies, 1)]
+    *older, last = map(block_to_json, blocks)
+    return {"block": last, "versions": older}
 
 
 def _line(spool: sqlite3.Connection, kind: str, user: int, number: int, body: str) -> dict[str, Any]:

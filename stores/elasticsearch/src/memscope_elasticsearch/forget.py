@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memscope.records import ForgetReport, Insight, Observation, Select, Stage, Turn
+from memscope.stores.block_rules import BlockRemoval, selects_blocks
 from memscope.stores.rules import falls_with, heir, left_behind, waits_for
 from memscope.stores.rules import record_id as id_of
-from memscope_elasticsearch import reading, user_lock
+from memscope_elasticsearch import blocks, reading, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
 from memscope_elasticsearch.client import Operation
 from memscope_elasticsearch.documents import (
@@ -36,7 +37,7 @@ PENDING = "deleted documents lie in their segments until these are merged; run '
 MERGE_S = 3600.0  # limit of one merge
 MERGES, MERGE_PAUSE_S = 60, 0.7
 SLICE = 5000  # records that one intent names
-NOTHING: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}}
+NOTHING: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
 BLANKS_S = 600  # how long a late request may come
 
 
@@ -46,7 +47,12 @@ class Removal:
 
     gone: dict[str, Stored]
     again: list[str]
-    vectors: int = 0
+    vectors: int
+    blocks: BlockRemoval
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.gone or self.blocks.count)
 
     def report(self, *, dry_run: bool) -> ForgetReport:
         records = [one.record for one in self.gone.values()]
@@ -54,11 +60,13 @@ class Removal:
             turns=sum(isinstance(record, Turn) for record in records),
             observations=sum(isinstance(record, Observation) for record in records),
             insights=sum(isinstance(record, Insight) for record in records),
+            blocks=self.blocks.count,
+            may_hold=self.blocks.may_hold,
             vectors=self.vectors,
             rederive=len(self.again),
             dry_run=dry_run,
-            physical="none" if dry_run or not records else "pending",
-            reason="" if dry_run or not records else PENDING,
+            physical="none" if dry_run or not self.changes else "pending",
+            reason="" if dry_run or not self.changes else PENDING,
             ids=tuple(self.gone) if dry_run else (),
         )
 
@@ -66,7 +74,7 @@ class Removal:
 async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) -> ForgetReport:
     await session.refresh()
     removal = await _plan(session, select)
-    if dry_run or not removal.gone:
+    if dry_run or not removal.changes:
         return removal.report(dry_run=dry_run)
     return (await user_lock.whole(_forget(session, select, redo), name="memscope-forget")).report(dry_run=False)
 
@@ -75,7 +83,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal:
     async with user_lock.writing(session, select.user, "forget", NOTHING, 0, redo) as intent:
         await session.refresh()
         removal = await _plan(session, select)
-        for about in _slices(removal):
+        for about in _slices(removal, select):
             intent.about = about
             await user_lock.change(session, select.user, lambda state: _stop_work(state, intent))
             await _remove(session, select.user, intent)
@@ -83,18 +91,23 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal:
     return removal
 
 
-def _slices(removal: Removal) -> Iterable[Mapping[str, Any]]:
-    """Split a removal into intents: derived records go before their sources."""
+def _slices(removal: Removal, select: Select) -> Iterable[Mapping[str, Any]]:
+    """Split a removal into intents: derived records go before their sources.
+
+    "blocks" is the agent whose blocks go with it, "" for all agents, None for none.
+    """
+    whose = (select.agent or "") if selects_blocks(select) else None
     gone = list(reversed(removal.gone.items()))
     heirs = {record_id: one.record.superseded_by for record_id, one in gone if not isinstance(one.record, Turn)}
     linked = {record_id: heir for record_id, heir in heirs.items() if heir is not None}
-    for start in range(0, len(gone), SLICE):
+    for start in range(0, max(1, len(gone)), SLICE):
         part = gone[start : start + SLICE]
         own = {record_id: None for record_id, one in part if not isinstance(one.record, Turn)}
         yield {
             "gone": [[record_id, one.parts, one.number] for record_id, one in part],
             "again": removal.again if start == 0 else [],
             "heirs": {**own, **linked},
+            "blocks": whose,
         }
 
 
@@ -112,7 +125,10 @@ async def _plan(session: Session, select: Select) -> Removal:
         fresh = {id_of(one.record): one for one in found if id_of(one.record) not in gone}
     ordered = dict(sorted(gone.items(), key=lambda item: item[1].number))
     return Removal(
-        ordered, await _fallen_from(session, select.user, ordered), await _vectors(session, select.user, ordered)
+        ordered,
+        await _fallen_from(session, select.user, ordered),
+        await _vectors(session, select.user, ordered),
+        await blocks.plan_removal(session, select, list(ordered)),
     )
 
 
@@ -169,9 +185,12 @@ async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
 async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     about, scope = intent.about, scope_hash(user)
     ids = [record_id for record_id, _, _ in about["gone"]]
+    agent = about.get("blocks")
+    whose = Select(user, ids=frozenset(ids)) if agent is None else Select(user, agent or None)
+    await session.cluster.bulk(_burials(session, scope, about["gone"]))
+    await blocks.remove(session, whose, ids)
     if not ids:
         return
-    await session.cluster.bulk(_burials(session, scope, about["gone"]))
     session.wrote()
     await session.refresh()
     again: dict[str, Stage | None] = dict.fromkeys(about["again"])

@@ -10,7 +10,7 @@ from memscope.records import FetchResult, Handle, Insight, Observation, Select, 
 from memscope.stores.rules import STAGES, expired, in_words
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
-from memscope_elasticsearch import counters, metadata_tokens, user_lock
+from memscope_elasticsearch import blocks, counters, metadata_tokens, user_lock
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
@@ -172,7 +172,7 @@ async def users(session: Session) -> list[str]:
             await counters.names_of(session.cluster, session.names, [one["key"]["scope"] for one in buckets])
         ).values()
         if len(buckets) < 1000:
-            return sorted(found)
+            return sorted({*found, *await blocks.counts(session)})
         after = {"after": buckets[-1]["key"]}
 
 
@@ -198,11 +198,13 @@ async def stats(session: Session, user: str | None) -> Stats:
     records = {one["key"]: one["doc_count"] for one in found["records"]["kinds"]["buckets"]}
     waits = {one["key"]: one["doc_count"] for one in found["waits"]["buckets"]} | {"embed": found["embed"]["doc_count"]}
     failed, parked, errors = await _troubles(session, user)
+    with_blocks = await blocks.counts(session, user)
     return Stats(
-        users=len(await users(session)) if user is None else int(bool(records)),
+        users=len(await users(session)) if user is None else int(bool(records or with_blocks)),
         turns=records.get("turn", 0),
         observations=records.get("observation", 0),
         insights=records.get("insight", 0),
+        blocks=sum(with_blocks.values()),
         units=answer["hits"]["total"]["value"],
         vectors=found["vectors"]["doc_count"],
         pending={stage: max(0, waits.get(stage, 0) - failed[stage] - parked[stage]) for stage in STAGES},

@@ -7,6 +7,7 @@
     counters.py append.py       numbers of records; turns of concurrent calls written in one request
     user_lock.py jobs.py        the per-user lock with its write-ahead intent; batches under a lease
     apply.py forget.py          change sets; forgetting
+    blocks.py                   blocks, one document per user
     vectors.py                  vector spaces and their fields
     reading.py                  records by id and by condition
     search.py queries.py        a search: its two requests and their bodies
@@ -26,6 +27,7 @@ from typing import Any
 from memscope.errors import StoreError
 from memscope.records import (
     AppendResult,
+    Block,
     Candidates,
     ChangeSet,
     Claim,
@@ -42,7 +44,7 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope_elasticsearch import examination, forget, jobs, mapping, migrate, reading, search
+from memscope_elasticsearch import blocks, examination, forget, jobs, mapping, migrate, reading, search
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
 from memscope_elasticsearch.mapping import Names
@@ -143,6 +145,14 @@ class ElasticsearchStore:
 
     async def searchable(self, user: str) -> None:
         await (await self._open()).searchable(user)
+
+    # ---- blocks
+
+    async def blocks(self, user: str, *, versions: bool = False) -> list[Block]:
+        return await blocks.read(await self._open(), user, versions=versions)
+
+    async def put_blocks(self, user: str, versions: Sequence[Block]) -> None:
+        await blocks.put(await self._open(), user, versions)
 
     # ---- work
 

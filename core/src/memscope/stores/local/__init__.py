@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from memscope.errors import StoreError
 from memscope.records import (
     AppendResult,
+    Block,
     ChangeSet,
     Claim,
     FetchResult,
@@ -34,6 +35,7 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
+from memscope.stores import block_rules
 from memscope.stores.local import jobs, records
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
@@ -45,11 +47,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BRIEF = 32  # records that are read where the caller is
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def utc(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)
 
 
 class LocalStore(LocalSearch):
@@ -142,7 +149,7 @@ class LocalStore(LocalSearch):
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         found = await self._read(lambda tx: _removal(tx, select))
-        if found is None or dry_run or not found.rows:
+        if found is None or dry_run or not found.changes:
             return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
         return await self._remove(select)
 
@@ -151,6 +158,14 @@ class LocalStore(LocalSearch):
 
     async def searchable(self, user: str) -> None:
         await self._read(lambda tx: None, brief=True)
+
+    # ---- blocks
+
+    async def blocks(self, user: str, *, versions: bool = False) -> list[Block]:
+        return await self._read_user(user, lambda tx: tx.blocks(versions=versions), [], brief=not versions)
+
+    async def put_blocks(self, user: str, versions: Sequence[Block]) -> None:
+        await self._write_user(user, lambda tx: _put_blocks(tx, user, versions))
 
     # ---- work
 
@@ -240,12 +255,20 @@ def _current(user: UserTransaction) -> UserTransaction:
     return user
 
 
+def _put_blocks(user: UserTransaction, name: str, versions: Sequence[Block]) -> None:
+    known = user.known({source for block in versions for source in block.sources})
+    stored = {block.key: block.version for block in user.blocks()}
+    block_rules.check_next(name, versions, stored, {id for id, number in known.items() if not number})
+    for block in versions:
+        user.put_block(block)
+
+
 def forget(
     tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.Removal], None] | None = None
 ) -> ForgetReport:
     """``before`` is called with the records to be removed."""
     user = _current(tx.user(select.user))
-    removal = records.plan_removal(user, select, tx.spaces().serving)
+    removal = records.plan_removal(user, select, tx.spaces().serving, utc(tx.now))
     if before is not None:
         before(user, removal)
     records.remove(user, removal)
@@ -256,7 +279,7 @@ def forget(
 
 def _removal(tx: Transaction, select: Select) -> records.Removal | None:
     user = tx.find_user(select.user)
-    return records.plan_removal(user, select, tx.spaces().serving) if user is not None else None
+    return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
 
 
 def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:

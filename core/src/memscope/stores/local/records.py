@@ -25,7 +25,8 @@ from memscope.records import (
     VectorSpace,
 )
 from memscope.records.serialization import turn_key
-from memscope.stores import rules
+from memscope.stores import block_rules, rules
+from memscope.stores.block_rules import BlockRemoval
 from memscope.stores.local.transaction import Row, UserTransaction
 from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
 from memscope.text.units import make_units, units_version
@@ -240,6 +241,11 @@ class Removal:
     rows: dict[str, Row]
     again: list[Row]
     vectors: int
+    blocks: BlockRemoval
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.rows or self.blocks.count)
 
     def report(self, *, dry_run: bool) -> ForgetReport:
         records = [row.record for row in self.rows.values()]
@@ -247,15 +253,17 @@ class Removal:
             turns=sum(isinstance(record, Turn) for record in records),
             observations=sum(isinstance(record, Observation) for record in records),
             insights=sum(isinstance(record, Insight) for record in records),
+            blocks=self.blocks.count,
+            may_hold=self.blocks.may_hold,
             vectors=self.vectors,
             rederive=len(self.again),
             dry_run=dry_run,
-            physical="none" if dry_run or not records else "wiped",
+            physical="none" if dry_run or not self.changes else "wiped",
             ids=tuple(self.rows) if dry_run else (),
         )
 
 
-def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None) -> Removal:
+def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None, now: datetime) -> Removal:
     """Returns a removal of the selected records, all derived from them, and the statements made for them."""
     gone: dict[str, Row] = {}
     fresh = {record_id(row.record): row for row in select_all(tx, select)}
@@ -269,7 +277,8 @@ def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | Non
     rows = dict(sorted(gone.items(), key=lambda pair: pair[1].number))
     left = tx.find(rules.left_behind({id: row.record for id, row in rows.items()}))
     again = [row for row in left.values() if waits_for(row.record) is not None]
-    return Removal(rows, again, sum(space == serving for row in rows.values() for space, _, _ in tx.vectors(row)))
+    vectors = sum(space == serving for row in rows.values() for space, _, _ in tx.vectors(row))
+    return Removal(rows, again, vectors, block_rules.plan_removal(select, rows, tx.blocks(versions=True), now))
 
 
 def select_all(tx: UserTransaction, select: Select) -> list[Row]:
@@ -288,6 +297,10 @@ def remove(tx: UserTransaction, removal: Removal) -> None:
     for row in removal.rows.values():
         _drop_units(tx, row)
         tx.remove(row)
+    for block in removal.blocks.dropped:
+        tx.drop_block(block)
+    for block in removal.blocks.made:
+        tx.put_block(block)
     tx.bury(removal.rows)
     for row in removal.again:
         if (stage := waits_for(row.record)) is not None:

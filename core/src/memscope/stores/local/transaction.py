@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memscope.records import ChangeSet, Claim, Handle, Record, Select, Stage, Stats, VectorSpace
+from memscope.records import Block, ChangeSet, Claim, Handle, Record, Select, Stage, Stats, VectorSpace
 from memscope.stores.rules import Batch, Memory
 from memscope.stores.spaces import Spaces
 from memscope.text.units import Unit
@@ -84,6 +84,17 @@ class UserTransaction(Protocol):
     def tombstones(self) -> list[str]:
         """Returns tombstones, sorted."""
 
+    # ---- blocks
+
+    def blocks(self, *, versions: bool = False) -> list[Block]:
+        """Returns the last version of each block, or all versions, by agent (none first), label and version."""
+
+    def put_block(self, block: Block) -> None:
+        """Store a version, new or in place of the same one."""
+
+    def drop_block(self, block: Block) -> None:
+        """Remove a version."""
+
     # ---- units and vectors
 
     def drop_units(self, row: Row) -> None:
@@ -155,7 +166,7 @@ class Transaction(Protocol):
     def find_user(self, name: str) -> UserTransaction | None: ...
 
     def users(self) -> list[str]:
-        """Returns the names of the users with records, sorted."""
+        """Returns the names of the users with records or blocks, sorted."""
 
     def due_users(self, stage: Stage) -> list[str]:
         """Returns users whose stage is due, longest first, enough for one claim; too many are harmless."""

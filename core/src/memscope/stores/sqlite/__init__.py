@@ -87,7 +87,7 @@ class SQLiteStore(LocalStore):
 
         def mark(user: UserTransaction, removal: Removal) -> None:
             assert isinstance(user, SQLiteUser)
-            marks.append(secure_erase.marks(user, removal.rows.values()))
+            marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
 
         report = await self._write(lambda tx: forget(tx, select, before=mark))
         wiped = await self._wipe(marks[0])

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 from zlib import crc32
 
 from memscope.errors import InputError, StoreCorrupt
-from memscope.records import ChangeSet, Json, Record
-from memscope.records.serialization import from_json, plan_from_json, plan_to_json, to_json
+from memscope.records import Block, ChangeSet, Json, Record
+from memscope.records.serialization import (
+    block_from_json,
+    block_to_json,
+    from_json,
+    plan_from_json,
+    plan_to_json,
+    to_json,
+)
 
 
 def encode(record: Record) -> str:
@@ -30,6 +37,17 @@ def encode_plan(plan: ChangeSet) -> str:
 def decode_plan(body: str) -> ChangeSet:
     try:
         return plan_from_json(_unseal(body))
+    except InputError as error:
+        raise _damaged() from error
+
+
+def encode_block(block: Block) -> str:
+    return _seal(block_to_json(block))
+
+
+def decode_block(body: str) -> Block:
+    try:
+        return block_from_json(_unseal(body))
     except InputError as error:
         raise _damaged() from error
 

@@ -3,6 +3,7 @@
     users ─┬─ record ── source          texts, and the links of memories to sources
            │     └───── history         earlier versions of memories that were revised
            ├─ unit ──── vector          search index: columns and terms; float16 rows
+           ├─ block                     core memory: every version of every block
            ├─ gone, tombstone           units an index must drop; keys and ids that must not come back
            └─ item ──── batch ── lane   items waiting for a stage; leased batches; users with work due
 
@@ -22,8 +23,14 @@ from memscope.errors import StoreTooNew
 from memscope.text.units import units_version
 
 APPLICATION_ID = 0x6D736370  # "mscp"
-SCHEMA = 1
+SCHEMA = 2
 
+BLOCKS = """
+CREATE TABLE block(
+    user INTEGER NOT NULL, agent TEXT NOT NULL, label TEXT NOT NULL, version INTEGER NOT NULL, current INTEGER NOT NULL,
+    body TEXT NOT NULL, PRIMARY KEY(user, agent, label, version));
+CREATE INDEX block_current ON block(user, agent, label) WHERE current = 1;
+"""
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
@@ -88,8 +95,15 @@ CREATE TABLE lane(
 CREATE INDEX lane_due ON lane(stage, due);
 """
 
+
+def run(db: sqlite3.Connection, script: str) -> None:
+    """Run the statements of a script inside the transaction that is open."""
+    for statement in script.split(";\n"):
+        db.execute(statement)
+
+
 Step = Callable[[sqlite3.Connection], None]
-MIGRATIONS: Mapping[int, Step] = MappingProxyType({})  # from this version to the next
+MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: lambda db: run(db, BLOCKS)})  # from this version to the next
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -97,8 +111,7 @@ def create(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA page_size = 8192")
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")
-    for statement in TABLES.split(";\n"):
-        db.execute(statement)
+    run(db, TABLES + BLOCKS)
     meta = {"schema": SCHEMA, "units_version": units_version, "secret": secrets.token_bytes(32)}
     db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

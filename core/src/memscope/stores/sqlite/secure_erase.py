@@ -32,9 +32,10 @@ Marks = NDArray[np.uint64]
 # ---- pieces to search for
 
 
-def marks(user: SQLiteUser, rows: Iterable[Row]) -> Marks:
+def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Marks:
     """Returns hashes of the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
+    found += [_hashes(text.encode(), PIECE) for text in texts]
     replies = (user.reply(batch) for batch in user.batches())
     found += [_hashes(memory.text.encode(), PIECE) for plan in replies if plan is not None for memory in plan.new]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)

@@ -13,6 +13,7 @@ from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
 from memscope.text.units import units_version
 
 LOOKED_AT = 64
+_FILLED = "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user = users.user))"
 _USER = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
 
 
@@ -48,7 +49,7 @@ class SQLiteTransaction:
         return self._users[name]
 
     def users(self) -> list[str]:
-        query = "SELECT name FROM users WHERE turns + observations + insights > 0 ORDER BY name"
+        query = f"SELECT name FROM users WHERE {_FILLED} ORDER BY name"
         return [name for (name,) in self.db.execute(query)]
 
     def due_users(self, stage: Stage) -> list[str]:
@@ -111,7 +112,7 @@ class SQLiteTransaction:
         found = self.find_user(user) if user is not None else None
         mine, args = ("1", ()) if user is None else ("user = ?", (found.user if found is not None else None,))
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("turns", "observations", "insights", "units"))
-        filled = "coalesce(sum(turns + observations + insights > 0), 0)"
+        filled = f"coalesce(sum({_FILLED}), 0)"
         users, turns, observations, insights, units = self.db.execute(
             f"SELECT {filled}, {sums} FROM users WHERE {mine}", args
         ).fetchone()
@@ -126,6 +127,7 @@ class SQLiteTransaction:
             vectors=self.db.execute(vectors, args).fetchone()[0],
             errors=dict(self.db.execute(codes, args).fetchall()),
             space=self.spaces().serving,
+            blocks=self.db.execute(f"SELECT count(*) FROM block WHERE {mine} AND current = 1", args).fetchone()[0],
             **self._states(mine, args),
         )
 

@@ -8,9 +8,21 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from memscope.records import ChangeSet, Claim, Handle, Kind, Observation, Record, Select, Stage, Turn, VectorSpace
+from memscope.records import (
+    ChangeSet,
+    Claim,
+    Handle,
+    Kind,
+    Observation,
+    Record,
+    Select,
+    Stage,
+    Turn,
+    VectorSpace,
+)
 from memscope.stores.local import Row
 from memscope.stores.rules import Batch, Memory, in_words
+from memscope.stores.sqlite.block_table import BlockTable
 from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, encode_plan
 from memscope.stores.sqlite.space_table import SpaceTable
 from memscope.text.units import Unit, microseconds
@@ -27,7 +39,7 @@ _KNOWN = (
 _ROW = "number, body, unit, units, valid_to_before"
 
 
-class SQLiteUser:
+class SQLiteUser(BlockTable):
     """``UserTransaction`` in SQL; ``user`` is the number of the row in ``users``, the counters are its columns."""
 
     turns: int

@@ -1,0 +1,34 @@
+"""The table ``block``: every version of one user's blocks; the part of ``SQLiteUser`` that reads and writes it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memscope.records import Block
+from memscope.stores.sqlite.checksummed import decode_block, encode_block
+
+
+class BlockTable:
+    """``user`` is the number of the row in ``users``."""
+
+    db: sqlite3.Connection
+    user: int
+
+    def blocks(self, *, versions: bool = False) -> list[Block]:
+        which = "" if versions else " AND current = 1"
+        query = f"SELECT body FROM block WHERE user = ?{which} ORDER BY agent, label, version"
+        return [decode_block(body) for (body,) in self.db.execute(query, (self.user,))]
+
+    def put_block(self, block: Block) -> None:
+        agent, label = block.scope.agent or "", block.label  # an agent's name is never empty
+        older = "UPDATE block SET current = 0 WHERE user = ? AND agent = ? AND label = ? AND version < ? AND current"
+        self.db.execute(older, (self.user, agent, label, block.version))
+        self.db.execute(
+            "INSERT INTO block VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
+            (self.user, agent, label, block.version, encode_block(block)),
+        )
+
+    def drop_block(self, block: Block) -> None:
+        where = "user = ? AND agent = ? AND label = ? AND version = ?"
+        values = (self.user, block.scope.agent or "", block.label, block.version)
+        self.db.execute(f"DELETE FROM block WHERE {where}", values)

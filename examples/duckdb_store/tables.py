@@ -1,0 +1,44 @@
+"""The tables of the DuckDB store, and a connection to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+TABLES = """
+CREATE TABLE meta(key TEXT, value BLOB);
+CREATE TABLE users(name TEXT, number BIGINT, revision BIGINT, floor BIGINT, terms TEXT);
+CREATE TABLE record(user_name TEXT, number BIGINT, id TEXT, kind TEXT, name TEXT, namespace TEXT, current BOOLEAN,
+    superseded_by TEXT, unit BIGINT, units BIGINT, valid_to TEXT, body TEXT);
+CREATE TABLE source(user_name TEXT, memory BIGINT, source BIGINT);
+CREATE TABLE older(user_name TEXT, number BIGINT, version BIGINT, body TEXT);
+CREATE TABLE block(user_name TEXT, agent TEXT, label TEXT, version BIGINT, body TEXT);
+CREATE TABLE tombstone(user_name TEXT, id TEXT);
+CREATE TABLE unit(user_name TEXT, seq BIGINT, number BIGINT, columns BLOB, terms BLOB);
+CREATE TABLE gone(user_name TEXT, revision BIGINT, seq BIGINT);
+CREATE TABLE space(model TEXT, dims BIGINT, serving BOOLEAN);
+CREATE TABLE vector(user_name TEXT, model TEXT, dims BIGINT, seq BIGINT, revision BIGINT, data BLOB);
+CREATE TABLE item(user_name TEXT, stage TEXT, item BIGINT, batch TEXT);
+CREATE SEQUENCE batches;
+CREATE TABLE batch(user_name TEXT, id TEXT, stage TEXT, token TEXT, until BIGINT, attempt BIGINT, code TEXT,
+    not_before BIGINT, parked BOOLEAN, reply TEXT, done BOOLEAN);
+"""
+
+
+class Tables:
+    """A connection, with two query methods."""
+
+    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+        self.db = db
+
+    def all(self, query: str, *values: Any) -> list[Any]:
+        return self.db.execute(query, values).fetchall()
+
+    def column(self, query: str, *values: Any) -> list[Any]:
+        return [row[0] for row in self.all(query, *values)]
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)

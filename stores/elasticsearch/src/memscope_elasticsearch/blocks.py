@@ -1,0 +1,127 @@
+"""Blocks: one document per user with every version, changed by compare-and-swap on ``_seq_no``."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence, Set
+from typing import Any
+
+from memscope.errors import Conflict, StoreBusy
+from memscope.records import Block, Select
+from memscope.records.serialization import block_from_json, block_to_json
+from memscope.stores import block_rules
+from memscope.stores.block_rules import BlockRemoval, by_key
+from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.documents import GONE, document_id, scope_hash
+from memscope_elasticsearch.session import Session
+
+BLOCKS = "blocks"  # kind of the document
+PAUSE_S = 0.02
+PAGE = 1000
+
+
+def _at(session: Session, user: str) -> Body:
+    scope = scope_hash(user)
+    return {"_index": session.names.work, "_id": document_id(scope, BLOCKS), "routing": scope}
+
+
+async def _load(session: Session, user: str, *, versions: bool) -> tuple[list[Block], Body]:
+    only = "" if versions else "state.current"
+    (document,) = await session.cluster.documents([_at(session, user)], includes=only)
+    state = document.get("_source", {}).get("state", {})
+    return [block_from_json(made) for made in (*state.get("older", ()), *state.get("current", ()))], document
+
+
+async def read(session: Session, user: str, *, versions: bool = False) -> list[Block]:
+    found, _ = await _load(session, user, versions=versions)
+    return [block for history in by_key(found).values() for block in history]
+
+
+async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
+    sources = {source for block in versions for source in block.sources}
+    buried = await _buried(session, user, sources)
+
+    def step(stored: list[Block]) -> list[Block]:
+        present = {block.key: block.version for block in block_rules.current(stored)}
+        block_rules.check_next(user, versions, present, buried)
+        return [*stored, *versions]
+
+    await _change(session, user, step)
+    if gone := await _buried(session, user, sources):  # forgotten since: that forget may have looked before this write
+        await remove(session, Select(user, ids=frozenset(gone)), sorted(gone))
+        raise Conflict("a source of this edit was forgotten meanwhile", hint="what rests on it was removed")
+
+
+async def _buried(session: Session, user: str, ids: Set[str]) -> set[str]:
+    return {id for id, kind in (await session.taken(user, ids)).items() if kind == GONE} if ids else set()
+
+
+async def plan_removal(session: Session, select: Select, gone: Sequence[str]) -> BlockRemoval:
+    stored, _ = await _load(session, select.user, versions=True)
+    return block_rules.plan_removal(select, gone, stored, session.clock())
+
+
+async def remove(session: Session, select: Select, gone: Sequence[str]) -> None:
+    """Carry out the removal on the blocks as they are now; repeating it changes nothing."""
+
+    def step(stored: list[Block]) -> list[Block]:
+        removal = block_rules.plan_removal(select, gone, stored, session.clock())
+        left = {(block.key, block.version): block for block in stored if block not in removal.dropped}
+        return list((left | {(block.key, block.version): block for block in removal.made}).values())
+
+    await _change(session, select.user, step)
+
+
+async def _change(session: Session, user: str, step: Callable[[list[Block]], list[Block]]) -> None:
+    """Change the versions by ``step``, which may run again on newer ones; an exception changes nothing."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + session.cluster.options.deadline_s
+    while True:
+        stored, document = await _load(session, user, versions=True)
+        changed = step(stored)
+        if changed == stored or await _save(session, user, changed, document):
+            return
+        if clock() > until:
+            raise StoreBusy("too many write blocks of the same user at once", hint="try again")
+        await asyncio.sleep(random.uniform(0, PAUSE_S))
+
+
+async def _save(session: Session, user: str, versions: Sequence[Block], document: Body) -> bool:
+    histories = by_key(versions).values()
+    state = {
+        "current": [block_to_json(history[-1]) for history in histories],
+        "older": [block_to_json(block) for history in histories for block in history[:-1]],
+    }
+    place, exists = _at(session, user), "_source" in document
+    body = {"scope": scope_hash(user), "kind": BLOCKS, "user": user, "state": state} if versions else None
+    action = "create" if not exists else "index" if versions else "delete"
+    version = (document["_seq_no"], document["_primary_term"]) if exists else None
+    operation = Operation(action, place["_index"], place["_id"], place["routing"], body, version)
+    (outcome,) = await session.cluster.bulk([operation])
+    return outcome.ok
+
+
+async def counts(session: Session, user: str | None = None) -> dict[str, int]:
+    """Returns the number of blocks of each user that has some."""
+    if user is not None:
+        mine = await read(session, user)
+        return {user: len(mine)} if mine else {}
+    return {name: number async for name, number in _counted(session)}
+
+
+async def _counted(session: Session) -> AsyncIterator[tuple[str, int]]:
+    await session.cluster.refresh(session.names.work)
+    after = ""
+    while True:
+        body: dict[str, Any] = {
+            "size": PAGE, "query": {"term": {"kind": BLOCKS}}, "sort": [{"scope": "asc"}], "search_after": [after],
+            "_source": ["user", "state.current.label"],
+        }  # fmt: skip
+        answer = await session.cluster.search(session.names.work, body, paths="hits.hits._source,hits.hits.sort")
+        hits = answer.get("hits", {}).get("hits", [])
+        for hit in hits:
+            yield hit["_source"]["user"], len(hit["_source"].get("state", {}).get("current", ()))
+        if len(hits) < PAGE:
+            return
+        after = hits[-1]["sort"][0]
