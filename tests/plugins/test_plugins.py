@@ -8,6 +8,8 @@ import logging
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import click
 import pluggy
@@ -19,6 +21,7 @@ from memscope.plugins import hookspecs
 from memscope.plugins.hookspecs import hookimpl
 from memscope.plugins.loader import DEFAULT_PLUGINS, Plugins
 from memscope.records import Scope
+from memscope.retrieval import Query
 
 SCOPE = Scope("alice")
 
@@ -70,7 +73,11 @@ def test_built_ins_register_like_any_other():
 
 def test_one_broken_plugin_stops_no_other(installed, caplog):
     installed(
-        "dist-a", broken="import a_module_that_is_not_there", good=GOOD, worse="raise SystemError('secret words')"
+        "dist-a",
+        broken="import a_module_that_is_not_there",
+        good=GOOD,
+        worse="raise SystemError('secret words')",
+        leaving="import sys; sys.exit('secret words')",
     )
     plugins = Plugins()
     listed = by_name(plugins)
@@ -78,6 +85,7 @@ def test_one_broken_plugin_stops_no_other(installed, caplog):
     assert (listed["good"].distribution, listed["good"].version) == ("dist-a", "1.2")
     assert listed["good"].file.endswith("dist_a_good.py")
     assert listed["broken"].state == "broken" and "a_module_that_is_not_there" in listed["broken"].reason
+    assert listed["leaving"].state == "broken"
     assert listed["worse"].state == "broken" and "toy" in plugins.registered("stores")
     assert "secret words" not in caplog.text
 
@@ -101,6 +109,7 @@ def test_scanning_imports_no_framework(installed):
         ("async def memscope_register_stores(register): pass", "async"),
         ("def memscope_register_stores(register): register('sqlite', 1)", r"'sqlite'.*'memscope\.builtin' has"),
         ("def memscope_register_stores(register): raise OSError('no')", "OSError: no"),
+        ("def memscope_register_stores(register): raise SystemExit('no')", "SystemExit: no"),
     ],
 )
 def test_a_wrong_hook_is_an_error_and_nothing_of_the_plugin_stays(installed, source, reason):
@@ -246,14 +255,17 @@ def test_commands_and_their_failure(caplog):
 
 
 async def test_before_hooks_are_a_chain_and_sync_or_async():
+    def asked(question, more):
+        return replace(question, query=f"{question.query} {more}")
+
     class One:
         def memscope_before_retrieve(self, question):
-            return question + " one"
+            return asked(question, "one")
 
     class Two:
         async def memscope_before_retrieve(self, scope, question):
             await asyncio.sleep(0)
-            return f"{question} two for {scope.user}"
+            return asked(question, f"two for {scope.user}")
 
     class Silent:
         def memscope_before_retrieve(self):
@@ -262,10 +274,11 @@ async def test_before_hooks_are_a_chain_and_sync_or_async():
     class First:
         @hookimpl(tryfirst=True)
         def memscope_before_retrieve(self, question):
-            return question + " first"
+            return asked(question, "first")
 
     plugins = Plugins(extra=[First(), One(), Silent(), Two()])
-    assert await plugins.before("retrieve", "q", scope=SCOPE) == "q first two for alice one"
+    query = Query("q", SCOPE, datetime.now(UTC))
+    assert (await plugins.before("retrieve", query, scope=SCOPE)).query == "q first two for alice one"
     assert await plugins.before("forget", "unchanged", scope=SCOPE) == "unchanged"
 
 

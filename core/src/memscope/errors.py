@@ -9,6 +9,7 @@
     ├── ConfigError (ValueError)      a setting that is unknown, missing or wrong
     ├── DeadlineExceeded *            a call took longer than it may
     ├── PluginError                   a plugin that cannot load, or that refused the call
+    │   └── WorkerError               a worker of an operation that failed, or returned what cannot be used
     ├── ClosedError (RuntimeError)    used after close, or from its own private loop
     ├── StoreError                    the place that keeps the records
     │   ├── StoreBusy *               too much at once, or locked by another for too long
@@ -114,6 +115,10 @@ class DeadlineExceeded(MemscopeError):
 
 class PluginError(MemscopeError):
     code = "plugin"
+
+
+class WorkerError(PluginError):
+    code = "worker"
 
 
 class ClosedError(MemscopeError, RuntimeError):

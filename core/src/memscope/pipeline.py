@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, MemscopeError, ModelError
+from memscope.errors import (
+    ConfigError,
+    EmbeddingError,
+    EmbeddingMismatch,
+    MemscopeError,
+    ModelError,
+    PluginError,
+    WorkerError,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,6 +131,9 @@ def assemble(
     for name in names:
         if name not in known:
             raise ConfigError(f"{operation} has no worker {name!r}", hint=f"known: {', '.join(sorted(known))}")
+        if not isinstance(known[name], Worker):
+            said = f"{operation}.{name} is no worker but {type(known[name]).__name__}"
+            raise PluginError(said, hint="make it one with memscope.pipeline.worker")
         strange = (set(known[name].reads) | set(known[name].writes)) - columns
         if strange:
             raise ConfigError(f"worker {name!r} names {sorted(strange)}, which {batch.__name__} does not have")
@@ -133,5 +144,18 @@ def assemble(
 async def run(steps: Sequence[Worker[B]], batch: B, ctx: WorkerContext) -> B:
     """Run all steps. A worker's error ends the operation before anything is written."""
     for step in steps:
-        batch = await step(batch, ctx)
+        made: object = await _result(step, batch, ctx)
+        if type(made) is not type(batch):
+            said = f"worker {step.name!r} returned {type(made).__name__} instead of {type(batch).__name__}"
+            raise WorkerError(said, hint="it returns the batch, altered by dataclasses.replace")
+        batch = made
     return batch
+
+
+async def _result(step: Worker[B], batch: B, ctx: WorkerContext) -> object:
+    try:
+        return await step(batch, ctx)
+    except (MemscopeError, TimeoutError):
+        raise
+    except Exception as error:  # its words may be those of a conversation
+        raise WorkerError(f"worker {step.name!r} failed: {type(error).__name__}") from error

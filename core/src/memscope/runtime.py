@@ -265,7 +265,8 @@ def assemble(
     from memscope.prompts.loader import Prompts
 
     configured = load(settings)
-    loaded = Plugins(configured.plugins, extra=plugins)
+    limits = validation.Limits(**configured.limits.model_dump())
+    loaded = Plugins(configured.plugins, extra=plugins, limits=limits)
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
     ctx = WorkerContext(
@@ -286,6 +287,6 @@ def assemble(
         ctx=ctx,
         clock=ctx.clock,
         zone=ctx.zone,
-        limits=validation.Limits(**configured.limits.model_dump()),
+        limits=limits,
         location=hide_credentials(str(place)) if isinstance(place, str | Path) else type(place).__name__,
     )

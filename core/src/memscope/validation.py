@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
+from memscope.records import (
+    ROLES,
+    AddReport,
+    AppendResult,
+    Interval,
+    Json,
+    Kind,
+    Role,
+    Scope,
+    Select,
+    Turn,
+)
 from memscope.records.filters import check
 
 MAX_IDENTIFIER = 256  # bytes

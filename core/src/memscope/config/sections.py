@@ -56,7 +56,7 @@ def _installed(name: str) -> Model:
 def _loaded(entry: EntryPoint) -> Model:
     try:
         model = entry.load()
-    except Exception:
+    except (Exception, SystemExit):
         return UnreadSection
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise PluginError(f"the section {entry.name!r} of the settings is no pydantic model: {entry.value}")

@@ -21,10 +21,13 @@ from pathlib import PurePath
 from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
-from memscope.errors import OUTAGES, LeaseLost, MemscopeError, ModelError, StoreError
+from memscope import validation
+from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
 from memscope.models import Usage
 from memscope.pipeline import WorkerContext
 from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Scope, Stage, WorkReport
+from memscope.records.serialization import sound
+from memscope.transfer.checks import check_record
 
 T = TypeVar("T")
 Make = Callable[[WorkerContext, Claim], Awaitable[ChangeSet]]
@@ -195,11 +198,25 @@ async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
     keeping = asyncio.create_task(_keep(ctx, claim))
     try:
         await asyncio.wait({making, keeping}, return_when=asyncio.FIRST_COMPLETED)
-        return making.result() if making.done() else keeping.result()
+        return _checked(ctx, claim, making.result()) if making.done() else keeping.result()
     finally:
         making.cancel()
         keeping.cancel()
         await asyncio.gather(making, keeping, return_exceptions=True)
+
+
+def _checked(ctx: WorkerContext, claim: Claim, plan: ChangeSet) -> ChangeSet:
+    """Raise ``WorkerError`` for a plan that no store should keep: workers may be anybody's."""
+    limits = validation.Limits(**ctx.settings.limits.model_dump())
+    try:
+        if any(one.scope.user != claim.user or not one.sources for one in plan.new):
+            raise InputError("a memory of another user, or without a source")
+        for memory in (*plan.new, *(revision.memory for revision in plan.revised)):
+            check_record(sound(memory), limits)
+    except Exception as error:
+        said = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise WorkerError(f"the workers of {claim.stage} made what cannot be stored: {said}") from None
+    return plan
 
 
 async def _keep(ctx: WorkerContext, claim: Claim) -> ChangeSet:
@@ -220,8 +237,8 @@ async def _give_back(ctx: WorkerContext, claim: Claim) -> None:
 
 
 async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: float) -> str:
-    code = error.code if isinstance(error, MemscopeError) else "worker"
-    if not isinstance(error, MemscopeError):
+    code = error.code if isinstance(error, MemscopeError) else WorkerError.code
+    if code == WorkerError.code:
         log.error("a worker of %s failed: %s", claim.stage, _where(error))
     when = _store_time(claim, ctx.settings.lease_s, seconds) + timedelta(seconds=pause(ctx, claim, error))
     with suppress(StoreError):  # the lease runs out by itself then
@@ -247,8 +264,9 @@ def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
 
 def _where(error: Exception) -> str:
     """Returns the kind of an error and its line; not its words, which may be those of a conversation."""
-    frame = extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"
+    cause = error.__cause__ or error
+    frame = extract_tb(cause.__traceback__)[-1]
+    return f"{type(cause).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"
 
 
 __all__ = [

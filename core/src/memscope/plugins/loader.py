@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
 
-from memscope.errors import ConfigError, PluginError, install_hint, nearest
-from memscope.plugins import hookspecs
+from memscope.errors import ConfigError, InputError, PluginError, install_hint, nearest
+from memscope.plugins import hookspecs, replies
 from memscope.plugins.registry import Register, Registry, one_line
+from memscope.validation import Limits
 
 if TYPE_CHECKING:
     import click
@@ -70,8 +71,11 @@ class Plugins:
     Raises ``PluginError`` for a bad ``extra`` and for a required one that is missing.
     """
 
-    def __init__(self, choice: PluginSettings | None = None, *, extra: Sequence[object] = ()) -> None:
+    def __init__(
+        self, choice: PluginSettings | None = None, *, extra: Sequence[object] = (), limits: Limits | None = None
+    ) -> None:
         self._choice = choice or _default_settings()
+        self._limits = limits or Limits()
         self._hooks = _Hooks(GROUP)
         self._hooks.add_hookspecs(hookspecs)
         self._registries = {kind: Registry(kind) for kind in KINDS}
@@ -106,7 +110,7 @@ class Plugins:
     def _try(self, entry: EntryPoint, about: Plugin) -> None:
         try:
             self._add(entry.load(), entry.name, about)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._listed[entry.name] = replace(about, state="broken", reason=one_line(error))
             log.warning("plugin %r cannot be loaded: %s (memscope plugins shows why)", entry.name, type(error).__name__)
 
@@ -125,7 +129,7 @@ class Plugins:
             self._hooks.register(plugin, name)
             hooks = self._checked(plugin, name)
             self._take_registrations(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._remove(name)
             if isinstance(error, pluggy.PluginValidationError):  # an argument that the hook does not have
                 raise PluginError(f"plugin {name!r}: {one_line(error)}") from error
@@ -211,7 +215,7 @@ class Plugins:
         for impl in _in_order(self._hooks.hook.memscope_register_commands):
             try:
                 _call(impl, {"cli": cli})
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 log.warning("commands of plugin %r are left out: %s", impl.plugin_name, type(error).__name__)
 
     # ---- operations
@@ -227,8 +231,20 @@ class Plugins:
                     hint="nothing was stored",
                     detail=str(error),
                 ) from error
-            value = value if reply is None else reply
+            if reply is not None:
+                self._check_reply(impl.plugin_name, operation, value, reply)
+                value = reply
         return value
+
+    def _check_reply(self, plugin: str, operation: str, value: object, reply: object) -> None:
+        try:
+            replies.check(operation, value, reply, self._limits)
+        except Exception as error:
+            said = str(error) if isinstance(error, InputError) else type(error).__name__
+            raise PluginError(
+                f"plugin {plugin!r} returned from before_{operation} what cannot be taken: {said}",
+                hint="nothing was stored",
+            ) from None
 
     async def after(self, operation: str, value: object, **context: Any) -> None:
         """Call the plugins' hooks; an error is logged once per plugin and operation, without its text."""

@@ -65,7 +65,7 @@ def resolved(entry: Registration) -> Any:
         return entry.what
     try:
         return resolve_name(entry.what)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}") from error
 
 

@@ -92,6 +92,16 @@ def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
         raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
 
 
+def sound(record: Record) -> Record:
+    """Returns a record of a plugin's making as JSON brings it back; ``InputError`` for values of wrong types."""
+    try:
+        return from_json(to_json(record))
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"a {type(record).__name__} with values of wrong types: {type(error).__name__}") from None
+
+
 def _values(cls: type, made: Mapping[str, Json]) -> Object:
     here = ((name, decode) for name, _, _, decode in _PLANS[cls] if name in made)
     return {name: decode(made[name]) if decode is not None else made[name] for name, decode in here}

@@ -11,8 +11,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,10 +22,8 @@ from memscope.records import (
     Block,
     ChangeSet,
     Insight,
-    Interval,
     Kind,
     Observation,
-    Quote,
     Record,
     Revision,
     Select,
@@ -39,6 +36,7 @@ from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import record_id
 from memscope.stores.unfinished import part_of
+from memscope.transfer.checks import check_record
 from memscope.validation import Limits
 
 Progress = Callable[[int, int | None], None]
@@ -46,9 +44,6 @@ FORMAT = 2
 READABLE = (1, 2)  # format 1 has no blocks
 BATCH = 500
 SECRET_BYTES = range(16, 65)
-NUMBERS = range(1 << 63)
-RANGES = {"level": range(4), "version": range(1, 1 << 31)}
-NAMES = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
 UNLIMITED = Limits(text=1 << 62, keys=1 << 62, depth=1000)  # for lines that this memscope made a moment ago
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
@@ -321,7 +316,7 @@ def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
     kind = next((kind for kind in KINDS if kind in made), None)
     if kind is None or made[kind]["kind"] != kind:
         raise InputError("a line without a record")
-    record = _checked(from_json(made[kind]), limits)
+    record = check_record(from_json(made[kind]), limits)
     versions = tuple(_version(old, record, limits) for old in made.get("versions", ()))
     if any(before.version >= after.version for before, after in pairwise(versions)):
         raise InputError("versions that do not rise")
@@ -329,7 +324,7 @@ def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
 
 
 def _block_line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
-    history = [_checked(block_from_json(version), limits) for version in (*made["versions"], made["block"])]
+    history = [check_record(block_from_json(version), limits) for version in (*made["versions"], made["block"])]
     if [block.version for block in history] != list(range(1, len(history) + 1)) or len(by_key(history)) != 1:
         raise InputError("versions that do not follow each other")
     *older, block = history
@@ -350,43 +345,8 @@ def _secret(made: Mapping[str, Any]) -> str:
 
 
 def _version(made: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
-    old = _checked(from_json(made), limits)
+    old = check_record(from_json(made), limits)
     same = type(old) is type(record) and (old.scope.user, record_id(old)) == (record.scope.user, record_id(record))
     if isinstance(old, Turn) or isinstance(record, Turn) or not same or old.version >= record.version:
         raise InputError("a version of something else, or of a later time")
     return old
-
-
-def _checked(record: R, limits: Limits) -> R:
-    """The record, if a caller could have brought every value of it."""
-    validation.scope(record.scope.user, record.scope.agent, record.scope.session)
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.name in NAMES and value is not None:
-            validation.identifier(field.name, value)
-        else:
-            _check(field.name, value, limits)
-    return record
-
-
-def _check(name: str, value: Any, limits: Limits) -> None:
-    if isinstance(value, str) and validation.text(name, value, limits.text) != value:
-        raise InputError(f"{name} has characters that are no text")
-    elif isinstance(value, Mapping) and validation.json_object(name, value, limits) != value:
-        raise InputError(f"{name} has characters that are no text")
-    elif isinstance(value, datetime):
-        validation.when(name, value)
-    elif isinstance(value, Interval):
-        _check_interval(name, value)
-    elif isinstance(value, int) and value not in RANGES.get(name, NUMBERS):
-        raise InputError(f"{name} is out of range")
-    elif isinstance(value, Quote):
-        _check(name, (value.turn, value.text), limits)
-    elif isinstance(value, tuple):
-        for item in value:
-            _check(name, item, limits)
-
-
-def _check_interval(name: str, value: Interval) -> None:
-    if validation.when(name, value.start) > validation.when(name, value.end):
-        raise InputError(f"{name} ends before it starts")

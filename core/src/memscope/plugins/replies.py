@@ -1,0 +1,119 @@
+"""Check of the reply of a ``before`` hook: memscope's objects with sound values, of the same user, agent and session.
+
+Raises ``InputError``; the caller names the plugin. A reply may narrow a scope (set an agent or session that was unset).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memscope import validation
+from memscope.errors import InputError
+from memscope.records import Interval, Observation, Scope, Select, Turn
+from memscope.records.serialization import sound
+from memscope.stores.rules import record_id
+from memscope.transfer.checks import check_record
+from memscope.validation import Limits
+
+
+def check(operation: str, given: Any, reply: object, limits: Limits) -> None:
+    """Raise ``InputError`` unless ``reply`` can take the place of ``given``."""
+    _CHECKS[operation](given, reply, limits)
+
+
+def _add_turns(given: Sequence[Turn], reply: object, limits: Limits) -> None:
+    turns = _records(Turn, reply)
+    if given and any(_owner(turn.scope) != _owner(given[0].scope) for turn in turns):
+        raise InputError("a turn of another user or agent")
+    for turn in turns:
+        check_record(sound(turn), limits, keyless=True)
+
+
+def _batch(kind: type[Turn] | type[Observation]) -> Callable[[Sequence[Any], object, Limits], None]:
+    def check_batch(given: Sequence[Any], reply: object, limits: Limits) -> None:
+        scopes = {record_id(record): record.scope for record in given}
+        records = _records(kind, reply)
+        ids = [record_id(record) for record in records]
+        if len(set(ids)) < len(ids) or any(scopes.get(record_id(record)) != record.scope for record in records):
+            raise InputError("a record that was not given, or one twice")
+        for record in records:
+            check_record(sound(record), limits)
+
+    return check_batch
+
+
+def _records(kind: type[Any], reply: object) -> Sequence[Any]:
+    if not isinstance(reply, list | tuple) or not all(type(one) is kind and type(one.scope) is Scope for one in reply):
+        raise InputError(f"{type(reply).__name__} instead of a list of {kind.__name__} objects")
+    return reply
+
+
+def _owner(scope: Scope) -> tuple[str, str | None]:
+    return scope.user, scope.agent
+
+
+def _retrieve(given: Any, reply: Any, limits: Limits) -> None:
+    if type(reply) is not type(given) or type(reply.scope) is not Scope:
+        raise InputError(f"{type(reply).__name__} instead of a {type(given).__name__}")
+    _narrowed(given.scope, reply.scope)
+    validation.text("query", reply.query, limits.query)
+    validation.count("k", reply.k, limits.k)
+    _same("exclude", reply.exclude, frozenset(validation.ids("exclude", reply.exclude)))
+    _same("kinds", reply.kinds, validation.kinds(reply.kinds))
+    _filter(reply.filter)
+    for name in ("now", "as_of"):
+        _time(name, getattr(reply, name))
+
+
+def _forget(given: Select, reply: Any, limits: Limits) -> None:
+    if type(reply) is not Select:
+        raise InputError(f"{type(reply).__name__} instead of a Select")
+    _narrowed(Scope(given.user, given.agent, given.session), Scope(reply.user, reply.agent, reply.session))
+    _same("kinds", reply.kinds, validation.kinds(reply.kinds))
+    if reply.ids is not None:
+        _same("ids", reply.ids, frozenset(validation.ids("ids", reply.ids)))
+    if reply.text is not None:
+        validation.text("text", reply.text, limits.query)
+    if reply.period is not None:
+        _same("period", reply.period, Interval(reply.period.start, reply.period.end))
+        validation.period(reply.period, None)
+    _filter(reply.filter)
+    for name in ("name", "namespace"):
+        if getattr(reply, name) is not None:
+            validation.identifier(name, getattr(reply, name))
+    for name in ("expired_by", "live_at"):
+        _time(name, getattr(reply, name))
+    validation.choice("current", reply.current, True, False)
+
+
+def _narrowed(given: Scope, reply: Scope) -> None:
+    pairs = ((given.agent, reply.agent), (given.session, reply.session))
+    if reply.user != given.user or any(before is not None and after != before for before, after in pairs):
+        raise InputError("another user, agent or session", hint="a scope may only be narrowed")
+    validation.scope(reply.user, reply.agent, reply.session)
+
+
+def _same(name: str, value: object, valid: object) -> None:
+    if type(value) is not type(valid) or value != valid:
+        raise InputError(f"{name} is no {type(valid).__name__}")
+
+
+def _filter(value: object) -> None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InputError("filter is no mapping")
+    validation.filter(value)
+
+
+def _time(name: str, value: object) -> None:
+    if value is not None:
+        _same(name, value, validation.when(name, value))
+
+
+_CHECKS: Mapping[str, Callable[[Any, Any, Limits], None]] = {
+    "add_turns": _add_turns,
+    "consolidate": _batch(Turn),
+    "reflect": _batch(Observation),
+    "retrieve": _retrieve,
+    "forget": _forget,
+}
