@@ -41,7 +41,8 @@ class World:
 
     def ctx(self, *replies, chat=None) -> WorkerContext:
         self.chat = chat or ScriptedChat(replies)
-        settings = Settings(**{"retry_s": 1.0, **self.settings})
+        consolidation = {"context_turns": 0, **self.settings.get("consolidation", {})}
+        settings = Settings(**{"retry_s": 1.0, **self.settings, "consolidation": consolidation})
         return WorkerContext(self.store, settings, self.clock, Usage(), chat=self.chat, prompts=Prompts())
 
     async def say(self, *texts, user="alice", agent=None, session="s", at=NOW, **fields) -> tuple[str, ...]:
@@ -84,11 +85,11 @@ async def world(request, tmp_path, clock):
     await store.close()
 
 
-def fact(text, *quotes, about="user", when="", keywords=()):
+def fact(text, *quotes, about="user", when="", keywords=(), **more):
     """A fact as the model writes it; a quote is (turn, words), or words of turn 1."""
     pairs = [quote if isinstance(quote, tuple) else (1, quote) for quote in quotes]
     cited = [{"turn": turn, "words": words} for turn, words in pairs]
-    return {"text": text, "about": about, "when": when, "keywords": list(keywords), "quotes": cited}
+    return {"text": text, "about": about, "when": when, "keywords": list(keywords), "quotes": cited, **more}
 
 
 def noted(*facts, levels=(3,)):

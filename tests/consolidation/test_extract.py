@@ -212,17 +212,15 @@ async def test_a_long_answer_of_the_assistant_is_shortened_context(world):
     assert report.prompt_characters < 5_000
 
 
-async def test_what_was_said_before_the_batch_is_shown_as_context(world):
-    world.settings |= {"batch_turns": 2}
-    await world.say("My sister visits", "She is called Eva", "She loves chess", at=NOW)
+@pytest.mark.parametrize("session", ["s", None])
+async def test_what_was_said_before_the_batch_is_shown_as_context_though_all_was_said_at_once(world, session):
+    world.settings |= {"batch_turns": 2, "consolidation": {"context_turns": 4}}
+    await world.say("My sister visits", "She is called Eva", "She loves chess", at=NOW, session=session)
     await world.consolidate(
         noted(levels=[0, 0]), noted(fact("Eva loves chess.", (3, "She loves chess")), levels={3: 3})
     )
-    shown = data(world.chat.prompts[1])
-    assert [(line["text"], line.get("context", False)) for line in shown][:1] in (
-        [("She loves chess", False)],
-        [("My sister visits", True)],
-    )
+    shown = [(line["text"], line.get("context", False)) for line in data(world.chat.prompts[1])]
+    assert shown == [("My sister visits", True), ("She is called Eva", True), ("She loves chess", False)]
 
 
 async def test_agents_are_read_apart(world):
@@ -294,3 +292,84 @@ async def test_facts_none_of_which_stand_up_are_asked_for_again(world):
     report = await world.consolidate(noted(fact("The user moved.", "I have moved")), noted(BERLIN))
     assert (report.new, report.calls, report.pending) == (1, 2, 0)
     assert "letter for letter" in world.chat.prompts[1][0]["content"]
+
+
+async def test_a_level_belongs_to_a_fact_and_not_to_its_turn(world):
+    await world.say("Wow, thanks! By the way, I quit my job", "Nice")
+    report = await world.consolidate(
+        noted(
+            fact("The user quit their job.", "I quit my job", level=3),
+            fact("The user is impressed.", "Wow, thanks", level=1),
+            levels=[0, 0],
+        )
+    )
+    assert await world.texts() == ["The user quit their job."]
+    assert dict(report.rejected) == {"level": 1}
+
+
+async def test_a_corrected_typo_a_speaker_and_an_omission_cost_no_fact(world):
+    await world.say("I recieved a parcel from my sister on Monday")
+    quotes = ["I received a parcel from my sister", "user: I recieved a parcel", "I recieved … on Monday"]
+    facts = [fact(f"The user got parcel {n}.", quote) for n, quote in enumerate(quotes)]
+    report = await world.consolidate(chat=answering(noted(*facts)))
+    assert (report.new, dict(report.rejected)) == (3, {})
+
+
+async def test_half_of_a_surrogate_pair_spoils_no_fact(world):
+    await world.say("I moved to Berlin", "I like tea")
+    odd = fact("The user likes tea \ud83d.", (2, "I like tea\ude00"), about="\ud83duser", keywords=["\udc00drink"])
+    report = await world.consolidate(noted(BERLIN, odd, levels=[3, 3]))
+    assert (report.new, report.pending) == (2, 0)
+    assert (await world.memories())[1].keywords == ("drink",)
+
+
+@pytest.mark.parametrize(
+    "said, text",
+    [
+        ("Ich wohne seit Mai mit meiner Frau in Köln", "The user has two cats and lives in Köln."),
+        (
+            "J'habite à Lyon avec ma femme et je suis prof",
+            "The user lives in Lyon with his wife.",
+        ),
+        (
+            "I lived in Berlin with my wife and the kids",
+            "Der Nutzer wohnt dort mit der Frau.",
+        ),
+    ],
+)
+async def test_t21_a_fact_in_another_european_language_is_refused(world, said, text):
+    await world.say(said)
+    reply = noted(fact(text, said))
+    assert dict((await world.consolidate(reply, reply)).errors) == {"model_reply": 1}
+
+
+@pytest.mark.parametrize(
+    "said, text",
+    [
+        ("Ich wohne seit Mai mit meiner Frau in Köln", "Der Nutzer wohnt seit Mai mit seiner Frau in Köln."),
+        ("Mein Hund heißt Max", "Max is a dog."),
+        ("We saw Das Boot and Die Welle with the kids", "The user saw Das Boot and Die Welle with the kids."),
+    ],
+)
+async def test_t21_names_and_few_words_make_no_other_language(world, said, text):
+    await world.say(said)
+    assert (await world.consolidate(noted(fact(text, said)))).new == 1
+
+
+async def test_what_was_refused_is_shown_with_its_quote_and_the_reason(world):
+    await world.say("I moved to Berlin")
+    reply = noted(BERLIN, fact("The user moved to Paris.", "I moved to Paris"), fact("Fun.", "I moved", level=1))
+    report = await world.consolidate(reply, preview=True)
+    refused = [action for action in report.actions if action["action"] == "rejected"]
+    assert [(one["text"], one["why"], one["quotes"]) for one in refused] == [
+        ("The user moved to Paris.", "no_quote", ["I moved to Paris"]),
+        ("Fun.", "level", ["I moved"]),
+    ]
+
+
+async def test_the_operators_instructions_are_part_of_the_prompt(world):
+    world.settings["consolidation"] = {"instructions": "Note allergies first; never note salaries."}
+    await world.say("I moved to Berlin")
+    await world.consolidate(noted(BERLIN))
+    assert "never note salaries" in world.chat.prompts[0][0]["content"]
+    assert "never note salaries" not in world.chat.prompts[0][1]["content"]

@@ -25,6 +25,7 @@
         ├── ModelUnavailable *        connection lost, 5xx
         ├── ModelRateLimited *        429
         ├── ModelReplyError *         an answer that is not what was asked for
+        │   └── ModelReplyCut *       an answer that was cut at its length limit
         ├── ModelAuthError            the key was refused
         ├── ModelRejected             the request was refused (unknown model, content filter)
         └── EmbeddingError            a vector that cannot be used
@@ -186,6 +187,10 @@ class ModelRateLimited(ModelError):
 class ModelReplyError(ModelError):
     code = "model_reply"
     retryable = True
+
+
+class ModelReplyCut(ModelReplyError):
+    code = "model_reply_cut"
 
 
 class ModelAuthError(ModelError):

@@ -105,11 +105,15 @@ class PipelineSettings(Section):
 
 
 class ConsolidationSettings(Section):
-    """Selection of observations: ``levels`` of the 0-3 scale, said by ``roles``. A batch has ``batch_turns`` turns."""
+    """Selection of observations: ``levels`` of the 0-3 scale, said by ``roles``. A batch has ``batch_turns`` turns.
+
+    ``instructions`` say in the operator's words what to note or not; they are part of the prompt.
+    """
 
     levels: Levels = (2, 3)
     roles: Names = ("user", "person")
     context_turns: Annotated[int, Field(ge=0)] = 4
+    instructions: Annotated[str, Field(max_length=1_000)] = ""
 
 
 class ReflectionSettings(Section):

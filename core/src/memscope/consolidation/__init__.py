@@ -2,7 +2,7 @@
 
 extract ──────▶ filter ──────▶ date ──────▶ reconcile          each from FactBatch to FactBatch
 facts, quotes,  by the level   by rules     rules, then one call
-levels          of the turn                 for what is close
+levels          of the fact                 for what is close
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, WorkReport
 
 STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
-CONTEXT_AGE = timedelta(hours=6)  # what was said longer ago is no context
+CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
+PAUSE = timedelta(hours=6)  # what is said after one is said apart
+AI = frozenset("ai assistant bot chatbot chatgpt 助手 机器人 機器人 智能助手".split())
 
 
 async def consolidate(
@@ -71,36 +73,45 @@ def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:
 
 
 def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
-    """Select the turns of one call, all of one agent, so that conversations with different agents do not mix."""
+    """Select the turns of one call: of one agent, and said together once they are half a batch."""
     chosen: list[Turn] = []
     room = CHARACTERS
     for turn in turns:
         if turn.scope.agent != turns[0].scope.agent:
             continue
         room -= len(turn.text) if is_heard(turn, ctx) else min(len(turn.text), CONTEXT)
-        if chosen and room < 0:
+        enough = 2 * len(chosen) >= ctx.settings.batch_turns
+        if chosen and (room < 0 or (enough and not _together(chosen[-1], turn))):
             break
         chosen.append(turn)
     return chosen
 
 
+def _together(one: Turn, other: Turn) -> bool:
+    return one.scope == other.scope and abs(other.time - one.time) < PAUSE
+
+
 def is_heard(turn: Turn, ctx: WorkerContext) -> bool:
-    """Returns whether facts may rest on the turn: its role counts, and memory did not inject it."""
+    """Returns whether facts may rest on the turn: its role counts, memory did not inject it, and no AI said it."""
+    if turn.role == "person" and turn.speaker.casefold() in AI:
+        return False
     return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken_text(turn))
 
 
 async def earlier_turns(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
-    """Returns the last turns of the session before the batch."""
+    """Returns the turns stored right before the batch, of its session and agent and about its time."""
     wanted = ctx.settings.consolidation.context_turns
-    if not wanted or first.scope.session is None:
+    if not wanted:
         return ()
-    period = Interval(first.time - CONTEXT_AGE, first.time)
     scope = first.scope
-    select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
-    found: list[Turn] = []
-    async for page in ctx.store.scan(select):
-        found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
-    return tuple(found)
+    with suppress(OverflowError):  # at the ends of the calendar
+        period = Interval(first.time - CONTEXT_AGE, first.time + CONTEXT_AGE)
+        select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
+        found: list[Turn] = []
+        async for page in ctx.store.scan(select):
+            found = [*found, *(turn for turn in page if isinstance(turn, Turn) and _is_before(turn, first))][-wanted:]
+        return tuple(found)
+    return ()
 
 
 def _is_before(turn: Turn, first: Turn) -> bool:

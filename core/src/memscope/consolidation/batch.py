@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -15,15 +15,17 @@ from memscope.records import ChangeSet, Json, Observation, Revision, Supersessio
 class FactBatch:
     """Turns of one agent, in order, and the facts found in them so far.
 
-    ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``facts`` are
-    observations to be, ``happened`` as the model proposed it until ``date`` has looked. ``revised`` and ``closed`` are
-    for what is stored already. ``rejected`` counts what was left out, by reason.
+    ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``left`` are
+    turns that no usable reply was had for: they stay pending. ``facts`` are observations to be, ``happened`` as the
+    model proposed it until ``date`` has looked. ``revised`` and ``closed`` are for what is stored already. ``rejected``
+    counts what was left out, by reason.
     """
 
     id: str
     turns: tuple[Turn, ...]
     before: tuple[Turn, ...] = ()
     quiet: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
     levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     revised: tuple[Revision, ...] = ()
@@ -45,6 +47,11 @@ class FactBatch:
     def reject(self, reasons: Mapping[str, int]) -> FactBatch:
         return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
 
+    def refuse(self, reason: str, text: str, words: Sequence[str]) -> FactBatch:
+        """Count a fact that was left out, and show it in the report with the words it was to rest on."""
+        line = {"action": "rejected", "kind": "observation", "text": text, "why": reason, "quotes": list(words)}
+        return replace(self.reject({reason: 1}), actions=(*self.actions, line))
+
     def act(self, action: str, memory: Observation, **more: Json) -> FactBatch:
         """One line of the report, in MemoryScope's manner."""
         line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
@@ -60,6 +67,7 @@ def plan(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> C
     """Returns the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
     for memory in batch.facts:
         batch = batch.act("new", memory)
-    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected)}
+    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "left": len(batch.left)}
+    done = tuple(key for key in done if key not in batch.left)
     new = tuple(proposed(memory, batch.closed) for memory in batch.facts) if propose else batch.facts
     return ChangeSet(new, () if propose else batch.closed, batch.revised, done, report=report)

@@ -1,11 +1,14 @@
 """extract: the one chat call of a batch, and the checks of its reply against the turns.
 
 Nothing is believed: a quote must stand in its turn, the turn must be one of those given, and every turn must have been
-judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing".
+judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing". A
+reply that was cut, or that cannot be used a second time, is asked for in two halves, down to one turn; a turn of which
+nothing usable was had stays pending, and the others are done.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +20,7 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 
 from memscope.consolidation.batch import FactBatch, memory_id
 from memscope.consolidation.find_quote import find_quote
-from memscope.consolidation.transcript import TranscriptLine, lines_data, lines_per_call
+from memscope.consolidation.transcript import TranscriptLine, halves, lines_data, lines_per_call
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask, with_instruction
@@ -36,6 +39,10 @@ AGAIN = (
     "Your last answer could not be used: copy the quotes letter for letter from turns without context, by their number,"
     " and write each fact in the language of its turn."
 )
+INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
+USELESS = 2  # turns read alone without a usable reply, before any was
+SHOWN = 20  # refused facts in a report
+_SURROGATE = re.compile("[\ud800-\udfff]")
 USER = frozenset({"", "user", "the user", "用户"})
 
 
@@ -53,8 +60,11 @@ class Words(BaseModel):
 
 
 class Fact(BaseModel):
+    """``level`` is the fact's own; without a valid one it has the highest level of its turns."""
+
     text: str
     about: str
+    level: int = -1
     when: str
     keywords: list[str]
     quotes: list[Words]
@@ -107,27 +117,60 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 # ----------------------------------------------------------------------------------------------------------- the worker
 
 
-@worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "rejected"])
+@worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "left", "rejected", "actions"])
 async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Extract facts with their quotes, and a level for every turn."""
-    for lines in lines_per_call(batch):
-        if any(not line.context for line in lines):
+    """Extract facts with their quotes, and a level for every turn; ``left`` are turns without a usable reply."""
+    waiting = lines_per_call(batch)
+    while waiting:
+        lines = waiting.pop(0)
+        try:
             batch = await extract_lines(batch, lines, ctx)
-    return batch
+        except ModelReplyError as error:
+            split = halves(lines)
+            waiting = [*split, *waiting]
+            batch = batch if split else leave(batch, lines, error)
+    facts = tuple(fact for fact in batch.facts if batch.left.isdisjoint(fact.sources))
+    return replace(batch, facts=facts)
+
+
+def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
+    """Leave the turn pending. Raises the error after ``USELESS`` such turns where no reply was any use so far."""
+    left = batch.left | {line.turn.key for line in lines if not line.context}
+    if not batch.levels and len(left) >= min(USELESS, len(batch.turns) - len(batch.quiet)):
+        raise error
+    return replace(batch, left=left)
 
 
 async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> FactBatch:
-    """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none."""
+    """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none.
+
+    Turns whose facts fail both times are left: only those are read again.
+    """
     assert ctx.chat is not None
     heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
     messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines))
+    if own := ctx.settings.consolidation.instructions:
+        messages = with_instruction(messages, f"{INSTRUCTIONS}\n{own}")
     kept = frozenset(ctx.settings.consolidation.levels)
     for asked in (messages, with_instruction(messages, AGAIN)):
         reply = await ask(ctx.chat, asked, schema(tuple(heard), kept))
         taken = take_facts(batch, lines, reply, ctx)
         if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
             return taken
-    raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
+    return leave_refused(batch, taken, lines, reply, kept)
+
+
+def leave_refused(
+    batch: FactBatch, taken: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, kept: frozenset[int]
+) -> FactBatch:
+    """Returns the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
+    cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
+    numbers = {number for number, line in enumerate(lines, 1) if not line.context}
+    refused = (cited & numbers) or {level.turn for level in worth_keeping(reply, kept)} & numbers
+    if refused == numbers:
+        raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
+    left = {lines[number - 1].turn.key for number in refused}
+    return replace(batch, levels=taken.levels, left=batch.left | left)
 
 
 def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
@@ -139,14 +182,17 @@ def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extract
     """Returns the facts that pass the checks, and the number of rejected ones by reason."""
     batch = replace(batch, levels=turn_levels(batch, lines, reply))
     taken: list[Observation] = []
-    reasons: Counter[str] = Counter()
+    refused: list[tuple[str, Fact]] = []
     for fact in reply.facts:
         cited = cite_turns(fact, lines) if len(taken) < most_facts(lines) else "too_many"
         if isinstance(cited, str):
-            reasons[cited] += 1
+            refused.append((cited, fact))
         else:
             taken.append(make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
-    return replace(batch, facts=(*batch.facts, *taken)).reject(reasons)
+    for reason, fact in refused[:SHOWN]:
+        batch = batch.refuse(reason, fact.text[:LONGEST], [quote.words[:LONGEST] for quote in fact.quotes])
+    batch = batch.reject(Counter(reason for reason, _ in refused[SHOWN:]))
+    return replace(batch, facts=(*batch.facts, *taken))
 
 
 def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
@@ -178,13 +224,13 @@ class Citation:
 
 def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
     """Returns the fact's citations, or the reason to reject it."""
-    if fact is MALFORMED or not visible(fact.text).strip() or not fact.quotes:
+    if fact is MALFORMED or not clean(fact.text) or not fact.quotes:
         return "malformed"
     if max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > LONGEST or len(fact.about) > LONGEST_NAME:
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
-    cited = [_citation(lines[quote.turn - 1], quote.words) for quote in fact.quotes]
+    cited = [_citation(lines[quote.turn - 1], clean(quote.words)) for quote in fact.quotes]
     if not all(one.words for one in cited):
         return "no_quote"
     if all(one.context for one in cited):
@@ -201,11 +247,11 @@ def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: WorkerContext, ordinal: int
 ) -> Observation:
     heard = [one.turn for one in cited if not one.context]
-    level = max(batch.levels[turn.key] for turn in heard)
+    level = fact.level if 0 <= fact.level <= 3 else max(batch.levels[turn.key] for turn in heard)
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=Scope(batch.user, batch.agent),
-        text=visible(fact.text).strip(),
+        text=clean(fact.text),
         sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
         said=max(one.turn.time for one in cited),
         recorded=ctx.clock(),
@@ -219,12 +265,20 @@ def make_observation(
 
 
 def fact_subject(name: str, heard: Sequence[Turn]) -> str:
-    """Returns the subject; "user" also where the model wrote the user's name."""
-    name = visible(name).strip()
+    """Returns the subject; "user" also where the model wrote the user's name. Among people nobody is "user"."""
+    name = clean(name)
     users = {turn.speaker.casefold() for turn in heard if turn.role == "user"}
+    people = {turn.speaker for turn in heard if turn.role == "person"}
+    if name.casefold() in USER and len(people) == 1 and not users:
+        return clean(people.pop())
     return "user" if name.casefold() in USER | users else name
 
 
 def clean_keywords(given: Sequence[str]) -> tuple[str, ...]:
-    clean = (visible(word).strip()[:LONGEST_NAME] for word in given[:KEYWORDS])
-    return tuple(dict.fromkeys(word for word in clean if word))
+    clean_ones = (clean(word)[:LONGEST_NAME] for word in given[:KEYWORDS])
+    return tuple(dict.fromkeys(word for word in clean_ones if word))
+
+
+def clean(text: str) -> str:
+    """Returns the text without invisible characters and halves of surrogate pairs, which no store takes."""
+    return _SURROGATE.sub("", visible(text)).strip()

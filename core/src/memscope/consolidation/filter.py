@@ -1,4 +1,4 @@
-"""filter: only facts from turns of the levels that are kept (MemoryScope's scale; 2 and 3 by default)."""
+"""filter: only facts of the levels that are kept (MemoryScope's scale; 2 and 3 by default)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from memscope.consolidation.batch import FactBatch
 from memscope.pipeline import WorkerContext, worker
 
 
-@worker(reads=["facts"], writes=["facts", "rejected"], name="filter")
+@worker(reads=["facts"], writes=["facts", "rejected", "actions"], name="filter")
 async def by_level(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Drop and count facts from turns of other levels: fiction, hypothesis, small talk."""
+    """Drop and count facts of other levels: fiction, hypothesis, small talk."""
     kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
-    return replace(batch, facts=kept).reject({"level": len(batch.facts) - len(kept)})
+    for fact in batch.facts:
+        if fact not in kept:
+            batch = batch.refuse("level", fact.text, [quote.text for quote in fact.quotes])
+    return replace(batch, facts=kept)

@@ -1,24 +1,75 @@
-"""Find a quote in a text, letter for letter except for blanks, case and variant punctuation marks."""
+"""Find a quote in a text: letter for letter, else aligned to the text's own words.
+
+What is returned always stands in the text. Blanks, case, shapes of punctuation marks and invisible characters never
+count. A model that corrects a typo, leaves something out ("a … b", a shortened list) or names the speaker first
+("Ann: ...") means words that are there: they are aligned, unless a number, a name or a negation would differ.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import NamedTuple
 
 from memscope.prompts.loader import HIDDEN
+from memscope.text.language import CJK, has_cjk
+from memscope.text.tokens import content_stems
 
+LONGEST_SPAN = 600  # characters of a quote with something left out
+FOUND = 0.8  # of its words that stand in the text
+ALIKE = 0.7  # letters of a word and of its correction
 _SHAPES = str.maketrans("’‘“”„«»「」『』＂＇", '\'\'""""""""""\'')
 _EDGES = " .…,;:!?\"'。，；：！？"
+_LEFT_OUT = re.compile(r"\s*(?:\[?…\]?|\[?\.{3,}\]?)\s*")
+_SPEAKER = re.compile(r"\A\W*[^\n:：]{1,40}[:：]\s*(?=\S)")
+_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
+_NEGATION = frozenset("not no never none nothing nobody without cannot hardly 不 没 沒 别 別 无 無 未 非".split())
+_NUMBERS = frozenset("零一二两三四五六七八九十百千万")
 
 
 def find_quote(quote: str, text: str) -> str | None:
     """Returns the quoted words as they stand in ``text``; None if they do not."""
+    for words in dict.fromkeys((quote, _SPEAKER.sub("", quote))):
+        if found := _literally(words, text) or _in_pieces(words, text):
+            return found
+    return _aligned(_SPEAKER.sub("", quote), text) or _aligned(quote, text)
+
+
+def _literally(quote: str, text: str) -> str | None:
+    span = _span(quote, text, 0)
+    return text[slice(*span)] if span else None
+
+
+def _in_pieces(quote: str, text: str) -> str | None:
+    """Find "a … b": from the first piece to the last, or the longest piece where they stand far apart."""
+    pieces = [piece for piece in _LEFT_OUT.split(quote) if piece.strip(_EDGES)]
+    if len(pieces) < 2:
+        return None
+    spans: list[tuple[int, int]] = []
+    for piece in pieces:
+        span = _span(piece, text, spans[-1][1] if spans else 0)
+        if span is None:
+            return None
+        spans.append(span)
+    start, end = spans[0][0], spans[-1][1]
+    if end - start > LONGEST_SPAN:
+        start, end = max(spans, key=lambda span: span[1] - span[0])
+    return text[start:end]
+
+
+def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
+    """Returns where the words stand in ``text``, from place ``after`` on."""
     plain, _ = _plain(quote)
     wanted = plain.strip(_EDGES) or plain.strip()
     if not wanted:
         return None
     among, places = _plain(text)
     start = among.find(wanted)
-    return None if start < 0 else text[places[start] : places[start + len(wanted) - 1] + 1]
+    while 0 <= start and places[start] < after:
+        start = among.find(wanted, start + 1)
+    return None if start < 0 else (places[start], places[start + len(wanted) - 1] + 1)
 
 
 @lru_cache(16)
@@ -34,3 +85,76 @@ def _plain(text: str) -> tuple[str, list[int]]:
         letters.append(low if len(low := letter.lower()) == 1 else letter)
         places.append(place)
     return "".join(letters), places
+
+
+# ------------------------------------------------------------------------------------------------------------ alignment
+
+
+class _Token(NamedTuple):
+    """A word (CJK: a character) and where it stands."""
+
+    word: str
+    start: int
+    end: int
+
+
+def _aligned(quote: str, text: str) -> str | None:
+    """Returns the words of the text that the quote renders, if nothing of weight differs."""
+    wanted, among = _tokens(quote), _tokens(text)
+    if len(wanted) < 3 or not among:
+        return None
+    among = _around(wanted, among)
+    steps = SequenceMatcher(None, _words(wanted), _words(among), autojunk=False).get_opcodes()
+    equal = [step for step in steps if step[0] == "equal"]
+    if not equal or sum(step[2] - step[1] for step in equal) < FOUND * len(wanted):
+        return None
+    first, last = equal[0][3], equal[-1][4]
+    for _, wanted_from, wanted_to, from_, to in steps:
+        inside = among[max(from_, first) : min(to, last)]
+        if not _harmless(wanted[wanted_from:wanted_to], inside):
+            return None
+    start, end = among[first].start, among[last - 1].end
+    return text[start:end] if end - start <= LONGEST_SPAN else None
+
+
+def _tokens(text: str) -> list[_Token]:
+    plain, places = _plain(text)
+    found = ((one.group(), *one.span()) for one in _WORD.finditer(plain))
+    return [_Token(word, places[start], places[end - 1] + 1) for word, start, end in found]
+
+
+def _words(tokens: Sequence[_Token]) -> list[str]:
+    return [token.word for token in tokens]
+
+
+def _around(wanted: Sequence[_Token], among: list[_Token]) -> list[_Token]:
+    """Returns the neighbourhood of the longest run of words that quote and text share."""
+    run = SequenceMatcher(None, _words(wanted), _words(among), autojunk=False).find_longest_match()
+    room = 2 * len(wanted)
+    return among[max(0, run.b - run.a - room) : run.b + len(wanted) + room]
+
+
+def _harmless(quoted: Sequence[_Token], there: Sequence[_Token]) -> bool:
+    """Returns whether what differs is a typo, or small words, and what was left out denies nothing."""
+    if _words(quoted) == _words(there):
+        return True
+    if any(_denies(token.word) for token in (*quoted, *there)):
+        return False
+    if len(quoted) > 1 and there and any(has_cjk(token.word) for token in quoted):
+        return False
+    return all(_is_small(token.word) or any(_alike(token.word, other.word) for other in there) for token in quoted)
+
+
+def _denies(word: str) -> bool:
+    return word in _NEGATION or word.endswith("n't")
+
+
+def _is_small(word: str) -> bool:
+    """Returns whether the word alone changes nothing: a function word, or one CJK character that is no number."""
+    return word not in _NUMBERS if has_cjk(word) else not content_stems(word)
+
+
+def _alike(one: str, other: str) -> bool:
+    if any(map(str.isdigit, one + other)) or has_cjk(one + other):
+        return False
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE

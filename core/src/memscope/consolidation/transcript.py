@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memscope.consolidation.batch import FactBatch
@@ -13,6 +13,8 @@ from memscope.text.units import chunks
 
 CHARACTERS = 8_000  # of turns in one call; a longer turn is read in several
 CONTEXT = 400  # characters of a turn that is only context
+CONTEXT_TURNS = 4  # of the first half that the second half of a batch is shown
+SMALLEST_PART = 1_000  # characters of a turn that is not split further
 _BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # what an adapter shows to a model
 
 
@@ -23,49 +25,79 @@ class TranscriptLine:
     turn: Turn
     text: str
     context: bool
+    continued: bool = False  # what stands before it was read in another call
 
 
 def spoken_text(turn: Turn) -> str:
     return visible(_BLOCK.sub(" ", turn.text)).strip()
 
 
-def lines_per_call(batch: FactBatch) -> Iterator[list[TranscriptLine]]:
-    """The lines of each call: one call, but for a turn that is longer than a call may be."""
-    lines = [_line(turn, context=True) for turn in batch.before]
-    lines += [_line(turn, context=turn.key in batch.quiet) for turn in batch.turns]
-    long = next((line for line in lines if len(line.text) > CHARACTERS), None)
-    if long is None:
-        yield [line for line in lines if line.text]
-    else:
-        yield from ([replace(long, text=part)] for part in _parts(long.text))
+def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
+    """Returns the lines of each call: one call, but for a turn that is longer than a call may be."""
+    before = [line for turn in batch.before if (line := _line(turn, context=True)).text]
+    calls: list[list[TranscriptLine]] = [[]]
+    for line in (_line(turn, context=turn.key in batch.quiet) for turn in batch.turns):
+        if len(line.text) > CHARACTERS:
+            calls += [[part] for part in _parts(line, CHARACTERS)] + [[]]
+        elif line.text:
+            calls[-1].append(line)
+    return [[*before, *call] for call in calls if _heard(call)]
+
+
+def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
+    """Returns two calls in the place of one: half of the turns each, or of a lone long turn; none for a short one."""
+    heard = _heard(lines)
+    if len(heard) > 1:
+        middle = heard[len(heard) // 2]
+        before = [_as_context(line) for line in lines[:middle]][-CONTEXT_TURNS:]
+        return [list(lines[:middle]), [*before, *lines[middle:]]]
+    line = lines[heard[0]]
+    size = max(len(line.text) // 2 + 1, SMALLEST_PART)
+    parts = _parts(line, size) if len(line.text) > size else []
+    return [[*lines[: heard[0]], part] for part in parts]
+
+
+def _heard(lines: Sequence[TranscriptLine]) -> list[int]:
+    return [place for place, line in enumerate(lines) if not line.context]
 
 
 def _line(turn: Turn, *, context: bool) -> TranscriptLine:
-    text = spoken_text(turn)
-    return TranscriptLine(turn, _shortened(text) if context else text, context)
+    line = TranscriptLine(turn, spoken_text(turn), False)
+    return _as_context(line) if context else line
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= CONTEXT else f"{text[: CONTEXT - 120]} … {text[-100:]}"
+def _as_context(line: TranscriptLine) -> TranscriptLine:
+    text = line.text
+    short = text if len(text) <= CONTEXT else f"{text[: CONTEXT - 120]} … {text[-100:]}"
+    return replace(line, text=short, context=True)
 
 
-def _parts(text: str) -> list[str]:
-    """Pieces of up to ``CHARACTERS``, cut where paragraphs or sentences end."""
+def _parts(line: TranscriptLine, size: int) -> list[TranscriptLine]:
+    """Pieces of up to ``size`` characters, cut where paragraphs or sentences end."""
     parts = [""]
-    for piece in chunks(text):
-        if len(parts[-1]) + len(piece) > CHARACTERS and parts[-1]:
+    for piece in chunks(line.text):
+        if len(parts[-1]) + len(piece) > size and parts[-1]:
             parts.append("")
         parts[-1] += piece
-    return parts
+    return [replace(line, text=part, continued=line.continued or place > 0) for place, part in enumerate(parts)]
+
+
+# ------------------------------------------------------------------------------------------------------------- as JSON
 
 
 def lines_data(lines: Sequence[TranscriptLine]) -> list[dict[str, Json]]:
-    return [_line_data(number, line) for number, line in enumerate(lines, 1)]
+    """Returns a line of JSON per turn; where there are several conversations, each with its number."""
+    sessions = list(dict.fromkeys(line.turn.scope.session for line in lines))
+    numbers = {session: number for number, session in enumerate(sessions, 1)} if len(sessions) > 1 else {}
+    return [_line_data(number, line, numbers.get(line.turn.scope.session)) for number, line in enumerate(lines, 1)]
 
 
-def _line_data(number: int, line: TranscriptLine) -> dict[str, Json]:
-    told = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn), "text": line.text}
-    return {**told, "context": True} if line.context else told
+def _line_data(number: int, line: TranscriptLine, conversation: int | None) -> dict[str, Json]:
+    told: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
+    if conversation is not None:
+        told["conversation"] = conversation
+    marks = {"continued": True} if line.continued else {}
+    return {**told, "text": line.text, **marks, **({"context": True} if line.context else {})}
 
 
 def _speaker(turn: Turn) -> str:

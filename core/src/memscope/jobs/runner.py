@@ -101,7 +101,8 @@ async def results_of(
 ) -> list[JobResult]:
     """``over``: users whose claims are given back; one that did not move joins them, or it would be asked for ever."""
     results: list[JobResult] = []
-    while claims := await ctx.store.claim(job.stage, job.limit, ctx.settings.lease_s, user=user):
+    alone: set[str] = set()
+    while claims := await _claims(ctx, job, user, alone):
         fresh = [claim for claim in claims if claim.user not in over]
         for claim in claims:
             if claim.user in over:
@@ -111,9 +112,17 @@ async def results_of(
         made = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
         results += made
         over |= {result.user for result in made if not result.moved}
+        alone = {result.user for result in made if result.moved and result.plan.report.get("left")}
         if user in over:
             break
     return results
+
+
+async def _claims(ctx: WorkerContext, job: StageJob, user: str | None, alone: set[str]) -> list[Claim]:
+    """Claim a batch per user; a single item for those in ``alone``: a plan left it, and it may fail by itself."""
+    lease_s = ctx.settings.lease_s
+    single = [claim for name in sorted(alone) for claim in await ctx.store.claim(job.stage, 1, lease_s, user=name)]
+    return [*single, *await ctx.store.claim(job.stage, job.limit, lease_s, user=user)]
 
 
 def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:

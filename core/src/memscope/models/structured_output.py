@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memscope.errors import ModelReplyError
+from memscope.errors import ModelReplyCut, ModelReplyError
 from memscope.models import Message
 from memscope.records import Json
 
@@ -71,7 +71,7 @@ def check_finish(finish: Any, refusal: Any = None) -> None:
     if refusal:
         raise ModelReplyError("the model refused to answer")
     if finish == "length":
-        raise ModelReplyError("the reply was cut at its length limit", hint="raise max_tokens in parameters")
+        raise ModelReplyCut("the reply was cut at its length limit", hint="raise max_tokens in parameters")
     if finish == "content_filter":
         raise ModelReplyError("the reply was stopped by a content filter")
     if finish not in FINISHED:
@@ -244,12 +244,15 @@ def in_words(schema: type[BaseModel]) -> str:
 async def ask(model: ChatModel, messages: Sequence[Message], schema: type[M], *, deadline_s: float | None = None) -> M:
     """Ask ``model`` for a ``schema``; an unusable reply is asked for once more, with its fault.
 
-    Raises ``ModelReplyError`` when the second cannot be used either, and any other ``ModelError`` at once. Both calls
-    happen within ``deadline_s``; without one, each within the model's own.
+    Raises ``ModelReplyError`` when the second cannot be used either, and any other ``ModelError`` at once, as well as
+    ``ModelReplyCut``: the same question would be cut again. Both calls happen within ``deadline_s``; without one, each
+    within the model's own.
     """
     began = time.monotonic()
     try:
         return await _asked(model, messages, schema, deadline_s)
+    except ModelReplyCut:
+        raise
     except ModelReplyError as error:
         left = None if deadline_s is None else began + deadline_s - time.monotonic()
         if left is not None and left <= 0:

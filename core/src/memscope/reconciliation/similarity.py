@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from memscope.text.function_words import european_language
 from memscope.text.language import has_cjk, language
 from memscope.text.tokens import fold, words
 
@@ -65,10 +66,13 @@ def closeness(one: str, other: str, *, without: str = "", topics: bool = False) 
 
 
 def translated(text: str, sources: Sequence[str]) -> bool:
-    """Returns whether the text is in CJK and its sources are not, or the other way round."""
+    """Returns whether the text is in another script than its sources, or plainly in another European language."""
     if has_cjk(text):
         return not any(map(has_cjk, sources))
-    return all(language(source) != "en" for source in sources)
+    if all(language(source) != "en" for source in sources):
+        return True
+    noted, said = european_language(text), european_language("\n".join(sources))
+    return noted is not None and said is not None and noted != said
 
 
 def _overlap(a: frozenset[tuple[str, str]], b: frozenset[tuple[str, str]]) -> float:

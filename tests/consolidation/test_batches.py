@@ -1,0 +1,166 @@
+"""Turns of one call: said together, marked where not, and fewer where a reply cannot be used."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memscope.errors import ModelReplyCut, ModelReplyError
+from memscope.testing.models import ScriptedChat, data
+
+from workbench import NOW, fact, heard, listening, noted, pending
+
+
+def calls(world):
+    """The lines of each extraction."""
+    return [lines for lines in map(data, world.chat.prompts) if "pair" not in lines[0]]
+
+
+def shown(world, call=0):
+    return [line["text"] for line in calls(world)[call]]
+
+
+# ------------------------------------------------------------------------------------------------------- said together
+
+
+async def test_a_batch_that_is_half_full_ends_with_its_session(world):
+    world.settings["batch_turns"] = 4
+    await world.say("one", "two", session="a")
+    await world.say("three", "four", session="b")
+    await world.consolidate(chat=listening())
+    assert [shown(world, call) for call in range(2)] == [["one", "two"], ["three", "four"]]
+    assert all("conversation" not in line for line in data(world.chat.prompts[0]))
+
+
+async def test_short_sessions_share_a_call_and_each_has_its_number(world):
+    world.settings["batch_turns"] = 4
+    await world.say("one", session="a")
+    await world.say("two", session="b")
+    await world.consolidate(chat=listening())
+    assert [line["conversation"] for line in data(world.chat.prompts[0])] == [1, 2]
+
+
+async def test_a_long_pause_ends_a_batch_that_is_half_full(world):
+    world.settings["batch_turns"] = 4
+    await world.say("one", "two", session=None)
+    await world.say("three", session=None, at=NOW + timedelta(hours=9))
+    await world.consolidate(chat=listening())
+    assert shown(world) == ["one", "two"]
+
+
+async def test_the_turns_of_another_session_are_no_context(world):
+    world.settings |= {"batch_turns": 1, "consolidation": {"context_turns": 4}}
+    await world.say("one", session="a")
+    await world.say("two", session="b")
+    await world.consolidate(chat=listening())
+    assert shown(world, 1) == ["two"]
+
+
+async def test_a_part_of_a_long_turn_is_marked_as_continued(world):
+    await world.say("Filler sentence of no weight. " * 400)
+    await world.consolidate(chat=ScriptedChat(lambda messages: noted(levels=[0])))
+    lines = [line for prompt in world.chat.prompts for line in data(prompt)]
+    assert [line.get("continued", False) for line in lines] == [False, True]
+
+
+async def test_what_an_ai_says_of_itself_is_no_fact(world):
+    await world.say("I love poetry", role="person", speaker="AI")
+    await world.say("My name is Zhang", role="person", speaker="Zhang")
+    await world.consolidate(noted(fact("Zhang is called so.", (2, "My name is Zhang"), about="user"), levels={2: 3}))
+    assert [line.get("context", False) for line in data(world.chat.prompts[0])] == [True, False]
+    assert (await world.memories())[0].about == "Zhang"
+
+
+# ------------------------------------------------------------------------------------------------------------- halving
+
+
+def reading(refused):
+    """A model that takes every turn for a fact, but where ``refused`` returns an error for the texts it is to judge."""
+
+    def answer(messages):
+        lines = data(messages)
+        if "pair" in lines[0]:
+            return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in lines]}
+        return refused([line["text"] for line in lines if not line.get("context")]) or heard(messages)
+
+    return ScriptedChat(answer)
+
+
+def failing(bad, error):
+    return reading(lambda texts: error if any(map(bad, texts)) else None)
+
+
+def too_many(most):
+    return reading(lambda texts: ModelReplyCut("cut") if len(texts) > most else None)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+async def test_a_reply_that_is_cut_is_asked_for_in_halves(world, most):
+    said = [f"Word number {n}" for n in range(10)]
+    await world.say(*said)
+    report = await world.consolidate(chat=too_many(most))
+    assert (report.done, report.pending, dict(report.errors)) == (10, 0, {})
+    assert await world.texts() == [f"The user said {text}." for text in said]
+
+
+async def test_the_second_half_is_read_with_the_end_of_the_first_as_context(world):
+    await world.say("one", "two")
+    await world.consolidate(chat=too_many(1))
+    assert [line.get("context", False) for line in calls(world)[-1]] == [True, False]
+
+
+async def test_a_long_turn_whose_reply_is_cut_is_read_in_parts(world):
+    await world.say("Filler sentence of no weight. " * 100 + "My blood type is AB.")
+
+    def answer(messages):
+        (line,) = [line for line in data(messages) if not line.get("context")]
+        if len(line["text"]) > 2_000:
+            return ModelReplyCut("cut")
+        last = "blood" in line["text"]
+        facts = [fact("The user's blood type is AB.", (line["n"], "My blood type is AB"))] * last
+        return noted(*facts, levels={line["n"]: 3 * last})
+
+    await world.consolidate(chat=ScriptedChat(answer))
+    assert await world.texts() == ["The user's blood type is AB."]
+
+
+async def test_one_turn_that_no_model_can_read_holds_up_no_other_and_is_parked_alone(world):
+    await world.say(*[f"Word number {n}" for n in range(12)])
+    for _ in range(6):
+        report = await world.consolidate(chat=failing(lambda text: text.endswith(" 3"), ModelReplyError("filtered")))
+        world.clock.now += timedelta(hours=1)
+    assert len(await world.texts()) == 11
+    assert await pending(world) == (0, 0, 1)
+    assert dict(report.errors) == {"model_reply": 1}
+
+
+async def test_a_model_that_says_nothing_usable_is_not_asked_for_every_turn(world):
+    await world.say(*[f"Word number {n}" for n in range(10)])
+    report = await world.consolidate(chat=ScriptedChat(lambda messages: ModelReplyCut("cut")))
+    assert (report.done, report.pending, dict(report.errors)) == (0, 10, {"model_reply_cut": 1})
+    assert report.calls <= 8
+
+
+async def test_of_a_fact_that_is_refused_twice_only_its_turn_waits(world):
+    await world.say("I moved to Berlin", "Nice weather")
+    bad = noted(fact("The user was in Rome.", (1, "I was in Rome")), levels=[3, 0])
+    alone = noted(fact("The user moved to Berlin.", "I moved to Berlin"))
+    report = await world.consolidate(bad, bad, alone)
+    assert (report.done, report.pending, report.new) == (2, 0, 1)
+
+
+async def test_a_turn_left_behind_costs_no_fact_and_doubles_none(world):
+    world.settings["batch_turns"] = 4
+    await world.say(*[f"Word number {n}" for n in range(9)])
+    broken = {"2"}
+
+    def bad(text):
+        return text[-1] in broken
+
+    await world.consolidate(chat=failing(bad, ModelReplyCut("cut")))
+    broken.clear()
+    world.clock.now += timedelta(hours=1)
+    report = await world.consolidate(chat=failing(bad, ModelReplyCut("cut")))
+    assert report.pending == 0
+    assert sorted(await world.texts()) == [f"The user said Word number {n}." for n in range(9)]
