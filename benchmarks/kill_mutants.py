@@ -11,7 +11,7 @@ from memscope import transfer
 from memscope.records import ChangeSet, Claim, TurnInsert
 from memscope.stores import Store, rules
 from memscope.stores import sqlite as sqlite_store
-from memscope.stores.sqlite.engine import Engine, Request, _answer
+from memscope.stores.sqlite.engine import Engine, WriteRequest, _answer
 from memscope.testing.records import turn
 
 
@@ -42,7 +42,7 @@ sound = Mutant("none")
 class AnswersFirst(Engine):
     """Acknowledges what it has not committed."""
 
-    def _together(self, group: list[Request]) -> None:
+    def _together(self, group: list[WriteRequest]) -> None:
         db = self._writing()
         db.execute("BEGIN IMMEDIATE")
         for request in group:
@@ -55,7 +55,7 @@ class AnswersFirst(Engine):
 class NoTransaction(Engine):
     """Commits statement by statement."""
 
-    def _together(self, group: list[Request]) -> None:
+    def _together(self, group: list[WriteRequest]) -> None:
         for request in group:
             request.result = request.task(self._writing())
 

@@ -25,6 +25,12 @@ FRAMEWORKS = {"autogen_agentchat", "autogen_core", "agentscope", "langchain", "l
 PLUGINS = {
     "elasticsearch": "memscope_elasticsearch"
 }  # distributions of this repository that a stranger could have written
+NAMED_TWICE = {
+    "Row": "the stores' row of a record; a row of the tables of dates, known in that folder alone",
+    "Batch": "the Elasticsearch store's has more fields than the one of the rules, which it inherits",
+    "Removal": "each store's rows of what is forgotten",
+    "_Table": "two tables of data, each known in its file alone",
+}
 LAYERS = """
     errors telemetry
     records
@@ -178,6 +184,23 @@ def test_a_plugin_imports_nothing_private(folder):
 def test_no_module_is_named_after_nothing():
     empty = {"utils", "util", "common", "base", "manager", "helper", "helpers", "misc"}
     assert not [path for path in SOURCE.rglob("*.py") if path.stem in empty or path.parent.name in empty]
+
+
+def classes() -> dict[str, list[str]]:
+    """The places of each class's definition."""
+    places: dict[str, list[str]] = {}
+    for path in SHIPPED:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    return places
+
+
+def test_a_class_name_has_one_meaning():
+    """But for the classes that each adapter has for its own framework."""
+    several = {name: places for name, places in classes().items() if len(places) > 1}
+    parallel = {name for name, places in several.items() if all(place.startswith("adapters/") for place in places)}
+    assert several.keys() - parallel == NAMED_TWICE.keys()
 
 
 def test_nothing_is_unpickled_or_evaluated():

@@ -28,7 +28,7 @@ from memscope.records import (
 )
 from memscope.search import candidates
 from memscope.search.changes import Changes
-from memscope.search.local import Entry, IndexCache
+from memscope.search.local import CachedIndex, IndexCache
 from memscope.search.snapshot import PAUSE, ScopeIndex, Snapshot
 from memscope.stores.memory import InMemoryStore
 from memscope.text.flags import Flag
@@ -299,10 +299,10 @@ def test_an_index_that_kept_up_equals_one_made_anew(
     asyncio.run(run())
 
 
-def sorted_entry(store: InMemoryStore) -> Entry:
+def sorted_entry(store: InMemoryStore) -> CachedIndex:
     entry = store._cache.get("alice")
     assert entry is not None
-    return Entry(entry.index, entry.snapshot.sorted())
+    return CachedIndex(entry.index, entry.snapshot.sorted())
 
 
 def assert_same(one: Candidates, other: Candidates) -> None:
@@ -361,7 +361,7 @@ def test_the_cache_keeps_the_latest_within_its_bytes() -> None:
     snapshot = snapshot_of(turn("1", "Berlin"))
     cache = IndexCache(2 * snapshot.nbytes)
     for user in ("a", "b", "c"):
-        cache.put(user, Entry(ScopeIndex(), snapshot))
+        cache.put(user, CachedIndex(ScopeIndex(), snapshot))
         cache.get("a")
     assert [cache.get(user) is not None for user in ("a", "b", "c")] == [True, False, True]
     assert cache.nbytes == 2 * snapshot.nbytes

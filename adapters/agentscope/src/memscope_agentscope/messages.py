@@ -10,7 +10,7 @@ from memscope.prompts.memory_block import TurnInput
 from memscope.records import Role
 
 
-class Message(Protocol):
+class MessageLike(Protocol):
     """The part of a ``Msg`` that both generations have."""
 
     @property
@@ -25,12 +25,12 @@ class Message(Protocol):
     def get_text_content(self) -> str | None: ...
 
 
-def key(message: Message, agent: str | None) -> str:
+def key(message: MessageLike, agent: str | None) -> str:
     """Returns the key of the message's turn. Agents that remember separately each store the message for themselves."""
     return message.id if agent is None else f"{agent}/{message.id}"
 
 
-def message_to_turn(message: Message, text: str, created: str | None, agent: str | None) -> TurnInput:
+def message_to_turn(message: MessageLike, text: str, created: str | None, agent: str | None) -> TurnInput:
     """Convert a message. ``created``: its own time, which AgentScope writes as this machine's local time."""
     role: Role = "assistant" if message.role == "assistant" else "user"
     return to_turn(role, text, speaker=message.name, id=key(message, agent), time=_time(created))

@@ -30,7 +30,7 @@ USER_SOURCES = frozenset({"user", "user_proxy"})
 
 
 @dataclass(eq=False, slots=True)
-class Entry:
+class LedgerEntry:
     """A message of the conversation; ``key`` once it is recorded."""
 
     turn: TurnInput
@@ -45,7 +45,7 @@ class Entry:
 class Ledger:
     """The messages of one conversation in order, the latest few thousand. Positions count from its beginning."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
     dropped: int = 0
     agents: set[str] = field(default_factory=set)  # speakers whose own context was seen
     taps: WeakSet[Tap] = field(default_factory=WeakSet)
@@ -60,8 +60,8 @@ class Ledger:
     def end(self) -> int:
         return self.dropped + len(self.entries)
 
-    def enter(self, turn: TurnInput) -> Entry:
-        entry = Entry(turn)
+    def enter(self, turn: TurnInput) -> LedgerEntry:
+        entry = LedgerEntry(turn)
         self.entries.append(entry)
         if len(self.entries) > MOST_ENTRIES:
             cut = MOST_ENTRIES // 4
@@ -71,7 +71,7 @@ class Ledger:
 
     def find(self, turn: TurnInput, start: int) -> int | None:
         """Returns the position of this message at ``start`` or later."""
-        words = Entry(turn).words
+        words = LedgerEntry(turn).words
         for position in range(max(start, self.dropped), self.end):
             if self.entries[position - self.dropped].words == words:
                 return position
@@ -79,7 +79,7 @@ class Ledger:
 
     def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
         """Returns ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
-        shown, known = [Entry(turn).words for turn in turns], [entry.words for entry in self.entries]
+        shown, known = [LedgerEntry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
             for length in range(min(len(shown) - start, len(known)), 0, -1):
                 if shown[start : start + length] == known[-length:]:
@@ -95,7 +95,7 @@ class Tap:
     bridge: MemorySession
     ledger: Ledger
     at: int = 0
-    heard: list[Entry] = field(default_factory=list)
+    heard: list[LedgerEntry] = field(default_factory=list)
     injected: LLMMessage | None = None
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class Tap:
 
     async def recognise(self, turns: Sequence[TurnInput]) -> None:
         """Match messages shown again: recorded ones stay as they are, forgotten ones stay forgotten."""
-        entries = [Entry(turn) for turn in turns]
+        entries = [LedgerEntry(turn) for turn in turns]
         self.heard.extend(entries)
         self.at = self.ledger.end
         await self._record(entries, replay=True)
@@ -187,7 +187,7 @@ class Tap:
         self.at = self.ledger.end - (end - start)
         await self.hear([*arrived[start:end], *arrived[max(sure, end) :]])
 
-    async def _record(self, entries: Sequence[Entry], *, replay: bool = False) -> None:
+    async def _record(self, entries: Sequence[LedgerEntry], *, replay: bool = False) -> None:
         keys = await self.bridge.record([entry.turn for entry in entries], replay=replay)
         for entry, key in zip(entries, keys, strict=True):
             entry.key = key
@@ -196,7 +196,7 @@ class Tap:
 
     def keys(self, view: Sequence[LLMMessage]) -> set[str]:
         """Returns keys of the turns in the part of the context that the model is shown."""
-        left = Counter(Entry(turn).words for turn in self.turns(view))
+        left = Counter(LedgerEntry(turn).words for turn in self.turns(view))
         keys = set()
         for entry in reversed(self.heard):
             if left[entry.words] > 0:

@@ -37,7 +37,7 @@ class ForgetArguments(BaseModel):
     ids: list[str] = Field(description="The ids of what to forget, as search_memory printed them.")
 
 
-class Answer(BaseModel):
+class ToolAnswer(BaseModel):
     text: str
 
 
@@ -45,18 +45,18 @@ class ToolConfig(BaseModel):
     memory: MemoryScopeMemoryConfig
 
 
-class _MemoryTool(BaseTool[Any, Answer]):
+class _MemoryTool(BaseTool[Any, ToolAnswer]):
     """A tool over one memory; serialised with the memory's own configuration."""
 
     arguments: type[BaseModel]
     words: ToolText
 
     def __init__(self, memory: ToolMemory) -> None:
-        super().__init__(self.arguments, Answer, self.words.name, self.words.description)
+        super().__init__(self.arguments, ToolAnswer, self.words.name, self.words.description)
         self.memory = memory
 
     def return_value_as_string(self, value: Any) -> str:
-        return value.text if isinstance(value, Answer) else str(value)
+        return value.text if isinstance(value, ToolAnswer) else str(value)
 
     def _to_config(self) -> ToolConfig:
         return ToolConfig(memory=self.memory.config())
@@ -74,8 +74,8 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
     component_provider_override = "memscope_autogen.SearchMemoryTool"
     arguments, words = SearchArguments, SEARCH_MEMORY
 
-    async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.answer_search(args.query, exclude=await self.memory.seen()))
+    async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> ToolAnswer:
+        return ToolAnswer(text=await self.memory.bridge.answer_search(args.query, exclude=await self.memory.seen()))
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):
@@ -85,8 +85,8 @@ class RememberTool(_MemoryTool, Component[ToolConfig]):
     component_provider_override = "memscope_autogen.RememberTool"
     arguments, words = RememberArguments, REMEMBER
 
-    async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.answer_remember(args.statement))
+    async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> ToolAnswer:
+        return ToolAnswer(text=await self.memory.bridge.answer_remember(args.statement))
 
 
 class ForgetTool(_MemoryTool, Component[ToolConfig]):
@@ -96,5 +96,5 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
     component_provider_override = "memscope_autogen.ForgetTool"
     arguments, words = ForgetArguments, FORGET
 
-    async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> Answer:
-        return Answer(text=await self.memory.bridge.answer_forget(args.ids))
+    async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> ToolAnswer:
+        return ToolAnswer(text=await self.memory.bridge.answer_forget(args.ids))

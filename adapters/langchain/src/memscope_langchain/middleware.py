@@ -29,21 +29,21 @@ HISTORY = 500  # the latest messages of a thread that are compared with what is 
 Update = dict[str, Any]
 
 
-class Shown(TypedDict):
+class ShownMemory(TypedDict):
     """Memory shown to a run's model, and the keys of the turns that it sees anyway."""
 
     text: str
     keys: list[str]
 
 
-class MemoryState(AgentState[Any]):
+class MiddlewareState(AgentState[Any]):
     """``memscope_heard``: id of the latest processed message."""
 
     memscope_heard: NotRequired[Annotated[str | None, PrivateStateAttr]]
-    memscope_shown: NotRequired[Annotated[Shown, UntrackedValue, PrivateStateAttr]]
+    memscope_shown: NotRequired[Annotated[ShownMemory, UntrackedValue, PrivateStateAttr]]
 
 
-class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
+class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     """Long-term memory for an agent that serves any number of users.
 
     Each run says whose memory it is: ``user_id`` of its context, else of its config, else the server's identity;
@@ -55,7 +55,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
     one warning in the log; ``strict=True`` raises.
     """
 
-    state_schema = MemoryState
+    state_schema = MiddlewareState
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
 
     # ---- hooks
 
-    def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+    def before_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return wait_for(begin(self._bridge(runtime), state))
 
-    async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+    async def abefore_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return await begin(self._bridge(runtime), state)
 
     def wrap_model_call(
@@ -99,10 +99,10 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
             text = await recall(self._bridge(request.runtime), request.messages)
         return await handler(told(request, text))
 
-    def after_model(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+    def after_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return wait_for(go_on(self._bridge(runtime), state))
 
-    async def aafter_model(self, state: MemoryState, runtime: Runtime[Any]) -> Update:
+    async def aafter_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return await go_on(self._bridge(runtime), state)
 
     def _bridge(self, runtime: Any) -> MemorySession:
@@ -121,7 +121,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MemoryState, Any]):
 # ----------------------------------------------------------------------------------------------------------- a run
 
 
-async def begin(bridge: MemorySession, state: MemoryState) -> Update:
+async def begin(bridge: MemorySession, state: MiddlewareState) -> Update:
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
@@ -129,10 +129,10 @@ async def begin(bridge: MemorySession, state: MemoryState) -> Update:
     keys = [*await bridge.record(history, replay=True), *await bridge.record(new)]
     texts = {turn["content"] for turn in (*history, *new)}
     recalled = await bridge.recall(choose_query(new or history), exclude=keys, shown=texts)
-    return {"memscope_heard": latest(messages), "memscope_shown": Shown(text=recalled.text, keys=keys)}
+    return {"memscope_heard": latest(messages), "memscope_shown": ShownMemory(text=recalled.text, keys=keys)}
 
 
-async def go_on(bridge: MemorySession, state: MemoryState) -> Update:
+async def go_on(bridge: MemorySession, state: MiddlewareState) -> Update:
     """Record messages since the last call, above all the model's reply."""
     messages = state["messages"]
     start = after(messages, state.get("memscope_heard"))
@@ -142,7 +142,7 @@ async def go_on(bridge: MemorySession, state: MemoryState) -> Update:
 
 def shown(state: Mapping[str, Any]) -> str | None:
     """Returns the recalled text of this run; None in an interrupted run that goes on, whose state lost it."""
-    found: Shown | None = state.get("memscope_shown")
+    found: ShownMemory | None = state.get("memscope_shown")
     return found["text"] if found else None
 
 

@@ -42,7 +42,7 @@ async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TimeExpressions:
     """Time expressions of the quoted words, and those beside them in their sentences; the words, and the sentences.
 
     ``said``: when the first of the quoted turns was said.
@@ -68,7 +68,7 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     )
 
 
-def choose_date(proposed: Interval | None, found: Evidence) -> Interval | None:
+def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
     if found.quoted:
         return _named_day(proposed, found) or confirm(found.quoted, proposed) or _only(found, proposed)
     if any(map(_TIME.search, found.words)):
@@ -81,7 +81,7 @@ def choose_date(proposed: Interval | None, found: Evidence) -> Interval | None:
 # ------------------------------------------------------------------------------------------------------------- evidence
 
 
-def find_evidence(fact: Observation, batch: FactBatch) -> Evidence:
+def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
     quoted: list[Mention] = []
     beside: list[Mention] = []
     sentences: list[str] = []
@@ -96,7 +96,7 @@ def find_evidence(fact: Observation, batch: FactBatch) -> Evidence:
                 (quoted if inside else beside).append(one)
     said = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
     words = tuple(_without_code(quote.text) for quote in fact.quotes)
-    return Evidence(said, tuple(map(widened, quoted)), tuple(map(widened, beside)), words, tuple(sentences))
+    return TimeExpressions(said, tuple(map(widened, quoted)), tuple(map(widened, beside)), words, tuple(sentences))
 
 
 def _dates(mention: Mention) -> bool:
@@ -163,7 +163,7 @@ def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
     return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]
 
 
-def _named_day(proposed: Interval | None, found: Evidence) -> Interval | None:
+def _named_day(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
     """Returns the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
     if proposed is None or not any(_DAY.search(words) for words in found.words):
         return None
@@ -171,7 +171,7 @@ def _named_day(proposed: Interval | None, found: Evidence) -> Interval | None:
     return proposed if inside and not any(_DAY.search(one.text) for one in inside) else None
 
 
-def _only(found: Evidence, proposed: Interval | None) -> Interval | None:
+def _only(found: TimeExpressions, proposed: Interval | None) -> Interval | None:
     """Returns the date that the words name, if they name exactly one day or period.
 
     Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
@@ -187,7 +187,7 @@ def _vague(mention: Mention, said: datetime) -> bool:
     return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > DAY)
 
 
-def _rule(fact: Observation, batch: FactBatch, found: Evidence) -> Mapping[str, Json] | None:
+def _rule(fact: Observation, batch: FactBatch, found: TimeExpressions) -> Mapping[str, Json] | None:
     """Returns the recurrence rule named by the quoted words, as JSON, if there is one."""
     rules = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):

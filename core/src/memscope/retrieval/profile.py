@@ -27,7 +27,7 @@ ANOTHER = 0.75  # subtracted per earlier entry of the same kind
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProfileEntry:
     hit: Hit
     weight: float
     kind: str
@@ -69,38 +69,38 @@ async def _chosen(question: Query, ctx: WorkerContext) -> tuple[Hit, ...]:
     return tuple(choose([entry for hit in hits for entry in entries(hit, question)], question.profile_tokens))
 
 
-def entries(hit: Hit, question: Query) -> Iterator[Entry]:
+def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
     """Returns a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
-        yield Entry(hit, INSIGHT_WEIGHT, hit.insight.subject)
+        yield ProfileEntry(hit, INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in question.kinds:
         yield from (_observed(hit, memory) for memory in hit.observations if not memory.fiction)
     elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in question.kinds:
         yield from _stated(hit, hit.turn)
 
 
-def _observed(hit: Hit, memory: Observation) -> Entry:
+def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
     weight = max(map(lasting, quoted), default=0.0) + SERIOUS_WEIGHT * (memory.level >= SERIOUS_LEVEL)
     kind = memory.keywords[0] if memory.keywords else _kind(quoted)
-    return Entry(replace(hit, observations=(memory,), matched=(memory,), changed=None), weight, kind)
+    return ProfileEntry(replace(hit, observations=(memory,), matched=(memory,), changed=None), weight, kind)
 
 
-def _stated(hit: Hit, turn: Turn) -> Iterator[Entry]:
+def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
     told = [sentence for sentence in sentences(turn.text) if lasting(sentence)]
     if told:
         weights = [lasting(sentence) for sentence in told]
         weight = max(weights) + 0.25 * (sum(weights) - max(weights))
-        yield Entry(replace(hit, words=" ".join(told), matched=()), weight, _kind(told))
+        yield ProfileEntry(replace(hit, words=" ".join(told), matched=()), weight, _kind(told))
 
 
 def _kind(told: Iterable[str]) -> str:
     return next((kind for sentence in told for kind in kinds(sentence)), "")
 
 
-def choose(found: Sequence[Entry], tokens: int) -> Iterator[Hit]:
+def choose(found: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
     """Returns the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once."""
-    distinct: dict[Hashable, Entry] = {}
+    distinct: dict[Hashable, ProfileEntry] = {}
     for entry in sorted(found, key=lambda one: one.hit.time):
         if not (entry.hit.matched and gist(entry.hit.text) in distinct):
             distinct[gist(entry.hit.text)] = entry

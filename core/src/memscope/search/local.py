@@ -27,7 +27,7 @@ TAIL = 20_000  # terms that are cheaper to scan than to sort anew; of a large sc
 
 
 @dataclass(slots=True)
-class Entry:
+class CachedIndex:
     index: ScopeIndex
     snapshot: Snapshot
 
@@ -37,20 +37,20 @@ class IndexCache:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._entries: OrderedDict[str, CachedIndex] = OrderedDict()
         self._bytes = 0
 
     @property
     def nbytes(self) -> int:
         return self._bytes
 
-    def get(self, user: str) -> Entry | None:
+    def get(self, user: str) -> CachedIndex | None:
         entry = self._entries.get(user)
         if entry is not None:
             self._entries.move_to_end(user)
         return entry
 
-    def put(self, user: str, entry: Entry) -> None:
+    def put(self, user: str, entry: CachedIndex) -> None:
         self.drop(user)
         self._entries[user] = entry
         self._bytes += entry.snapshot.nbytes
@@ -128,13 +128,13 @@ class LocalSearch:
             self._cache.put(user, entry)
             return entry.snapshot
 
-    async def _extended(self, entry: Entry | None, changes: Changes) -> Entry:
+    async def _extended(self, entry: CachedIndex | None, changes: Changes) -> CachedIndex:
         from memscope.search.snapshot import ScopeIndex
 
         index, before = (entry.index, entry.snapshot) if entry else (ScopeIndex(), None)
         if len(changes.terms) + changes.vectors.nbytes < 1 << 16:
-            return Entry(index, index.extend(changes, before))
-        return Entry(index, await asyncio.to_thread(index.extend, changes, before))
+            return CachedIndex(index, index.extend(changes, before))
+        return CachedIndex(index, await asyncio.to_thread(index.extend, changes, before))
 
     # ---- sorting
 
@@ -157,5 +157,5 @@ class LocalSearch:
         """Give the sorted postings to the current snapshot, if it extends the sorted one."""
         entry = self._cache.get(user)
         if entry is not None and entry.snapshot.asked is snapshot.asked:
-            self._cache.put(user, Entry(entry.index, entry.snapshot.with_postings(snapshot.postings)))
+            self._cache.put(user, CachedIndex(entry.index, entry.snapshot.with_postings(snapshot.postings)))
         return snapshot

@@ -21,7 +21,7 @@ from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records import Record
 from memscope.records.serialization import block_to_json, to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
-from memscope.stores.sqlite.page_reader import Row, Value
+from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
 from memscope.transfer import jsonl
 
@@ -225,7 +225,7 @@ def _salvage(source: Path, lines: Path) -> SalvagedRows:
     return found
 
 
-def _sort(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _sort(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     """Tell by its shape which table a row is of (``schema.TABLES``); rows of other tables are not needed."""
     for shape, take in SHAPES:
         if len(row.values) == len(shape) and all(map(_is, row.values, shape)):
@@ -236,7 +236,7 @@ def _is(value: object, kind: type | None) -> bool:
     return kind is None or isinstance(value, kind)
 
 
-def _take_user(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_user(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         return
     _, name, _, _, _, _, turns, observations, insights, _ = row.values
@@ -246,7 +246,7 @@ def _take_user(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None
         found.expected[kind] += number if isinstance(number, int) else 0
 
 
-def _take_record(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_record(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
     record = _record(body, found)
     if record is not None:
@@ -263,12 +263,12 @@ def _record(body: Value, found: SalvagedRows) -> Record | None:
         return None
 
 
-def _take_history(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_history(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if _record(row.values[-1], found) is not None:
         spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
 
 
-def _take_block(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, agent, label, version, _, body = row.values
     try:
         block = checksummed.decode_block(str(body))
@@ -279,22 +279,22 @@ def _take_block(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> Non
     spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
-def _take_tombstone(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_tombstone(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
 
 
-def _take_item(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_item(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO item VALUES (?, ?, ?)", row.values[:3])
 
 
-def _take_secret(row: Row, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_secret(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.values[0] == "secret" and isinstance(row.values[1], bytes):
         found.secret = row.values[1]
 
 
-Take = Callable[[Row, SalvagedRows, sqlite3.Connection], None]
+Take = Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]
 SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
     ((int, int, int, str, *[None] * 14, str), _take_record),
     ((None, str, str, int, int, int, int, int, int, int), _take_user),

@@ -33,7 +33,7 @@ class _Unknown(Exception):
 
 
 @dataclass(eq=False)
-class Request:
+class AppendRequest:
     """An ``append`` in progress: a key and an outcome per draft, once they are known."""
 
     user: str
@@ -52,7 +52,7 @@ class GroupCommitter:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[AppendRequest] = deque()
         self._task: asyncio.Task[None] | None = None
         self._heads: dict[str, UserCounters] = {}
 
@@ -60,7 +60,7 @@ class GroupCommitter:
         if not inserts:
             return AppendResult((), ())
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
-        request = Request(user, inserts, frozenset(done), answer, [""] * len(inserts), [None] * len(inserts))
+        request = AppendRequest(user, inserts, frozenset(done), answer, [""] * len(inserts), [None] * len(inserts))
         if not self._session.cluster.options.group_commit:
             await self._write([request])
             return await answer
@@ -83,7 +83,7 @@ class GroupCommitter:
                 count += len(group[-1].inserts)
             await self._write(group)
 
-    async def _write(self, group: list[Request]) -> None:
+    async def _write(self, group: list[AppendRequest]) -> None:
         try:
             await _Group(self._session, group, self._heads).write()
         except BaseException as error:
@@ -103,7 +103,7 @@ class GroupCommitter:
 class _TurnWrite:
     """A turn to be written; ``ids`` of its documents, the first of which decides."""
 
-    request: Request
+    request: AppendRequest
     index: int
     key: str
     number: int = 0
@@ -113,7 +113,7 @@ class _TurnWrite:
 class _Group:
     """Requests written together. ``known``: the kind of document at each key, None for nothing."""
 
-    def __init__(self, session: Session, requests: list[Request], cache: dict[str, UserCounters]) -> None:
+    def __init__(self, session: Session, requests: list[AppendRequest], cache: dict[str, UserCounters]) -> None:
         self._session, self._requests, self._cache = session, requests, cache
         self._known: dict[Id, str | None] = {}
 
@@ -140,7 +140,7 @@ class _Group:
     def _attempt(self, missing: set[Id]) -> list[_TurnWrite]:
         entries: list[_TurnWrite] = []
         ours: set[Id] = set()
-        settled: list[tuple[Request, int, str, Outcome]] = []
+        settled: list[tuple[AppendRequest, int, str, Outcome]] = []
         for request in self._requests:
             for index, draft in request.open():
                 try:
@@ -238,7 +238,7 @@ class _Group:
         if lost:
             await self._look_again(lost)
 
-    def _refuse(self, request: Request, error: MemscopeError) -> None:
+    def _refuse(self, request: AppendRequest, error: MemscopeError) -> None:
         """Answer a request that the server rejected; the other requests of the group go on."""
         if not request.answer.done():
             request.answer.set_exception(error)

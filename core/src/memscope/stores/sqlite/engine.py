@@ -31,7 +31,7 @@ READERS = 4
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class WriteRequest:
     """A waiting write. ``alone``: outside any transaction (a checkpoint)."""
 
     task: Callable[[sqlite3.Connection], Any]
@@ -60,7 +60,7 @@ class Engine:
         self._writer: sqlite3.Connection | None = None
         self._free: deque[sqlite3.Connection] = deque()
         self._brief: deque[sqlite3.Connection] = deque()
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[WriteRequest] = deque()
         self._wake = threading.Condition()
         self._closed = False
         try:
@@ -105,7 +105,7 @@ class Engine:
             raise files.read_only(f"{str(self.path)!r}")
         if len(self._waiting) >= MAX_WAITING:
             raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call, or wait", retry_after=0.5)
-        request = Request(task, asyncio.get_running_loop().create_future(), alone)
+        request = WriteRequest(task, asyncio.get_running_loop().create_future(), alone)
         with self._wake:
             if self._closed:
                 raise ClosedError("the store is closed")
@@ -127,7 +127,7 @@ class Engine:
                 self._fail(group, error)
             _answer(group)
 
-    def _take(self) -> list[Request]:
+    def _take(self) -> list[WriteRequest]:
         """Returns waiting writes that can share a transaction; empty when the engine is closed and all is done."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
@@ -138,7 +138,7 @@ class Engine:
                 group.append(self._waiting.popleft())
             return group
 
-    def _together(self, group: list[Request]) -> None:
+    def _together(self, group: list[WriteRequest]) -> None:
         db = self._writing()
         db.execute("BEGIN IMMEDIATE")
         for request in group:
@@ -153,7 +153,7 @@ class Engine:
             db.execute("RELEASE request")
         db.execute("COMMIT")
 
-    def _fail(self, group: Iterable[Request], error: BaseException) -> None:
+    def _fail(self, group: Iterable[WriteRequest], error: BaseException) -> None:
         with suppress(Exception):
             if self._writing().in_transaction:
                 self._writing().execute("ROLLBACK")
@@ -246,9 +246,9 @@ class Engine:
         self._lock.close()
 
 
-def _answer(group: Iterable[Request]) -> None:
+def _answer(group: Iterable[WriteRequest]) -> None:
     """Wake every caller's event loop once."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Request]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[WriteRequest]] = {}
     for request in group:
         by_loop.setdefault(request.future.get_loop(), []).append(request)
     for loop, requests in by_loop.items():
@@ -256,6 +256,6 @@ def _answer(group: Iterable[Request]) -> None:
             loop.call_soon_threadsafe(_answer_all, requests)
 
 
-def _answer_all(requests: list[Request]) -> None:
+def _answer_all(requests: list[WriteRequest]) -> None:
     for request in requests:
         request.answer()

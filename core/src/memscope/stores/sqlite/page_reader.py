@@ -23,7 +23,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # serial type: bytes
 _LONGEST = 1 << 30
 
 
-class Row(NamedTuple):
+class RawRow(NamedTuple):
     """``rowid`` is None for a row of an index."""
 
     rowid: int | None
@@ -52,14 +52,14 @@ class Pages:
         self._file.seek((number - 1) * self.size)
         return self._file.read(self.size)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[RawRow]:
         """Yield all rows, of all tables and indexes, in no order; ``broken`` counts unreadable ones."""
         for number in range(2, self.count + 1):
             page = self.page(number)
             if len(page) == self.size and page[0] in (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR):
                 yield from self._rows_of(page)
 
-    def _rows_of(self, page: bytes) -> Iterator[Row]:
+    def _rows_of(self, page: bytes) -> Iterator[RawRow]:
         start = 12 if page[0] == INDEX_INTERIOR else 8
         for cell in range(min(_int(page, 3, 2), (self.size - start) // 2)):
             try:
@@ -67,13 +67,13 @@ class Pages:
             except (Broken, IndexError, UnicodeDecodeError):
                 self.broken += 1
 
-    def _row(self, page: bytes, at: int) -> Row:
+    def _row(self, page: bytes, at: int) -> RawRow:
         at += 4 if page[0] == INDEX_INTERIOR else 0
         length, at = _varint(page, at)
         rowid = None
         if page[0] == TABLE_LEAF:
             rowid, at = _varint(page, at)
-        return Row(rowid, _values(self._payload(page, at, length, rowid is not None)))
+        return RawRow(rowid, _values(self._payload(page, at, length, rowid is not None)))
 
     def _payload(self, page: bytes, at: int, length: int, table: bool) -> bytes:
         """Returns the payload: its local part, then the chain of overflow pages."""

@@ -28,7 +28,7 @@ runs = itertools.count()
 
 
 @dataclass
-class Batch:
+class ModelBatch:
     items: list[str]
     parked: bool = False
     saved: bool = False
@@ -42,29 +42,29 @@ class Model:
     memories: dict[str, str] = field(default_factory=dict)  # observation -> its turn
     forgotten: set[str] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[ModelBatch] = field(default_factory=list)
     owner: Claim | None = None
     late: list[Claim] = field(default_factory=list)
 
     def pending(self) -> set[str]:
         return self.waiting | {item for batch in self.batches for item in batch.items}
 
-    def first(self) -> Batch | None:
+    def first(self) -> ModelBatch | None:
         return next((batch for batch in self.batches if not batch.parked), None)
 
-    def held(self) -> tuple[Claim, Batch]:
+    def held(self) -> tuple[Claim, ModelBatch]:
         """The live claim and its batch."""
         batch = self.first()
         assert self.owner is not None
         assert batch is not None
         return self.owner, batch
 
-    def form(self, limit: int) -> Batch | None:
+    def form(self, limit: int) -> ModelBatch | None:
         items = [key for key in self.stored if key in self.waiting][:limit]
         if not items:
             return None
         self.waiting -= set(items)
-        self.batches.append(Batch(items))
+        self.batches.append(ModelBatch(items))
         return self.batches[-1]
 
     def release(self) -> None:
