@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from servers.embeddings import EmbeddingServer, Missing
 from servers.faults import FaultServer
 
+settings.register_profile("untimed", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("untimed")
 pytest.register_assert_rewrite("memscope.testing")  # or the shipped suites' asserts lose their diff
 
 
