@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memscope import validation
-from memscope.errors import ConfigError, StoreError
+from memscope.errors import ConfigError, InputError, StoreError
 from memscope.records import ForgetReport, Insight, Json, Observation, Select
 from memscope.runtime import Runtime
+
+if TYPE_CHECKING:
+    from memscope.transfer.importers import ImportReport
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
 
@@ -119,6 +123,31 @@ async def import_(
         )
         runtime.wake()
         return counts
+
+
+async def import_from(
+    runtime: Runtime,
+    name: str,
+    *sources: object,
+    user: str | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Read the memory of another system: ``"mem0"``, ``"openai"``, ... or what a plugin registered, from its sources.
+
+    A source is a path, or whatever the importer takes; ``user`` owns all of it. What was read before, or forgotten
+    since, is not written again. ``dry_run`` counts and writes nothing.
+    """
+    from memscope.transfer.importers.writer import import_items
+
+    validation.owner(user)
+    if not sources:
+        raise InputError(f"import_from({name!r}) needs a source", hint="a path, or what the importer takes")
+    async with runtime.operation("import"):
+        items = runtime.plugins.registered("importers")[name](sources)
+        report = await import_items(runtime, name, items, user=user, dry_run=dry_run, progress=progress)
+        runtime.wake()
+        return report
 
 
 async def backup(runtime: Runtime, path: str | Path) -> None:

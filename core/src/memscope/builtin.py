@@ -85,6 +85,16 @@ def memscope_register_workers(register: Register) -> None:
         register(f"reflect.{name}", f"memscope.reflection.{name}:{name}")
 
 
+def memscope_register_importers(register: Register) -> None:
+    for name, module in {
+        "openai": "messages",
+        "chatgpt": "chatgpt",
+        "mem0": "mem0",
+        "memoryscope": "memoryscope",
+    }.items():
+        register(name, f"memscope.transfer.importers.{module}:read")
+
+
 def memscope_register_commands(cli: click.Group) -> None:
     from memscope.commands import register
 

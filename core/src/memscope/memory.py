@@ -408,6 +408,7 @@ class AsyncMemoryScope:
     compact = _method(administration.compact)
     export = _method(administration.export)
     import_ = _method(administration.import_)
+    import_from = _method(administration.import_from)
     backup = _method(administration.backup)
     restore = _method(administration.restore)
     recover = _method(administration.recover)

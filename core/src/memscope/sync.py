@@ -167,6 +167,7 @@ class MemoryScope:
     compact = _sync(AsyncMemoryScope.compact)
     export = _sync(AsyncMemoryScope.export)
     import_ = _sync(AsyncMemoryScope.import_)
+    import_from = _sync(AsyncMemoryScope.import_from)
     backup = _sync(AsyncMemoryScope.backup)
     restore = _sync(AsyncMemoryScope.restore)
     recover = _sync(AsyncMemoryScope.recover)

@@ -10,3 +10,7 @@ if TYPE_CHECKING:
 
 def memscope_register_adapters(register: Register) -> None:
     register("langchain", "memscope_langchain:MemoryScopeMiddleware")
+
+
+def memscope_register_importers(register: Register) -> None:
+    register("langgraph", "memscope_langchain.importer:read")

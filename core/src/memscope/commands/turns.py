@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -154,15 +154,29 @@ def _report_added(call: Call, added: Added) -> None:
 # ------------------------------------------------------------------------------------------------------- import, export
 
 
-@command("import", short_help="Read the records of an export.")
-@click.argument("file", type=click.Path(dir_okay=False))
+@command("import", short_help="Read the records of an export, or another system's memory.")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--from", "name", metavar="NAME", help="Another system: openai, chatgpt, mem0, memoryscope, ...")
+@click.option("--dry-run", is_flag=True, help="With --from: count what would be taken, and write nothing.")
 @click.option("--strict", is_flag=True, help="Import nothing when a line is broken.")
 @pass_call
-def import_(call: Call, file: str, strict: bool) -> None:
-    """Read what 'memscope export' wrote from FILE ("-": stdin), for one user with --user.
+def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: bool, strict: bool) -> None:
+    """Read what 'memscope export' wrote from a file ("-": stdin), for one user with --user.
 
-    What is here already is left alone, what was forgotten here stays forgotten.
+    With --from NAME, read the memory of another system; --user owns it where the source names nobody. What is here
+    already is left alone, what was forgotten here stays forgotten.
     """
+    if name is not None:
+        if strict:
+            raise InputError(
+                "--strict is for exports of memscope", hint="--dry-run says what another system's source holds"
+            )
+        return _import_from(call, name, sources, dry_run)
+    if dry_run or len(sources) > 1:
+        raise InputError(
+            "an export is one file, read without --dry-run", hint="--from NAME reads another system's memory"
+        )
+    (file,) = sources
     with _source(file) as path, call.memory() as memory, call.show.progress("importing") as progress:
         counts = memory.import_(path, user=call.user, strict=strict, progress=progress)
     call.show.data(counts)
@@ -171,6 +185,20 @@ def import_(call: Call, file: str, strict: bool) -> None:
         first = counts["first_broken_line"]
         print_error(f"memscope: {count_nouns(broken, 'line')} could not be read, the first is line {first}")
         click.get_current_context().exit(PARTLY)
+
+
+def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool) -> None:
+    with call.memory() as memory, call.show.progress("importing") as progress:
+        report = memory.import_from(name, *sources, user=call.user, dry_run=dry_run, progress=progress)
+    call.show.data(asdict(report))
+    parts = [count_nouns(report.turns, "turn"), count_nouns(report.observations, "observation")]
+    parts.append(count_nouns(report.insights, "insight"))
+    words = {"known before": report.known, "forgotten here and left out": report.forgotten}
+    notes = [f"{number:,} {said}" for said, number in words.items() if number]
+    verb = "would be taken" if dry_run else "taken"
+    call.show.line(", ".join([f"{', '.join(parts)} {verb} for {count_nouns(report.users, 'user')}", *notes]))
+    for reason, number in sorted(report.not_taken.items()):
+        call.show.line(f"not taken: {number:,} × {reason}")
 
 
 @contextmanager

@@ -40,6 +40,9 @@ def memscope_register_workers(register: Register) -> None:
 def memscope_register_adapters(register: Register) -> None:
     """name: the framework; what: the class or function that its users import first."""
 @hookspec
+def memscope_register_importers(register: Register) -> None:
+    """name: of the other system, as in ``import_from``; what: ``(sources) -> items`` of ``transfer.importers``."""
+@hookspec
 def memscope_register_commands(cli: click.Group) -> None:
     """Add commands to the command line."""
 

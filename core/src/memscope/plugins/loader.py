@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 T = TypeVar("T")
-Kind = Literal["stores", "models", "workers", "adapters"]
+Kind = Literal["stores", "models", "workers", "adapters", "importers"]
 
 GROUP = "memscope"
 PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
-KINDS: tuple[Kind, ...] = ("stores", "models", "workers", "adapters")
+KINDS: tuple[Kind, ...] = ("stores", "models", "workers", "adapters", "importers")
 log = logging.getLogger("memscope")
 __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 

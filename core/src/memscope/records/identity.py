@@ -54,7 +54,7 @@ def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repl
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:
     """Returns a statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
-    key = turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex()
+    key = turn.key or (turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex())
     memory = Observation(
         id=digest(secret, "statement", turn.scope.user, key).hex(),
         scope=replace(turn.scope, session=None),
