@@ -28,7 +28,6 @@ PLUGINS = {
 NAMED_TWICE = {
     "Row": "the stores' row of a record; a row of the tables of dates, known in that folder alone",
     "Batch": "the Elasticsearch store's has more fields than the one of the rules, which it inherits",
-    "Removal": "each store's rows of what is forgotten",
     "_Table": "two tables of data, each known in its file alone",
 }
 LAYERS = """

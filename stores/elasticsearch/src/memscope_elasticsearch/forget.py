@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
-from memscope.records import ForgetReport, Insight, Observation, Select, Stage, Turn
-from memscope.stores.block_rules import BlockRemoval, selects_blocks
+from memscope.records import ForgetReport, Select, Stage, Turn
+from memscope.stores.block_rules import selects_blocks
+from memscope.stores.removal import Removal
 from memscope.stores.rules import falls_with, heir, left_behind, waits_for
 from memscope.stores.rules import record_id as id_of
 from memscope_elasticsearch import blocks, reading, user_lock
@@ -41,45 +41,16 @@ NOTHING: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": No
 BLANKS_S = 600  # how long a late request may come
 
 
-@dataclass(slots=True)
-class Removal:
-    """Records to remove, by id; ``again``: remaining records that their stage processes again."""
-
-    gone: dict[str, Stored]
-    again: list[str]
-    vectors: int
-    blocks: BlockRemoval
-
-    @property
-    def changes(self) -> bool:
-        return bool(self.gone or self.blocks.count)
-
-    def report(self, *, dry_run: bool) -> ForgetReport:
-        records = [one.record for one in self.gone.values()]
-        return ForgetReport(
-            turns=sum(isinstance(record, Turn) for record in records),
-            observations=sum(isinstance(record, Observation) for record in records),
-            insights=sum(isinstance(record, Insight) for record in records),
-            blocks=self.blocks.count,
-            may_hold=self.blocks.may_hold,
-            vectors=self.vectors,
-            rederive=len(self.again),
-            dry_run=dry_run,
-            physical="none" if dry_run or not self.changes else "pending",
-            reason="" if dry_run or not self.changes else PENDING,
-            ids=tuple(self.gone) if dry_run else (),
-        )
-
-
 async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) -> ForgetReport:
     await session.refresh()
     removal = await _plan(session, select)
     if dry_run or not removal.changes:
         return removal.report(dry_run=dry_run)
-    return (await user_lock.whole(_forget(session, select, redo), name="memscope-forget")).report(dry_run=False)
+    done = await user_lock.whole(_forget(session, select, redo), name="memscope-forget")
+    return done.report(dry_run=False, physical="pending", reason=PENDING)
 
 
-async def _forget(session: Session, select: Select, redo: Any) -> Removal:
+async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored, str]:
     async with user_lock.writing(session, select.user, "forget", NOTHING, 0, redo) as intent:
         await session.refresh()
         removal = await _plan(session, select)
@@ -91,13 +62,13 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal:
     return removal
 
 
-def _slices(removal: Removal, select: Select) -> Iterable[Mapping[str, Any]]:
+def _slices(removal: Removal[Stored, str], select: Select) -> Iterable[Mapping[str, Any]]:
     """Split a removal into intents: derived records go before their sources.
 
     "blocks" is the agent whose blocks go with it, "" for all agents, None for none.
     """
     whose = (select.agent or "") if selects_blocks(select) else None
-    gone = list(reversed(removal.gone.items()))
+    gone = list(reversed(removal.rows.items()))
     heirs = {record_id: one.record.superseded_by for record_id, one in gone if not isinstance(one.record, Turn)}
     linked = {record_id: heir for record_id, heir in heirs.items() if heir is not None}
     for start in range(0, max(1, len(gone)), SLICE):
@@ -111,7 +82,7 @@ def _slices(removal: Removal, select: Select) -> Iterable[Mapping[str, Any]]:
         }
 
 
-async def _plan(session: Session, select: Select) -> Removal:
+async def _plan(session: Session, select: Select) -> Removal[Stored, str]:
     gone: dict[str, Stored] = {}
     fresh = {id_of(one.record): one async for page in reading.selected(session, select) for one in page}
     while fresh:

@@ -264,7 +264,7 @@ def _put_blocks(user: UserTransaction, name: str, versions: Sequence[Block]) -> 
 
 
 def forget(
-    tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.Removal], None] | None = None
+    tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None
 ) -> ForgetReport:
     """``before`` is called with the records to be removed."""
     user = _current(tx.user(select.user))
@@ -277,7 +277,7 @@ def forget(
     return removal.report(dry_run=False)
 
 
-def _removal(tx: Transaction, select: Select) -> records.Removal | None:
+def _removal(tx: Transaction, select: Select) -> records.LocalRemoval | None:
     user = tx.find_user(select.user)
     return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
 

@@ -14,10 +14,7 @@ from memscope.records import (
     AppendResult,
     ChangeSet,
     FetchResult,
-    ForgetReport,
     Handle,
-    Insight,
-    Observation,
     Record,
     Select,
     Turn,
@@ -26,12 +23,13 @@ from memscope.records import (
 )
 from memscope.records.serialization import turn_key
 from memscope.stores import block_rules, rules
-from memscope.stores.block_rules import BlockRemoval
 from memscope.stores.local.transaction import Row, UserTransaction
+from memscope.stores.removal import Removal
 from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
 from memscope.text.units import make_units, units_version
 
 Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
+LocalRemoval: TypeAlias = Removal[Row, Row]
 
 # ---- records
 
@@ -234,36 +232,7 @@ def history(tx: UserTransaction, id: str) -> list[Memory]:
 # ---- forgetting
 
 
-@dataclass(slots=True)
-class Removal:
-    """Records to remove, by id in storing order. ``again``: kept ones to derive from anew; ``vectors``: active ones."""
-
-    rows: dict[str, Row]
-    again: list[Row]
-    vectors: int
-    blocks: BlockRemoval
-
-    @property
-    def changes(self) -> bool:
-        return bool(self.rows or self.blocks.count)
-
-    def report(self, *, dry_run: bool) -> ForgetReport:
-        records = [row.record for row in self.rows.values()]
-        return ForgetReport(
-            turns=sum(isinstance(record, Turn) for record in records),
-            observations=sum(isinstance(record, Observation) for record in records),
-            insights=sum(isinstance(record, Insight) for record in records),
-            blocks=self.blocks.count,
-            may_hold=self.blocks.may_hold,
-            vectors=self.vectors,
-            rederive=len(self.again),
-            dry_run=dry_run,
-            physical="none" if dry_run or not self.changes else "wiped",
-            ids=tuple(self.rows) if dry_run else (),
-        )
-
-
-def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None, now: datetime) -> Removal:
+def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None, now: datetime) -> LocalRemoval:
     """Returns a removal of the selected records, all derived from them, and the statements made for them."""
     gone: dict[str, Row] = {}
     fresh = {record_id(row.record): row for row in select_all(tx, select)}
@@ -290,7 +259,7 @@ def select_all(tx: UserTransaction, select: Select) -> list[Row]:
     return rows
 
 
-def remove(tx: UserTransaction, removal: Removal) -> None:
+def remove(tx: UserTransaction, removal: LocalRemoval) -> None:
     """Remove the records, leave tombstones, and make the remaining sources pending again."""
     _stop_work(tx, {row.number for row in removal.rows.values()})
     _reopen(tx, removal)
@@ -322,7 +291,7 @@ def _stop_work(tx: UserTransaction, gone: set[int]) -> None:
             tx.end(batch, done=False)
 
 
-def _reopen(tx: UserTransaction, removal: Removal) -> None:
+def _reopen(tx: UserTransaction, removal: LocalRemoval) -> None:
     memories = [(id, row.record) for id, row in removal.rows.items() if not isinstance(row.record, Turn)]
     removed = {id: memory.superseded_by for id, memory in memories}
     if not removed:

@@ -25,7 +25,7 @@ from memscope.errors import ClosedError, InputError, StoreError, StoreGone
 from memscope.records import ForgetReport, Select, Stats
 from memscope.stores import ATOMIC, BACKUP, unfinished
 from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, utc_now
-from memscope.stores.local.records import Removal
+from memscope.stores.local.records import LocalRemoval
 from memscope.stores.sqlite import files, schema, secure_erase
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
@@ -85,7 +85,7 @@ class SQLiteStore(LocalStore):
     async def _remove(self, select: Select) -> ForgetReport:
         marks: list[secure_erase.Marks] = []
 
-        def mark(user: UserTransaction, removal: Removal) -> None:
+        def mark(user: UserTransaction, removal: LocalRemoval) -> None:
             assert isinstance(user, SQLiteUser)
             marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
 

@@ -1,0 +1,48 @@
+"""A removal as a store has planned it, and its receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from memscope.records import ForgetReport, Insight, Observation, Turn
+from memscope.stores.block_rules import BlockRemoval
+from memscope.stores.rules import HasRecord
+
+R = TypeVar("R", bound=HasRecord)
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Removal(Generic[R, A]):
+    """Records to remove, by id in storing order. ``again``: kept ones to derive from anew; ``vectors``: active ones."""
+
+    rows: dict[str, R]
+    again: Sequence[A]
+    vectors: int
+    blocks: BlockRemoval
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.rows or self.blocks.count)
+
+    def report(
+        self, *, dry_run: bool, physical: Literal["wiped", "pending"] = "wiped", reason: str = ""
+    ) -> ForgetReport:
+        """``physical`` is the state of the bytes once the removal is done, ``reason`` why they are still there."""
+        records = [row.record for row in self.rows.values()]
+        done = self.changes and not dry_run
+        return ForgetReport(
+            turns=sum(isinstance(record, Turn) for record in records),
+            observations=sum(isinstance(record, Observation) for record in records),
+            insights=sum(isinstance(record, Insight) for record in records),
+            blocks=self.blocks.count,
+            may_hold=self.blocks.may_hold,
+            vectors=self.vectors,
+            rederive=len(self.again),
+            dry_run=dry_run,
+            physical=physical if done else "none",
+            reason=reason if done else "",
+            ids=tuple(self.rows) if dry_run else (),
+        )
