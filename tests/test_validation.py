@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memscope import validation
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import Interval, Scope, Turn
+from memscope.records import AppendResult, Interval, Scope, Turn
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 ALICE = Scope("alice", "helper", "s1")
@@ -65,12 +65,13 @@ def test_a_single_turn_is_not_a_list_of_turns(turns):
         {"content": "a"},
         {"role": "root", "content": "a"},
         {"role": "user"},
-        {"role": "user", "content": None},
         {"role": "user", "content": 5},
         {"role": "user", "content": b"x"},
         {"role": "user", "content": "a", "time": datetime(2026, 1, 1)},  # noqa: DTZ001
         {"role": "user", "content": "a", "time": "2024-02-30"},
-        {"role": "user", "content": "a", "time": 5},
+        {"role": "user", "content": "a", "time": True},
+        {"role": "user", "content": "a", "time": float("nan")},
+        {"role": "user", "content": "a", "timestamp": -1e11},
         {"role": "user", "content": "a", "metadata": {"x": float("nan")}},
         {"role": "user", "content": "a", "metadata": {"x": {1, 2}}},
         {"role": "user", "content": "a", "metadata": {1: 2}},
@@ -96,6 +97,57 @@ def test_typed_parts_keep_their_text_and_count_the_rest():
     assert taken.skipped_parts == 2
 
 
+def test_messages_without_text_are_left_out_counted_and_keep_the_places_of_keys():
+    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    silent = [
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": None, "text": None, "tool_calls": []},
+        {"role": "assistant", "tool_calls": []},
+        {"role": "user", "content": " \n"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {}}]},
+    ]
+    taken = take(said[0], *silent, said[1])
+    assert [turn.text for turn in taken.turns] == ["a", "b"] and taken.timed == (False, False)
+    report = taken.report(AppendResult(("k1", "k2"), ("stored", "duplicate")))
+    assert (report.stored, report.duplicates, report.empty, report.skipped_parts) == (1, 1, 5, 1)
+    assert report.keys == ("k1", "", "", "", "", "", "k2")
+
+
+@pytest.mark.parametrize("content", [None, "", "\n", []])
+def test_nothing_but_messages_without_text_is_refused(content):
+    with pytest.raises(InputError, match="no text"):
+        take({"role": "user", "content": content}, {"role": "assistant", "content": ""})
+    assert take().turns == ()
+
+
+@pytest.mark.parametrize(
+    "key", ["created_at", "createdAt", "date", "ts", "timestamp_ms", "create_time", "sent_at", "when", "dateTime"]
+)
+def test_a_time_under_another_name_is_not_dated_today(key):
+    with pytest.raises(InputError, match=f"turns\\[0\\].*{key}") as refused:
+        take({"role": "user", "content": "a", key: 1_700_000_000})
+    assert "'time'" in refused.value.hint
+    assert take({"role": "user", "content": "a", "time": NOW, key: "2026"}).timed == (True,)
+
+
+@pytest.mark.parametrize("key", ["latitude", "runtime", "status", "update", "format", "station", "tools"])
+def test_other_keys_are_no_times(key):
+    assert take({"role": "user", "content": "a", key: 5, "date": None}).timed == (False,)
+
+
+@pytest.mark.parametrize(("key", "value"), [("time", 1_700_000_000), ("timestamp", 1_700_000_000.0)])
+def test_a_number_is_seconds_since_1970(key, value):
+    (turn,) = take({"role": "user", "content": "a", key: value}, default_zone=validation.zone("Asia/Shanghai")).turns
+    assert turn.time == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert turn.time.utcoffset() == timedelta(hours=8)
+
+
+def test_milliseconds_are_refused_with_what_to_do():
+    with pytest.raises(InputError, match="seconds since 1970") as refused:
+        take({"role": "user", "content": "a", "timestamp": 1_700_000_000_000})
+    assert "by 1000" in refused.value.hint
+
+
 def test_what_no_store_can_keep_is_replaced_and_counted():
     taken = take({"role": "user", "content": "a\0b\ud83d"}, {"role": "user", "content": "fine 😀"})
     assert [turn.text for turn in taken.turns] == ["a\ufffdb\ufffd", "fine 😀"]
@@ -104,8 +156,9 @@ def test_what_no_store_can_keep_is_replaced_and_counted():
 
 def test_limits_name_both_numbers():
     with pytest.raises(LimitError) as refused:
-        take({"role": "user", "content": "é" * 131_073})
-    assert (refused.value.limit, refused.value.got) == (262_144, 262_146)
+        take({"role": "user", "content": "é" * 524_289})
+    assert (refused.value.limit, refused.value.got) == (1_048_576, 1_048_578)
+    assert "turns[0].content" in str(refused.value)
     with pytest.raises(LimitError, match="import_"):
         validation.turns([{"role": "user", "content": "a"}] * 10_001, ALICE, NOW)
 
@@ -160,7 +213,7 @@ def test_k_is_not_clamped(value):
         validation.count("k", value, 100)
 
 
-@given(st.text())
+@given(st.text().filter(str.strip))
 def test_any_text_is_storable(words):
     taken = take({"role": "user", "content": words})
     stored = taken.turns[0].text

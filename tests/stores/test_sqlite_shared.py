@@ -9,15 +9,20 @@ import re
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from memscope.errors import InputError, StoreBusy, StoreGone
 from memscope.records import ChangeSet, Select, TurnInsert
+from memscope.search.snapshot import RECORD
 from memscope.stores.sqlite import engine, files, secure_erase
 from memscope.testing.records import ids, inserts, observation, remember, turn
+from memscope.text import units
+from memscope.text.flags import Flag
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
 
@@ -52,6 +57,39 @@ async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pyte
         assert refused
         assert refused[0].retry_after
         assert len(await ids(store)) == 200 - len(refused)
+
+
+async def test_a_long_turn_is_prepared_before_others_have_to_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    preparing, go_on = threading.Event(), threading.Event()
+
+    def slow(text: str) -> Flag:
+        if "long" in text:
+            preparing.set()
+            go_on.wait(10)
+        return Flag(0)
+
+    monkeypatch.setattr(units, "flags", slow)
+    async with opened(path) as store:
+        long = asyncio.create_task(store.append("alice", inserts("a", text="A long story. " * 1000)))
+        try:
+            assert await asyncio.to_thread(preparing.wait, 10)
+            await asyncio.wait_for(store.append("bob", [TurnInsert(turn("b", user="bob"))]), 5)
+            assert not long.done()
+        finally:
+            go_on.set()
+        assert (await long).outcomes == ("stored",)
+        made = (await store.changes("alice", 0)).columns
+        made = np.frombuffer(made, RECORD)
+        assert set(made["number"]) == {1} and list(made["part"]) == list(range(len(made)))
+        assert list(made["seq"]) == list(range(made["seq"][0], made["seq"][0] + len(made)))
+
+
+async def test_a_long_history_shown_again_is_not_prepared_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = inserts("a", "b", text="A long story. " * 1000)
+    async with opened(path) as store:
+        await store.append("alice", said)
+        monkeypatch.setattr(units, "flags", lambda text: pytest.fail("units of a known turn were made"))
+        assert (await store.append("alice", said)).outcomes == ("duplicate", "duplicate")
 
 
 async def test_what_fails_in_a_group_fails_alone(path: Path) -> None:

@@ -111,11 +111,12 @@ class AsyncMemoryScope:
     ) -> AddReport:
         """Keep turns: durable and searchable when this returns, no model asked.
 
-        A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time``, ``id``, ``session``, ``metadata``.
-        Without id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a
-        history shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too.
-        ``zone``: the user's time zone, by default that of the settings, else the system's; "now" and times without a
-        zone are local to it, and it is kept with them.
+        A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
+        since 1970), ``id``, ``session``, ``metadata``. One without text is left out and counted in ``empty``. Without
+        id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a history
+        shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too. ``zone``:
+        the user's time zone, by default that of the settings, else the system's; "now" and times without a zone are
+        local to it, and it is kept with them.
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")

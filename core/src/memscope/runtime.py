@@ -148,7 +148,8 @@ class Runtime:
         self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None
     ) -> tuple[Turn, bool]:
         """Validate one statement and pass it through the hooks; also returns whether its time was given."""
-        valid = validation.turns([given], where, self.now(zone), zone or self.zone, self.limits)
+        limits = replace(self.limits, text=self.limits.memory)
+        valid = validation.turns([given], where, self.now(zone), zone or self.zone, limits)
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:
             raise PluginError("a plugin left the statement out", hint="nothing was stored")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,13 @@ from memscope.records.filters import check
 MAX_IDENTIFIER = 256  # bytes
 INTEGER_BITS = 64
 FUTURE = timedelta(days=1)
+MILLISECONDS = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
+TIME_LIKE = re.compile(
+    r"(?:(?:sent|create|created|post|posted|said|received|update|updated|message)_?)?"
+    r"(?:at|on|date|time|datetime|timestamp|ts)(?:_?(?:s|ms|ns|utc|iso|sec|seconds|millis))?|when|created",
+    re.IGNORECASE,
+)
+MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages without a text
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -38,9 +46,10 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call. Sizes are bytes of UTF-8."""
+    """Limits of one call. Sizes are bytes of UTF-8: ``text`` of a turn, ``memory`` of a memory, metadata or data."""
 
-    text: int = 256 * 1024
+    text: int = 1024 * 1024
+    memory: int = 256 * 1024
     turns: int = 10_000
     query: int = 32 * 1024
     k: int = 100
@@ -54,6 +63,8 @@ class ValidatedTurns:
 
     turns: tuple[Turn, ...]
     timed: tuple[bool, ...]  # the caller gave the time
+    places: tuple[int, ...]  # in the list given, of which messages without text were left out
+    given: int
     repaired: int
     skipped_parts: int
     clock_suspect: int
@@ -63,11 +74,19 @@ class ValidatedTurns:
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),
             forgotten=appended.outcomes.count("forgotten"),
+            empty=self.given - len(self.turns),
             repaired=self.repaired,
             skipped_parts=self.skipped_parts,
             clock_suspect=self.clock_suspect,
-            keys=appended.keys,
+            keys=self._keys(appended.keys),
         )
+
+    def _keys(self, stored: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns a key for each message given; just those stored where a plugin left turns out."""
+        if len(stored) != len(self.turns):
+            return stored
+        keys = dict(zip(self.places, stored, strict=True))
+        return tuple(keys.get(place, "") for place in range(self.given))
 
 
 # ---------------------------------------------------------------------------------------------------------- identifiers
@@ -195,8 +214,8 @@ def json_object(what: str, value: object, limits: Limits) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a dict, got {type(value).__name__}")
     copied: dict[str, Json] = _json(what, value, limits, limits.depth)
-    if copied and (size := len(json.dumps(copied, ensure_ascii=False).encode())) > limits.text:
-        raise LimitError(f"bytes in {what}", limit=limits.text, got=size, hint="keep it elsewhere, and its id here")
+    if copied and (size := len(json.dumps(copied, ensure_ascii=False).encode())) > limits.memory:
+        raise LimitError(f"bytes in {what}", limit=limits.memory, got=size, hint="keep it elsewhere, and its id here")
     return copied
 
 
@@ -206,7 +225,7 @@ def _json(path: str, value: object, limits: Limits, depth: int) -> Json:
             raise InputError(f"{path} is an integer of more than {INTEGER_BITS} bits", hint="write it as text")
         return value
     if isinstance(value, str):
-        return text(path, value, limits.text)
+        return text(path, value, limits.memory)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InputError(f"{path} is not a finite number")
@@ -227,7 +246,7 @@ def _json_keys(path: str, value: Mapping[Any, Any], limits: Limits, depth: int) 
     if strange is not None:
         raise InputError(f"{path} has a key that is not text: {strange!r}")
     return {
-        text(f"a key of {path}", key, limits.text): _json(f"{path}.{key[:40]}", item, limits, depth - 1)
+        text(f"a key of {path}", key, limits.memory): _json(f"{path}.{key[:40]}", item, limits, depth - 1)
         for key, item in value.items()
     }
 
@@ -301,10 +320,15 @@ def turns(
             "turns in one call", limit=limits.turns, got=len(given), hint="import_ reads a file of any size"
         )
     parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
-    made = tuple(turn for turn, *_ in parsed)
+    places = tuple(index for index, (turn, *_) in enumerate(parsed) if turn.text.strip())
+    if parsed and not places:
+        raise InputError("turns have no text", hint="give one of them a content that is not empty")
+    made = tuple(parsed[index][0] for index in places)
     return ValidatedTurns(
         made,
-        timed=tuple(timed for _, timed, _, _ in parsed),
+        timed=tuple(parsed[index][1] for index in places),
+        places=places,
+        given=len(given),
         repaired=sum(repaired for _, _, repaired, _ in parsed),
         skipped_parts=sum(skipped for *_, skipped in parsed),
         clock_suspect=_count_suspect_times(made, now),
@@ -326,9 +350,9 @@ def _turn(
     if not isinstance(given, Mapping):
         raise InputError(f"{path} must be a dict or a Turn, got {type(given).__name__}")
     role = _role(path, given.get("role"))
-    words, skipped = _text_of(path, given.get("content", given.get("text")))
+    words, skipped = _text_of(path, given)
     kept = text(f"{path}.content", words, limits.text)
-    time = given.get("time", given.get("timestamp"))
+    time = _time(path, given, default_zone)
     session = given.get("session")
     turn = Turn(
         key="" if given.get("id") is None else identifier(f"{path}.id", given["id"]),
@@ -336,11 +360,34 @@ def _turn(
         role=role,
         speaker=identifier(f"{path}.speaker", given.get("speaker") or given.get("name") or role),
         text=kept,
-        time=now if time is None else when(f"{path}.time", time, default_zone),
+        time=now if time is None else time,
         recorded=now,
         metadata=json_object(f"{path}.metadata", given.get("metadata"), limits),
     )
     return turn, time is not None, kept != words, skipped
+
+
+def _time(path: str, given: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
+    """Returns the time given as ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
+    name = "timestamp" if given.get("time") is None else "time"
+    value = given.get(name)
+    if value is None:
+        named = (key for key, one in given.items() if isinstance(key, str) and one is not None)
+        if (strange := next((key for key in named if TIME_LIKE.fullmatch(key)), None)) is not None:
+            raise InputError(f"{path} has no time, but the unknown key {strange!r}", hint="did you mean 'time'?")
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _from_seconds(f"{path}.{name}", value, default_zone)
+    return when(f"{path}.{name}", value, default_zone)
+
+
+def _from_seconds(what: str, value: float, default_zone: tzinfo | None) -> datetime:
+    if abs(value) >= MILLISECONDS:
+        raise InputError(f"{what} is not in seconds since 1970: {value!r:.40}", hint="divide milliseconds by 1000")
+    try:
+        return datetime.fromtimestamp(value, default_zone or UTC)
+    except (OverflowError, ValueError, OSError):
+        raise InputError(f"{what} is out of range: {value!r}") from None
 
 
 def _role(path: str, value: object) -> Role:
@@ -350,10 +397,13 @@ def _role(path: str, value: object) -> Role:
     raise InputError(f"{path}.role must be one of {', '.join(ROLES)}, got {type(value).__name__} {str(value)[:20]!r}")
 
 
-def _text_of(path: str, content: object) -> tuple[str, int]:
-    """Returns a message's text (of typed parts the text parts) and the number of other parts."""
+def _text_of(path: str, given: Mapping[Any, Any]) -> tuple[str, int]:
+    """Returns a message's text (of typed parts the text parts, "" for null) and the number of other parts."""
+    content = given.get("content", given.get("text"))
     if isinstance(content, str):
         return content, 0
+    if content is None and not MAY_BE_SILENT.isdisjoint(given):
+        return "", 0
     if not isinstance(content, Sequence) or isinstance(content, bytes):
         raise InputError(f"{path}.content must be text or a list of parts, got {type(content).__name__}")
     texts = [part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | Mapping)]

@@ -40,7 +40,7 @@ class Added:
 
     def count(self, report: AddReport) -> None:
         self.keys += report.keys
-        for name in ("stored", "duplicates", "forgotten", "repaired", "skipped_parts", "clock_suspect"):
+        for name in ("stored", "duplicates", "forgotten", "empty", "repaired", "skipped_parts", "clock_suspect"):
             self.counts[name] += getattr(report, name)
 
 
@@ -136,6 +136,7 @@ def _report_added(call: Call, added: Added) -> None:
     words = {
         "duplicates": "known before",
         "forgotten": "forgotten before and not stored",
+        "empty": "without text and left out",
         "repaired": "with characters replaced that no store can keep",
         "skipped_parts": "parts skipped that are no text",
         "clock_suspect": "with a time in the future",

@@ -127,7 +127,8 @@ class ReflectionSettings(Section):
 class LimitSettings(Section):
     """Limits of one call; the fields of ``validation.Limits``. Sizes are bytes of UTF-8."""
 
-    text: Count = 256 * 1024
+    text: Count = 1024 * 1024
+    memory: Count = 256 * 1024
     turns: Count = 10_000
     query: Count = 32 * 1024
     k: Count = 100

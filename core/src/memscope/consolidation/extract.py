@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 
 from memscope.consolidation.batch import FactBatch, memory_id
 from memscope.consolidation.find_quote import find_quote
-from memscope.consolidation.transcript import TranscriptLine, halves, lines_data, lines_per_call
+from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, lines_data, lines_per_call
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask, with_instruction
@@ -240,7 +240,8 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
 
 
 def _citation(line: TranscriptLine, words: str) -> Citation:
-    return Citation(line.turn, find_quote(words, line.turn.text) or "", line.context)
+    text = line.turn.text if len(line.turn.text) <= CHARACTERS else line.text  # of a long turn what the model was shown
+    return Citation(line.turn, find_quote(words, text) or "", line.context)
 
 
 def make_observation(

@@ -102,11 +102,12 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of ``add_turns``; ``keys`` in the order of the turns given."""
+    """Result of ``add_turns``; ``keys`` in the order of the turns given, "" for an ``empty`` one, which is left out."""
 
     stored: int = 0
     duplicates: int = 0
     forgotten: int = 0
+    empty: int = 0
     repaired: int = 0
     skipped_parts: int = 0
     clock_suspect: int = 0

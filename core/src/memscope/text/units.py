@@ -73,6 +73,7 @@ COLUMNS = (
     ("kind", "B"), ("role", "B"), ("meaning", f"{DIMENSIONS}s"),
 )  # fmt: skip
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
+_NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
 units_version = f"{terms_version}.{VECTORS_VERSION}.2"
 NEVER = (1 << 63) - 1
@@ -120,14 +121,31 @@ def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[i
     unit each, whose terms are credited to it), or that an insight goes back to (one unit per session).
     """
     if isinstance(record, Turn):
-        return _turn_units(record, number, seq)
+        return list(turn_units(record, number, seq))
     if isinstance(record, Observation):
         return [_memory_unit(record, number, seq + i, n, turn) for i, (n, turn) in enumerate(turns)]
     sessions = list({turn.scope.session: turn for _, turn in turns}.values())
     return [_memory_unit(record, number, seq + i, number, turn, i == 0) for i, turn in enumerate(sessions or [None])]
 
 
-def _turn_units(turn: Turn, number: int, seq: int) -> list[Unit]:
+def unit_texts(record: Record, turns: Sequence[tuple[int, Turn]] = ()) -> list[str]:
+    """Returns the texts of a record's units; the terms of a long turn take a thousand times as long."""
+    if isinstance(record, Turn):
+        date = date_text(record.time, language(record.text))
+        return [_text(date, record.speaker, piece) for piece in chunks(record.text)]
+    return [unit.text for unit in make_units(record, number=0, seq=0, turns=turns)]
+
+
+def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
+    """Returns a turn's units, made before its number was known, with their numbers."""
+    return [
+        unit._replace(seq=seq + i, columns=_NUMBERS.pack(seq + i, number, number) + unit.columns[_NUMBERS.size :])
+        for i, unit in enumerate(units)
+    ]
+
+
+def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
+    """Yield the units of a turn, each when it is made; ``numbered`` gives them their numbers later."""
     time = microseconds(turn.time)
     shared = {
         "number": number, "target": number, "time": time, "closed": NEVER,
@@ -136,8 +154,8 @@ def _turn_units(turn: Turn, number: int, seq: int) -> list[Unit]:
     }  # fmt: skip
     always = Flag.STATEMENT if turn.statement else Flag(0)
     date = date_text(turn.time, language(turn.text))
-    return [
-        _unit(
+    for part, piece in enumerate(chunks(turn.text)):
+        yield _unit(
             piece,
             date,
             turn.speaker,
@@ -145,8 +163,6 @@ def _turn_units(turn: Turn, number: int, seq: int) -> list[Unit]:
             always,
             header_marks=marks(piece) if turn.role == "user" else (),
         )
-        for part, piece in enumerate(chunks(turn.text))
-    ]
 
 
 def _memory_unit(
@@ -214,7 +230,11 @@ def _unit(
     }  # fmt: skip
     packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS[:-1]), packed_vector(body))
     hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
-    return Unit(columns["seq"], packed, hashes, f"({date}) {speaker}: {body}")
+    return Unit(columns["seq"], packed, hashes, _text(date, speaker, body))
+
+
+def _text(date: str, speaker: str, body: str) -> str:
+    return f"({date}) {speaker}: {body}"
 
 
 def topic_bits(text: str) -> int:

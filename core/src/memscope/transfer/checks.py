@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError
-from memscope.records import Block, Interval, Quote, Record
+from memscope.records import Block, Interval, Quote, Record, Turn
 from memscope.validation import Limits
 
 R = TypeVar("R", bound=Record | Block)
@@ -21,6 +21,7 @@ NAMES = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin
 def check_record(given: R, limits: Limits, *, keyless: bool = False) -> R:
     """Returns the record. ``InputError`` for a value that a caller could not have given."""
     validation.scope(given.scope.user, given.scope.agent, given.scope.session)
+    limits = limits if isinstance(given, Turn) else replace(limits, text=limits.memory)
     for column in fields(given):
         value = getattr(given, column.name)
         if column.name in NAMES and value is not None and not (keyless and column.name == "key" and value == ""):

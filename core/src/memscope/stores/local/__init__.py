@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,6 +32,7 @@ from memscope.records import (
     Select,
     Stage,
     Stats,
+    Turn,
     TurnInsert,
     VectorSpace,
 )
@@ -40,7 +43,7 @@ from memscope.stores.local import jobs, records
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
 from memscope.stores.spaces import check_space
-from memscope.text.units import microseconds, units_version
+from memscope.text.units import Unit, microseconds, turn_units, units_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BRIEF = 32  # records that are read where the caller is
+WORK_S, PAUSE_S = 0.003, 0.001
+MUCH = 8_000  # characters of one call; the units of more are made before the write, which others wait for
 
 
 def utc_now() -> datetime:
@@ -115,7 +120,15 @@ class LocalStore(LocalSearch):
 
     async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
         check_user(user, inserts, plan)
-        return await self._write_user(user, lambda tx: records.append(tx, inserts, plan))
+        units = await self._units(user, inserts) if sum(len(one.turn.text) for one in inserts) > MUCH else ()
+        return await self._write_user(user, lambda tx: records.append(tx, inserts, plan, units))
+
+    async def _units(self, user: str, inserts: Sequence[TurnInsert]) -> list[list[Unit]]:
+        """Make the units of the turns that are not here yet."""
+        given = [one.turn.key for one in inserts if one.base is None]
+        known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(given), {})
+        turns = [None if one.base is None and one.turn.key in known else one.turn for one in inserts]
+        return await asyncio.to_thread(_make, turns)
 
     async def apply(self, user: str, plan: ChangeSet) -> int:
         check_user(user, (), plan)
@@ -247,6 +260,20 @@ class LocalStore(LocalSearch):
 
     async def compact(self) -> ForgetReport:
         return ForgetReport(physical="wiped")
+
+
+def _make(turns: Sequence[Turn | None]) -> list[list[Unit]]:
+    """Make units with pauses: a thread that computes without one slows every statement of the others."""
+    made: list[list[Unit]] = []
+    paused = time.monotonic()
+    for turn in turns:
+        made.append([])
+        for unit in turn_units(turn) if turn is not None else ():
+            made[-1].append(unit)
+            if time.monotonic() - paused > WORK_S:
+                time.sleep(PAUSE_S)
+                paused = time.monotonic()
+    return made
 
 
 def _current(user: UserTransaction) -> UserTransaction:

@@ -15,7 +15,7 @@ from memscope.stores.local import records
 from memscope.stores.local.transaction import Transaction, UserTransaction
 from memscope.stores.rules import STAGES, Batch, check_user, record_id
 from memscope.stores.spaces import Spaces, check_declared, checked_vectors
-from memscope.text.units import make_units, microseconds
+from memscope.text.units import microseconds, unit_texts
 
 USERS_AT_ONCE = 8
 
@@ -73,7 +73,7 @@ def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
     texts: dict[int, str] = {}
     for row in tx.rows_of(units):
         turns = [] if isinstance(row.record, Turn) else records.roots(tx, row.record)
-        texts |= {unit.seq: unit.text for unit in make_units(row.record, number=row.number, seq=row.unit, turns=turns)}
+        texts |= dict(enumerate(unit_texts(row.record, turns), row.unit))
     return tuple(texts[unit] for unit in units)
 
 

@@ -26,7 +26,7 @@ from memscope.stores import block_rules, rules
 from memscope.stores.local.transaction import Row, UserTransaction
 from memscope.stores.removal import Removal
 from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
-from memscope.text.units import make_units, units_version
+from memscope.text.units import Unit, make_units, numbered, units_version
 
 Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 LocalRemoval: TypeAlias = Removal[Row, Row]
@@ -34,17 +34,18 @@ LocalRemoval: TypeAlias = Removal[Row, Row]
 # ---- records
 
 
-def _insert(tx: UserTransaction, record: Record, valid_to: datetime | None = None) -> int:
+def _insert(tx: UserTransaction, record: Record, valid_to: datetime | None = None, units: Sequence[Unit] = ()) -> int:
     tx.number += 1
-    _put(tx, Row(tx.number, record, valid_to=valid_to))
+    _put(tx, Row(tx.number, record, valid_to=valid_to), units)
     return tx.number
 
 
-def _put(tx: UserTransaction, row: Row) -> None:
-    """Store a record with new units. Its sources must be stored."""
+def _put(tx: UserTransaction, row: Row, made: Sequence[Unit] = ()) -> None:
+    """Store a record with new units, or those ``made`` of a turn before. Its sources must be stored."""
     memory = None if isinstance(row.record, Turn) else row.record
     turns = roots(tx, memory) if memory else []
-    units = make_units(row.record, number=row.number, seq=tx.revision + 1, turns=turns)
+    seq = tx.revision + 1
+    units = numbered(made, row.number, seq) or make_units(row.record, number=row.number, seq=seq, turns=turns)
     row.unit, row.units = tx.revision + 1, len(units)
     tx.revision += len(units)
     tx.put(row, numbers_of(tx, memory.sources) if memory else (), units)
@@ -113,15 +114,18 @@ def derive_units(tx: UserTransaction) -> None:
 # ---- turns and change sets
 
 
-def append(tx: UserTransaction, inserts: Sequence[TurnInsert], plan: ChangeSet | None) -> AppendResult:
+def append(
+    tx: UserTransaction, inserts: Sequence[TurnInsert], plan: ChangeSet | None, units: Sequence[Sequence[Unit]] = ()
+) -> AppendResult:
+    """``units``: those of each turn, if they were made before."""
     placed = _allot_keys(tx, inserts)
-    pairs = zip(inserts, placed, strict=True)
-    fresh = [replace(one.turn, key=key) for one, (key, outcome) in pairs if outcome == "stored"]
-    loaded = _load(tx, plan, {turn.key for turn in fresh}) if plan is not None else None
+    triples = zip(inserts, placed, units or [()] * len(inserts), strict=True)
+    fresh = [(replace(one.turn, key=key), made) for one, (key, outcome), made in triples if outcome == "stored"]
+    loaded = _load(tx, plan, {turn.key for turn, _ in fresh}) if plan is not None else None
     if plan is not None and loaded is not None:
         loaded.changes.apply(plan)
     done = frozenset(plan.done) if plan is not None else frozenset()
-    stored = [(_insert(tx, replace(turn, seq=tx.number + 1)), turn) for turn in fresh]
+    stored = [(_insert(tx, replace(turn, seq=tx.number + 1), units=made), turn) for turn, made in fresh]
     waiting = [number for number, turn in stored if waits_for(turn) and turn.key not in done]
     tx.enqueue("consolidate", waiting)
     if loaded is not None:
