@@ -44,7 +44,8 @@ FORMAT = 2
 READABLE = (1, 2)  # format 1 has no blocks
 BATCH = 500
 SECRET_BYTES = range(16, 65)
-UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)  # for lines that this memscope made a moment ago
+# For lines that this memscope made a moment ago.
+UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
 Memory = Observation | Insight
