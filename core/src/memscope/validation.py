@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,9 +34,8 @@ INTEGER_BITS = 64
 FUTURE = timedelta(days=1)
 MILLISECONDS = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
 TIME_LIKE = re.compile(
-    r"(?:(?:sent|create|created|post|posted|said|received|update|updated|message)_?)?"
-    r"(?:at|on|date|time|datetime|timestamp|ts)(?:_?(?:s|ms|ns|utc|iso|sec|seconds|millis))?|when|created",
-    re.IGNORECASE,
+    r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
+    r"(_?(s|ms|ns|utc|iso|sec|seconds|millis))?|when|created"
 )
 MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages without a text
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
@@ -63,8 +62,7 @@ class ValidatedTurns:
 
     turns: tuple[Turn, ...]
     timed: tuple[bool, ...]  # the caller gave the time
-    places: tuple[int, ...]  # in the list given, of which messages without text were left out
-    given: int
+    kept: tuple[bool, ...]  # per message given; those without text are left out
     repaired: int
     skipped_parts: int
     clock_suspect: int
@@ -74,7 +72,7 @@ class ValidatedTurns:
             stored=appended.outcomes.count("stored"),
             duplicates=appended.outcomes.count("duplicate"),
             forgotten=appended.outcomes.count("forgotten"),
-            empty=self.given - len(self.turns),
+            empty=self.kept.count(False),
             repaired=self.repaired,
             skipped_parts=self.skipped_parts,
             clock_suspect=self.clock_suspect,
@@ -83,10 +81,8 @@ class ValidatedTurns:
 
     def _keys(self, stored: tuple[str, ...]) -> tuple[str, ...]:
         """Returns a key for each message given; just those stored where a plugin left turns out."""
-        if len(stored) != len(self.turns):
-            return stored
-        keys = dict(zip(self.places, stored, strict=True))
-        return tuple(keys.get(place, "") for place in range(self.given))
+        keys = iter(stored)
+        return tuple(next(keys) if kept else "" for kept in self.kept) if len(stored) == len(self.turns) else stored
 
 
 # ---------------------------------------------------------------------------------------------------------- identifiers
@@ -316,29 +312,21 @@ def turns(
     if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
         raise InputError("turns must be a list of turns", hint='did you mean [{"role": "user", "content": "..."}]?')
     if len(given) > limits.turns:
-        raise LimitError(
-            "turns in one call", limit=limits.turns, got=len(given), hint="import_ reads a file of any size"
-        )
+        raise LimitError("turns in one call", limit=limits.turns, got=len(given), hint="import_ takes any number")
     parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
-    places = tuple(index for index, (turn, *_) in enumerate(parsed) if turn.text.strip())
-    if parsed and not places:
+    kept = tuple(bool(turn.text.strip()) for turn, *_ in parsed)
+    if parsed and not any(kept):
         raise InputError("turns have no text", hint="give one of them a content that is not empty")
-    made = tuple(parsed[index][0] for index in places)
+    made = tuple(turn for turn, *_ in compress(parsed, kept))
+    ahead = sum(turn.time > now + FUTURE for turn in made)
     return ValidatedTurns(
         made,
-        timed=tuple(parsed[index][1] for index in places),
-        places=places,
-        given=len(given),
+        timed=tuple(timed for _, timed, _, _ in compress(parsed, kept)),
+        kept=kept,
         repaired=sum(repaired for _, _, repaired, _ in parsed),
         skipped_parts=sum(skipped for *_, skipped in parsed),
-        clock_suspect=_count_suspect_times(made, now),
+        clock_suspect=ahead + sum(after.time < before.time for before, after in pairwise(made)),
     )
-
-
-def _count_suspect_times(made: Sequence[Turn], now: datetime) -> int:
-    """Count turns from the future, and turns older than the one before them."""
-    ahead = sum(turn.time > now + FUTURE for turn in made)
-    return ahead + sum(after.time < before.time for before, after in pairwise(made))
 
 
 def _turn(
@@ -383,7 +371,7 @@ def _time(path: str, given: Mapping[Any, Any], default_zone: tzinfo | None) -> d
 
 def _from_seconds(what: str, value: float, default_zone: tzinfo | None) -> datetime:
     if abs(value) >= MILLISECONDS:
-        raise InputError(f"{what} is not in seconds since 1970: {value!r:.40}", hint="divide milliseconds by 1000")
+        raise InputError(f"{what} is not in seconds since 1970", hint="divide milliseconds by 1000")
     try:
         return datetime.fromtimestamp(value, default_zone or UTC)
     except (OverflowError, ValueError, OSError):
