@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from memscope.errors import MemscopeError, StoreBusy
+from memscope.errors import MemscopeError, StoreBusy, StoreUnavailable
 from memscope.records import AppendResult, TurnInsert
 from memscope.stores.rules import free_key, waits_for
 from memscope_elasticsearch import counters
@@ -40,6 +41,7 @@ class AppendRequest:
     inserts: Sequence[TurnInsert]
     done: frozenset[str]
     answer: asyncio.Future[AppendResult]
+    until: float
     keys: list[str] = field(default_factory=list)
     outcomes: list[Outcome | None] = field(default_factory=list)
 
@@ -60,14 +62,22 @@ class GroupCommitter:
         if not inserts:
             return AppendResult((), ())
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
-        request = AppendRequest(user, inserts, frozenset(done), answer, [""] * len(inserts), [None] * len(inserts))
-        if not self._session.cluster.options.group_commit:
+        cluster = self._session.cluster
+        until = cluster.until() + len(inserts) // MOST * cluster.options.deadline_s
+        request = AppendRequest(
+            user, inserts, frozenset(done), answer, until, [""] * len(inserts), [None] * len(inserts)
+        )
+        if not cluster.options.group_commit:
             await self._write([request])
             return await answer
         self._waiting.append(request)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run(), name="memscope-commit")
-        return await answer
+        if self._task is None or self._task.done():  # its time is not that of the call that began it
+            self._task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())
+        try:
+            async with asyncio.timeout_at(until):
+                return await answer
+        except TimeoutError:
+            raise StoreUnavailable("Elasticsearch did not acknowledge in time", hint="try again") from None
 
     async def drain(self) -> None:
         if self._task is not None:
@@ -75,17 +85,23 @@ class GroupCommitter:
 
     async def _run(self) -> None:
         await asyncio.sleep(0)  # concurrent calls join this group
-        while self._waiting:
-            group = [self._waiting.popleft()]
-            count = len(group[0].inserts)
-            while self._waiting and count + len(self._waiting[0].inserts) <= MOST:
-                group.append(self._waiting.popleft())
-                count += len(group[-1].inserts)
+        while group := self._next():
             await self._write(group)
+
+    def _next(self) -> list[AppendRequest]:
+        """Returns the requests to be written together; nobody waits any more for some that are left out."""
+        group, count = list[AppendRequest](), 0
+        while self._waiting and (not group or count + len(self._waiting[0].inserts) <= MOST):
+            request = self._waiting.popleft()
+            if not request.answer.done():
+                group.append(request)
+                count += len(request.inserts)
+        return group
 
     async def _write(self, group: list[AppendRequest]) -> None:
         try:
-            await _Group(self._session, group, self._heads).write()
+            with self._session.cluster.one_deadline(max(request.until for request in group)):
+                await _Group(self._session, group, self._heads).write()
         except BaseException as error:
             for request in group:
                 if not request.answer.done():

@@ -23,7 +23,8 @@ from memscope.stores.rules import (
     same_text,
     waits_for,
 )
-from memscope_elasticsearch.client import Body, Operation, Outcome
+from memscope_elasticsearch.answers import Outcome
+from memscope_elasticsearch.client import Body, Operation
 from memscope_elasticsearch.documents import (
     Stored,
     blank,

@@ -1,4 +1,4 @@
-"""Requests to the cluster: one client per event loop, typed errors, retries within one deadline.
+"""Requests to the cluster: one client per event loop, typed errors, retries within the deadline of the call.
 
 The client's own retries are off. Requests are safe to repeat: documents are created under fixed ids, and changed
 under the number (``_seq_no``) they were read with.
@@ -9,35 +9,29 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from memscope.errors import (
-    ClosedError,
-    ConfigError,
-    LimitError,
-    MemscopeError,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreGone,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from memscope.errors import ClosedError, ConfigError, StoreBusy, StoreUnavailable
+from memscope_elasticsearch.answers import BULK_BYTES, Outcome, checked, number, parts, read_outcome, trouble
 from memscope_elasticsearch.options import Options
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch
 
 Body: TypeAlias = dict[str, Any]
-BULK_OPERATIONS, BULK_BYTES = 1000, 1_000_000  # bodies over 1 MiB hold up the event loop
+T = TypeVar("T")
+BULK_OPERATIONS = 1000
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
-_STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
+LEAST_S = 0.05  # for a request at the end of a call's time
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
+_until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +59,6 @@ class Operation:
         return [head, encode(body)]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
-
-    status: int
-    version: tuple[int, int] = (-1, -1)
-    error: MemscopeError | None = None
-
-    @property
-    def ok(self) -> bool:
-        return self.status in (200, 201)
-
-
 @dataclass
 class Local:
     """The client, locks and tasks of one event loop."""
@@ -102,6 +83,7 @@ class Cluster:
         self.refreshes = 0
         self._locals: WeakKeyDictionary[asyncio.AbstractEventLoop, Local] = WeakKeyDictionary()
         self._closed = False
+        self._answered = False  # by Elasticsearch
 
     def local(self) -> Local:
         if self._closed:
@@ -133,35 +115,56 @@ class Cluster:
         if found is not None:
             await found.client.close()
 
+    # ---- time
+
+    @contextmanager
+    def one_deadline(self, until: float | None = None) -> Iterator[None]:
+        """Requests inside share one deadline, retries and all; within another such block, its deadline."""
+        token = _until.set(self.until() if until is None else until)
+        try:
+            yield
+        finally:
+            _until.reset(token)
+
+    def until(self) -> float:
+        """Returns the moment of the event loop's clock at which the present call ends."""
+        until = _until.get()
+        return asyncio.get_running_loop().time() + self.options.deadline_s if until is None else until
+
     # ---- requests
 
     async def request(self, method: str, path: str, *, body: Any = None, timeout_s: Any = None, **params: Any) -> Any:
         """Returns the body of the answer. Retries while the cluster is busy or away, up to the deadline."""
-        client = self.local().client
-        client = client if timeout_s is None else client.options(request_timeout=timeout_s)
-        bulk = isinstance(body, list)
-        headers = {"accept": "application/json"}
-        if body is not None:
-            headers["content-type"] = "application/x-ndjson" if bulk else "application/json"
+        return await self._ask(lambda found: found, method, path, body, params, timeout_s)
 
-        async def send() -> Any:
-            self.requests += 1
-            answer = await client.perform_request(method, path, params=params or None, headers=headers, body=body)
-            for part in _parts(answer.body):
-                if "error" in part:
-                    raise refusal(part.get("status", 404), part["error"].get("type", ""), "")
-            return answer.body
+    async def _ask(self, read: Callable[[Body], T], *request: Any) -> T:
+        async def send() -> T:
+            return read(await self._send(*request))
 
         return await self.retried(send)
 
-    async def retried(self, send: Callable[[], Awaitable[Any]]) -> Any:
-        clock = asyncio.get_running_loop().time
-        until, pause = clock() + self.options.deadline_s, FIRST_PAUSE_S
+    async def _send(self, method: str, path: str, body: Any, params: Body, timeout_s: float | None = None) -> Body:
+        self.requests += 1
+        left = self.until() - asyncio.get_running_loop().time()
+        seconds = max(LEAST_S, min(self.options.request_s, left)) if timeout_s is None else timeout_s
+        headers = {"accept": "application/json"}
+        if body is not None:
+            headers["content-type"] = "application/x-ndjson" if isinstance(body, list) else "application/json"
+        client = self.local().client
+        if seconds != self.options.request_s:
+            client = client.options(request_timeout=seconds)
+        answer = await client.perform_request(method, path, params=params or None, headers=headers, body=body)
+        found = checked(answer.body, answer.meta.headers)
+        self._answered = True
+        return found
+
+    async def retried(self, send: Callable[[], Awaitable[T]]) -> T:
+        clock, until, pause = asyncio.get_running_loop().time, self.until(), FIRST_PAUSE_S
         while True:
             try:
                 return await send()
             except Exception as error:
-                typed = trouble(error)
+                typed = trouble(error, answered=self._answered)
                 if not isinstance(typed, StoreBusy | StoreUnavailable) or clock() + pause > until:
                     raise typed from error
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
@@ -179,18 +182,25 @@ class Cluster:
             "filter_path": f"{paths},responses.error.type,responses.status",
             "include_named_queries_score": "true",
         }
-        found = await self.request("POST", f"/{index}/_msearch", body=lines, **params)
-        answers: list[Any] = found["responses"]
-        return answers
+        return await self._ask(
+            lambda found: parts(found, "responses", len(bodies)), "POST", f"/{index}/_msearch", lines, params
+        )
+
+    async def count(self, index: str, query: Body | None = None, *, routing: str | None = None) -> int:
+        body, params = {"query": query} if query else None, {"routing": routing} if routing else {}
+        return await self._ask(lambda found: number(found, "count"), "POST", f"/{index}/_count", body, params)
 
     async def documents(self, wanted: Sequence[Body], *, excludes: str = "", includes: str = "") -> list[Body]:
         """Returns documents by index, id and routing, in order, current; without ``found`` for a missing one."""
         found: list[Body] = []
         params = {"_source_excludes": excludes} if excludes else {"_source_includes": includes} if includes else {}
         for start in range(0, len(wanted), BULK_OPERATIONS):
-            body = {"docs": list(wanted[start : start + BULK_OPERATIONS])}
-            found += (await self.request("POST", "/_mget", body=body, **params))["docs"]
+            found += await self._documents(wanted[start : start + BULK_OPERATIONS], params)
         return found
+
+    async def _documents(self, wanted: Sequence[Body], params: Body) -> list[Body]:
+        body = {"docs": list(wanted)}
+        return await self._ask(lambda found: parts(found, "docs", len(wanted)), "POST", "/_mget", body, params)
 
     async def bulk(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
         """Returns the result of each; a refused item raises its error. 404 and 409 are the caller's to judge."""
@@ -211,29 +221,24 @@ class Cluster:
         done: dict[int, Outcome] = {}
 
         async def send() -> None:
-            left = [i for i in range(len(chunk)) if i not in done or _busy(done[i])]
+            left = [i for i in range(len(chunk)) if i not in done or done[i].busy]
             lines = [line for i in left for line in chunk[i][1]]
-            for i, item in zip(left, await self._send_bulk(lines, wait_for), strict=True):
-                done[i] = _outcome(item)
+            answer = await self._send("POST", "/_bulk", lines, params, timeout_s)
+            for i, item in zip(left, parts(answer, "items", len(left)), strict=True):
+                done[i] = read_outcome(item)
             for i in left:
-                if _busy(done[i]):
+                if done[i].busy:
                     raise done[i].error or StoreBusy("refused for load")
 
+        params, timeout_s = {"filter_path": _ITEM_PATHS}, None
+        if wait_for:  # for as long as the index takes its time between refreshes
+            params["refresh"], timeout_s = "wait_for", self.options.deadline_s
         try:
             await self.retried(send)
-        except StoreBusy:
+        except (StoreBusy, StoreUnavailable):
             if len(done) < len(chunk):
                 raise
         return [done[i] for i in range(len(chunk))]
-
-    async def _send_bulk(self, lines: list[str], wait_for: bool) -> list[Mapping[str, Any]]:
-        client, params = self.local().client, {"filter_path": _ITEM_PATHS}
-        if wait_for:  # for as long as the index takes its time between refreshes
-            client, params["refresh"] = client.options(request_timeout=self.options.deadline_s), "wait_for"
-        headers = {"accept": "application/json", "content-type": "application/x-ndjson"}
-        self.requests += 1
-        answer = await client.perform_request("POST", "/_bulk", params=params, headers=headers, body=lines)
-        return [next(iter(item.values())) for item in answer.body["items"]]
 
     async def refresh(self, index: str) -> None:
         self.refreshes += 1
@@ -266,75 +271,3 @@ def connect(options: Options) -> AsyncElasticsearch:
         )
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the Elasticsearch client takes these settings not: {type(error).__name__}") from None
-
-
-# --------------------------------------------------------------------------------------------------------------- errors
-
-
-def trouble(error: Exception) -> Exception:
-    """Returns the typed error for an exception of the client; other exceptions as they are."""
-    from elastic_transport import ConnectionTimeout, TlsError
-    from elasticsearch import ApiError, TransportError, UnsupportedProductError
-
-    if isinstance(error, MemscopeError):
-        return error
-    if isinstance(error, UnsupportedProductError):
-        return StoreError("what answers there is not Elasticsearch 8.19 or 9", hint="check the host and the port")
-    if isinstance(error, ApiError):
-        kind, reason = _told(error.body)
-        return refusal(error.meta.status, kind, reason)
-    if isinstance(error, TlsError):
-        return ConfigError("the server's certificate is not trusted", hint="set ca_certs to the file of its authority")
-    if isinstance(error, ConnectionTimeout):
-        return StoreUnavailable("Elasticsearch did not answer in time", hint="try again")
-    if isinstance(error, TransportError):
-        return StoreUnavailable("Elasticsearch cannot be reached", hint="is it running, are host and port right?")
-    return error
-
-
-def _parts(body: object) -> list[Mapping[str, Any]]:
-    """Returns the parts of an answer: of several searches, or several documents."""
-    return [*body.get("responses", ()), *body.get("docs", ())] if isinstance(body, Mapping) else []
-
-
-def _told(body: object) -> tuple[str, str]:
-    error = body.get("error") if isinstance(body, Mapping) else None
-    if isinstance(error, Mapping):
-        return str(error.get("type", "")), str(error.get("reason", ""))
-    return "", str(error or "")
-
-
-def _outcome(told: Mapping[str, Any]) -> Outcome:
-    status, kind = told["status"], told.get("error", {}).get("type", "")
-    if status in (200, 201, 409) or (status == 404 and kind in ("", "document_missing_exception")):
-        return Outcome(status, (told.get("_seq_no", -1), told.get("_primary_term", -1)))
-    return Outcome(status, error=refusal(status, kind, ""))
-
-
-def _busy(outcome: Outcome) -> bool:
-    return isinstance(outcome.error, StoreBusy | StoreUnavailable)
-
-
-def refusal(status: int, kind: str, reason: str) -> MemscopeError:
-    """Returns the error for an answer; ``reason`` may quote a document and is kept in ``detail``."""
-    what = f"Elasticsearch answers {status}" + (f" ({kind})" if kind else "")
-    if kind == "cluster_block_exception":
-        if status == 429 or "flood" in reason:
-            return StoreFull(
-                f"{what}: its disk is too full to write", hint="free space on the data nodes", detail=reason
-            )
-        return StoreReadOnly(f"{what}: the index is read-only", hint="lift the block index.blocks.write", detail=reason)
-    if status in (401, 403):
-        hint = "check api_key, or user and password" if status == 401 else "the user needs read, write and manage there"
-        return ConfigError(f"{what}: access was refused", hint=hint, detail=reason)
-    if status == 429:
-        return StoreBusy(f"{what}: too much at once", hint="try again", detail=reason)
-    if status in (502, 503, 504) or kind in _STARTING:
-        return StoreUnavailable(f"{what}: not ready", hint="try again", detail=reason)
-    if kind == "index_not_found_exception":
-        return StoreGone(f"{what}: an index of this store is gone", hint="restore it from a snapshot", detail=reason)
-    if status == 413:
-        return LimitError("bytes in one request to Elasticsearch", limit=BULK_BYTES, got=BULK_BYTES + 1)
-    if "media_type" in kind:
-        return StoreError(f"{what}: server and client do not fit", hint="install the client of the server's version")
-    return StoreError(what, hint="'memscope doctor' checks the indices", detail=reason)

@@ -114,11 +114,8 @@ async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> i
     for start in range(0, len(numbers) if active else 0, 10_000):
         clauses = [{"term": {"scope": scope_hash(user)}}, {"terms": {"number": numbers[start : start + 10_000]}}]
         clauses += [{"exists": {"field": active.field}}, {"terms": {"kind": list(KINDS)}}]
-        body = {"query": {"bool": {"filter": clauses}}}
-        answer = await session.cluster.request(
-            "POST", f"/{session.names.memory}/_count", body=body, routing=scope_hash(user)
-        )
-        count += answer["count"]
+        query = {"bool": {"filter": clauses}}
+        count += await session.cluster.count(session.names.memory, query, routing=scope_hash(user))
     return count
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from memscope.errors import Conflict
+from memscope.errors import Conflict, MemscopeError
 from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
 from memscope.records.serialization import plan_from_json, plan_to_json
 from memscope.stores import rules
@@ -73,8 +73,9 @@ async def _carry_out(session: Session, user: str, intent: WriteIntent, plan: Cha
         if batch is None:
             await pending.load(plan.done)
         written = pending.decide(plan, intent.number, intent.token)
-    except Exception:
-        await user_lock.clear(session, user, intent, lambda state: None)  # nothing was written
+    except MemscopeError as error:
+        if not error.retryable:  # refused, by what was read; otherwise who comes next does it again
+            await user_lock.clear(session, user, intent, lambda state: None)
         raise
     await pending.flush(intent.token)
     if batch is None:

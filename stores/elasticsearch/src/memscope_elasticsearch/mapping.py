@@ -12,11 +12,12 @@ from typing import Any
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.search.bm25 import K1
 from memscope.text.units import units_version
-from memscope_elasticsearch.client import Body, Cluster, refusal
+from memscope_elasticsearch.client import Body, Cluster
 
 VERSION = 1
 META = "memscope"
 META_ID, META_ROUTING = "meta", "meta"
+ANOTHER = "choose another prefix, as in elasticsearch://host/PREFIX"
 
 _KEYWORD, _LONG, _FLAG, _KEPT = (
     {"type": "keyword"},
@@ -100,7 +101,23 @@ async def prepare(cluster: Cluster, names: Names) -> None:
 async def examine(cluster: Cluster, names: Names) -> None:
     """Check existing indices. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
-        check(alias, fields, await cluster.request("GET", f"/{alias}"))
+        check(alias, fields, await described(cluster, alias))
+
+
+async def described(cluster: Cluster, alias: str) -> tuple[str, Mapping[str, Any]]:
+    """Returns the index that an alias stands for, and its description."""
+    answer = await cluster.request("GET", f"/{alias}")
+    if len(answer) != 1:
+        raise StoreCorrupt(f"the alias {alias!r} stands for {len(answer)} indices", hint=f"it must be one; {ANOTHER}")
+    ((index, about),) = answer.items()
+    return index, about
+
+
+def notes(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns what memscope noted of an index when it made it; nothing for an index of somebody else."""
+    meta = about["mappings"].get("_meta", {})
+    found = meta.get(META) if isinstance(meta, Mapping) else None
+    return found if isinstance(found, Mapping) and isinstance(found.get("version"), int) else {}
 
 
 async def describe(cluster: Cluster, names: Names) -> None:
@@ -136,18 +153,21 @@ async def create(cluster: Cluster, alias: str, names: Names, *, alone: bool = Fa
     except StoreError as error:
         if "resource_already_exists" not in str(error):
             raise
+        if not alone and not await exists(cluster, alias):
+            raise StoreCorrupt(
+                f"there is an index {names.index(alias)!r} without its alias {alias!r}",
+                hint=f"give it the alias if memscope made it, else {ANOTHER}",
+            ) from None
 
 
-def check(alias: str, fields: Mapping[str, Body], answer: Mapping[str, Any]) -> None:
-    """Check that the alias names exactly one index of ours, with its mapping as created."""
-    if len(answer) != 1:
-        raise StoreCorrupt(f"the alias {alias!r} stands for {len(answer)} indices", hint="it has to stand for one")
-    ((index, about),) = answer.items()
+def check(alias: str, fields: Mapping[str, Body], found: tuple[str, Mapping[str, Any]]) -> None:
+    """Check that the alias names an index of ours, with its mapping as created."""
+    index, about = found
     if index == alias:
-        raise StoreCorrupt(f"{alias!r} is an index and not an alias", hint="a bulk made it; choose another prefix")
-    ours = about["mappings"].get("_meta", {}).get(META)
-    if not isinstance(ours, Mapping) or not isinstance(ours.get("version"), int):
-        raise StoreCorrupt(f"the index {index!r} was not made by memscope", hint="choose another prefix")
+        raise StoreCorrupt(f"{alias!r} is an index and not an alias; memscope did not make it", hint=ANOTHER)
+    ours = notes(about)
+    if not ours:
+        raise StoreCorrupt(f"the index {index!r} was not made by memscope", hint=ANOTHER)
     if ours["version"] > VERSION:
         raise StoreTooNew(f"the index {index!r} has format {ours['version']}", hint="upgrade memscope")
     for trouble in differences(fields, about):
@@ -183,11 +203,11 @@ async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:
     """Returns the state of indices and cluster: version, mappings, refresh, durability, room on the disks."""
     found: dict[str, Any] = {}
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
-        ((index, about),) = (await cluster.request("GET", f"/{alias}")).items()
+        index, about = await described(cluster, alias)
         settings = about["settings"]["index"]
         found[alias] = {
             "index": index,
-            "format": about["mappings"].get("_meta", {}).get(META, {}).get("version"),
+            "format": notes(about).get("version"),
             "differences": list(differences(fields, about)),
             "refresh_interval": settings.get("refresh_interval", "1s"),
             "translog_durability": settings.get("translog", {}).get("durability", "request"),
@@ -224,5 +244,4 @@ __all__ = [
     "differences",
     "health",
     "prepare",
-    "refusal",
 ]

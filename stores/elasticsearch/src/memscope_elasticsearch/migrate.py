@@ -27,9 +27,8 @@ PAGE = 500
 async def upgrade(cluster: Cluster, names: Names) -> None:
     """Bring each index of an older format to this one."""
     for alias in (names.memory, names.work):
-        ((index, about),) = (await cluster.request("GET", f"/{alias}")).items()
-        version = about["mappings"].get("_meta", {}).get(META, {}).get("version")
-        if isinstance(version, int) and version < mapping.VERSION and index != alias:
+        index, about = await mapping.described(cluster, alias)
+        if mapping.notes(about).get("version", mapping.VERSION) < mapping.VERSION and index != alias:
             with suppress(StoreGone):  # another process was quicker
                 await _move(cluster, names, alias, index, about)
 
@@ -79,7 +78,7 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 
 async def renew(session: Session) -> int:
     """Renew units with outdated terms; returns the number of records."""
-    ((_, about),) = (await session.cluster.request("GET", f"/{session.names.memory}")).items()
+    _, about = await mapping.described(session.cluster, session.names.memory)
     meta = about["mappings"]["_meta"]
     if meta[META].get("terms") == units_version:
         return 0

@@ -7,11 +7,13 @@ process wrote since: they are read directly and replace the hits of a search (re
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
@@ -29,6 +31,7 @@ KEPT_S = 300.0  # ids whose event loop ended, so that no task waits for them
 AGAIN_S = 1.0
 PATIENT_S, LONGEST_S = 5.0, 30.0  # to wait for a refresh: while somebody waits, while nobody does
 MARK = "mark"
+log = logging.getLogger("memscope")
 
 _lock = threading.Lock()  # several event loops may write; a fork must not find it held
 if hasattr(os, "register_at_fork"):
@@ -130,8 +133,8 @@ class Session:
         """Start a task of this event loop that waits until searches find the writes."""
         with suppress(ClosedError):
             more = self.cluster.local().more
-            if "watch" not in more or more["watch"].done():
-                more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh")
+            if "watch" not in more or more["watch"].done():  # its time is not that of the call that began it
+                more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh", context=Context())
 
     async def _until_found(self) -> None:
         while self._wrote > self._settled:
@@ -140,7 +143,8 @@ class Session:
                 await self._refreshed(await self._routings(), LONGEST_S)
             except ClosedError:
                 return
-            except MemscopeError:
+            except Exception as error:  # whatever it is: nobody else would wait for the refresh
+                log.debug("no refresh yet: %s", type(error).__name__)
                 await asyncio.sleep(AGAIN_S)
             else:
                 self._found(begun)

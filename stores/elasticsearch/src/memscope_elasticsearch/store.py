@@ -1,7 +1,8 @@
 """ElasticsearchStore: the same memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
 
     settings.py options.py      the section of the settings; address and options
-    client.py session.py        requests, retries, typed errors; state shared by the store's parts
+    client.py answers.py        requests, retries; what is an answer, typed errors
+    session.py                  state shared by the store's parts
     mapping.py migrate.py       the two indices: creation, checks, upgrades from older formats
     documents.py                a record as documents; metadata_tokens.py: its metadata as tokens of a keyword field
     counters.py append.py       numbers of records; turns of concurrent calls written in one request
@@ -19,10 +20,11 @@ docs/elasticsearch.md says which writes a reader can see, and when.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from memscope.errors import StoreError
 from memscope.records import (
@@ -52,9 +54,26 @@ from memscope_elasticsearch.options import Options, parse_location
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import VectorFields
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def one_deadline(
+    call: Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]]:
+    """Give a call one deadline for all its requests. Opening, and what walks over everything, has one per request."""
+
+    @wraps(call)
+    async def within(self: ElasticsearchStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        await self.open()
+        with self.cluster.one_deadline():
+            return await call(self, *args, **kwargs)
+
+    return within
 
 
 class ElasticsearchStore:
@@ -99,10 +118,10 @@ class ElasticsearchStore:
     async def adopt_secret(self, secret: bytes) -> bool:
         session = await self._open()
         await session.refresh()
-        found = await session.cluster.request("POST", f"/{session.names.memory}/_count")
+        count = await session.cluster.count(session.names.memory)
 
         def step(state: dict[str, Any]) -> bool:
-            if found["count"]:
+            if count:
                 return bool(state["secret"] == secret.hex())
             state["secret"] = secret.hex()
             return True
@@ -112,15 +131,19 @@ class ElasticsearchStore:
 
     # ---- turns and memories
 
+    @one_deadline
     async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
         return await jobs.append(await self._open(), self._committer(), user, inserts, plan)
 
+    @one_deadline
     async def apply(self, user: str, plan: ChangeSet) -> int:
         return await jobs.apply(await self._open(), user, plan)
 
+    @one_deadline
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         return await reading.fetch(await self._open(), user, ids)
 
+    @one_deadline
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
         return await reading.history(await self._open(), user, id)
 
@@ -140,9 +163,11 @@ class ElasticsearchStore:
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         return await forget.forget(await self._open(), select, jobs.redo, dry_run=dry_run)
 
+    @one_deadline
     async def search(self, search_for: Search) -> Candidates:
         return await search.search(await self._open(), search_for)
 
+    @one_deadline
     async def searchable(self, user: str) -> None:
         await (await self._open()).searchable(user)
 
@@ -156,21 +181,27 @@ class ElasticsearchStore:
 
     # ---- work
 
+    @one_deadline
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
         return await jobs.claim(await self._open(), stage, limit, lease_s, user)
 
+    @one_deadline
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
         return await jobs.extend(await self._open(), claim, lease_s)
 
+    @one_deadline
     async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
         await jobs.save_reply(await self._open(), claim, plan)
 
+    @one_deadline
     async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
         return await jobs.complete(await self._open(), claim, plan)
 
+    @one_deadline
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
         await jobs.fail(await self._open(), claim, code, not_before, counted)
 
+    @one_deadline
     async def give_back(self, claim: Claim) -> None:
         await jobs.give_back(await self._open(), claim)
 
@@ -179,6 +210,7 @@ class ElasticsearchStore:
 
     # ---- vectors
 
+    @one_deadline
     async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         await (await self._open()).vectors.use(space, replace=replace)
 

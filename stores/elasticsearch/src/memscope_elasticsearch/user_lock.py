@@ -89,8 +89,7 @@ async def load(session: Session, user: str) -> UserState:
 
 async def change(session: Session, user: str, step: Callable[[UserState], T]) -> T:
     """Change the state by ``step``, which may run again on a newer state; an exception changes nothing."""
-    clock = asyncio.get_running_loop().time
-    until = clock() + session.cluster.options.deadline_s
+    clock, until = asyncio.get_running_loop().time, session.cluster.until()
     while True:
         state = await load(session, user)
         before = state.body(user)
@@ -124,9 +123,24 @@ async def writing(
     ``prepare`` changes the state in the step that takes the lock, and may refuse. The caller ends with
     ``clear``; an exception leaves the intent to the next writer.
     """
-    async with session.cluster.local().lock(user):
+    async with _alone(session, user):
         intent = await _begin(session, user, WriteIntent(secrets.token_hex(8), 0, what, about, number), redo, prepare)
         yield intent
+
+
+@asynccontextmanager
+async def _alone(session: Session, user: str) -> AsyncIterator[None]:
+    """Hold the lock of this event loop: those of one process need not meet in the cluster."""
+    lock = session.cluster.local().lock(user)
+    try:
+        async with asyncio.timeout_at(session.cluster.until()):
+            await lock.acquire()
+    except TimeoutError:
+        raise StoreBusy("another call writes for this user", hint="try again") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 async def whole(work: Coroutine[Any, Any, T], *, name: str) -> T:
@@ -141,8 +155,7 @@ async def _begin(
     redo: Callable[[Session, str, WriteIntent], Any],
     prepare: Callable[[UserState], None],
 ) -> WriteIntent:
-    clock = asyncio.get_running_loop().time
-    until, pause = clock() + session.cluster.options.deadline_s, PAUSE_S
+    clock, until, pause = asyncio.get_running_loop().time, session.cluster.until(), PAUSE_S
     while True:
         left = await change(session, user, lambda state: _take(state, intent, session, prepare))
         if left is None:

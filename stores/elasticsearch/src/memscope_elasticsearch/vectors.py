@@ -156,10 +156,7 @@ class VectorFields:
         await self.change(step)
 
     async def _count(self, query: Body) -> int:
-        answer = await self._session.cluster.request(
-            "POST", f"/{self._session.names.memory}/_count", body={"query": query}
-        )
-        return int(answer["count"])
+        return await self._session.cluster.count(self._session.names.memory, query)
 
     # ---- what waits
 
