@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 HANGS = 60.0  # seconds after which a test that waits for nothing is stopped
 
 
-def cluster_of(stub: Stub, *, deadline_s: float = 0.3, request_s: float = 10.0) -> Cluster:
+def cluster_of(stub: Stub, *, deadline_s: float = 0.1, request_s: float = 10.0) -> Cluster:
     return Cluster(replace(parse_location(stub.place), deadline_s=deadline_s, request_s=request_s))
 
 
@@ -51,24 +51,20 @@ WRONG = [(name, answer) for name in REQUESTS for answer in [*GARBAGE, *OF_OTHER_
 
 
 @pytest.mark.parametrize(("name", "answer"), WRONG)
-async def test_no_answer_of_elasticsearch_is_typed_and_asked_again(stubbed: Make, name: str, answer: Any) -> None:
-    stub = stubbed(lambda *_: (200, answer))
-    cluster = cluster_of(stub)
+async def test_no_answer_of_elasticsearch_is_typed(stubbed: Make, name: str, answer: Any) -> None:
+    cluster = cluster_of(stubbed(lambda *_: (200, answer)))
     with pytest.raises(StoreUnavailable) as raised:
         await REQUESTS[name](cluster)
     await cluster.close()
     assert raised.value.retryable and "proxy" in raised.value.hint
-    assert len(stub.asked) > 1
 
 
 @pytest.mark.parametrize("status", [404, 500, 502])
 async def test_an_error_page_of_a_proxy_is_asked_again(stubbed: Make, status: int) -> None:
-    stub = stubbed(lambda *_: (status, PAGE))
-    cluster = cluster_of(stub)
-    with pytest.raises(StoreUnavailable):
-        await cluster.search("x", {})
+    answers = iter([(status, PAGE)])
+    cluster = cluster_of(stubbed(lambda *_: next(answers, (200, {}))), deadline_s=HANGS)
+    assert await cluster.search("x", {}) == {}
     await cluster.close()
-    assert len(stub.asked) > 1
 
 
 async def test_json_of_another_server_is_refused_where_elasticsearch_answered_before(stubbed: Make) -> None:
@@ -82,7 +78,7 @@ async def test_json_of_another_server_is_refused_where_elasticsearch_answered_be
 
 async def test_a_call_succeeds_once_the_page_is_gone(stubbed: Make) -> None:
     answers = iter([(200, PAGE), (200, PAGE), (200, [])])
-    cluster = cluster_of(stubbed(lambda *_: next(answers, (200, {"docs": [{"found": False}]}))), deadline_s=10)
+    cluster = cluster_of(stubbed(lambda *_: next(answers, (200, {"docs": [{"found": False}]}))), deadline_s=HANGS)
     assert await cluster.documents([{"_id": "a"}]) == [{"found": False}]
     await cluster.close()
 

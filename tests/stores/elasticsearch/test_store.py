@@ -176,7 +176,7 @@ async def test_one_bad_turn_does_not_fail_those_it_is_written_with(place: Option
 @needs_node
 async def test_fifty_scopes_never_meet_under_load(place: Options) -> None:
     """Forty operations at once in each of fifty scopes; whatever comes back carries the canary of who asked."""
-    async with opened(place) as store:
+    async with opened(replace(place, deadline_s=120.0)) as store:
         users = [f"{secrets.token_hex(3)}-{n}" for n in range(50)]
         await asyncio.gather(*(canaries(store, user) for user in users))
         for user in users:
