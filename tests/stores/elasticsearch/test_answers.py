@@ -13,7 +13,7 @@ import pytest
 
 from memscope.errors import StoreCorrupt, StoreUnavailable
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert
-from memscope_elasticsearch import ElasticsearchStore, mapping, parse_location, session
+from memscope_elasticsearch import ElasticsearchStore, client, mapping, parse_location, session
 from memscope_elasticsearch.client import Cluster, Operation
 from memscope_elasticsearch.mapping import Names
 from stores.elasticsearch.stub import PAGE, Answer, Script, Stub, described, opened, refused
@@ -51,8 +51,11 @@ WRONG = [(name, answer) for name in REQUESTS for answer in [*GARBAGE, *OF_OTHER_
 
 
 @pytest.mark.parametrize(("name", "answer"), WRONG)
-async def test_no_answer_of_elasticsearch_is_typed(stubbed: Make, name: str, answer: Any) -> None:
-    cluster = cluster_of(stubbed(lambda *_: (200, answer)))
+async def test_no_answer_of_elasticsearch_is_typed(
+    stubbed: Make, monkeypatch: pytest.MonkeyPatch, name: str, answer: Any
+) -> None:
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 2 * HANGS)  # so that it is not asked again
+    cluster = cluster_of(stubbed(lambda *_: (200, answer)), deadline_s=HANGS)
     with pytest.raises(StoreUnavailable) as raised:
         await REQUESTS[name](cluster)
     await cluster.close()
