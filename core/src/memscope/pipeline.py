@@ -17,6 +17,7 @@ from memscope.errors import (
     PluginError,
     WorkerError,
 )
+from memscope.models.embedding_batches import normalised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,11 +89,7 @@ async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDA
         raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")
     if dims and rows.shape[1] != dims:
         raise EmbeddingMismatch(f"the embedder says {dims} numbers, and made {rows.shape[1]}", hint="mend the embedder")
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    if not np.isfinite(lengths).all() or lengths.min() < 1e-12:
-        raise EmbeddingError("the embedder made vectors that are zero or not finite", hint="try another model")
-    scaled: NDArray[np.float32] = (rows / lengths).astype(np.float32)
-    return scaled
+    return normalised(rows)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
     rows = [_row(item.get("embedding")) for item in _in_order(items, count)]
     if {row.ndim for row in rows} != {1} or len({row.size for row in rows}) != 1 or not rows[0].size:
         raise EmbeddingError("the vectors of one reply are not flat lists of one length")
-    return _normalised(np.stack(rows))
+    return normalised(np.stack(rows))
 
 
 def _in_order(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def _row(value: Any) -> NDArray[np.float32]:
     raise EmbeddingError("a vector is neither a list of numbers nor base64", hint="is this an embedding model?")
 
 
-def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scale rows to length 1. Raises ``EmbeddingError`` for NaN, infinity, and zeros, which have no direction."""
     import numpy as np
 

@@ -10,7 +10,6 @@ What this process wrote too lately to be found is read directly, beside the firs
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from memscope_elasticsearch import queries, reading
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import decode, holds_record, scope_hash, stored
 from memscope_elasticsearch.session import Session
+from memscope_elasticsearch.vectors import encoded_vector
 
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, Counts, FoundUnit
@@ -64,11 +64,8 @@ async def _vector(session: Session, asked: Search) -> Body | None:
         return None
     import numpy as np
 
-    values = np.asarray(asked.vector, np.float32)
-    norm = float(np.linalg.norm(values))
-    if norm < 1e-12:
-        return None
-    return {"field": active.field, "query_vector": b64encode((values / norm).astype(">f4").tobytes()).decode()}
+    vector = encoded_vector(np.asarray(asked.vector, np.float32))
+    return {"field": active.field, "query_vector": vector} if vector else None
 
 
 async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> Sources:
