@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from memscope.search.snapshot import RECORD
 from memscope.stores.sqlite import engine, files, secure_erase
 from memscope.testing.records import ids, inserts, observation, remember, turn
 from memscope.text import units
-from memscope.text.flags import Flag
 from stores.sqlite_file import impatient, made, needs_posix, opened
 
 
@@ -62,11 +62,11 @@ async def test_too_many_waiting_writes_are_refused(path: Path, monkeypatch: pyte
 async def test_a_long_turn_is_prepared_before_others_have_to_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preparing, go_on = threading.Event(), threading.Event()
 
-    def slow(text: str) -> Flag:
+    def slow(text: str, words: Sequence[str], role: str) -> int:
         if "long" in text:
             preparing.set()
             go_on.wait(10)
-        return Flag(0)
+        return 0
 
     monkeypatch.setattr(units, "flags", slow)
     async with opened(path) as store:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.records import Insight, Interval, Observation, Quote, Scope, Turn
+from memscope.records import Insight, Interval, Observation, Quote, Role, Scope, Turn
 from memscope.text import language, terms, tokens, units
 from memscope.text.flags import Flag
 from memscope.text.stemmer import stem
@@ -132,11 +132,25 @@ def test_chunks_end_where_paragraphs_end() -> None:
         ("Hey there", Flag.GREETING),
         ("你好，我叫小明", Flag.GREETING),
         ("北京", Flag.CJK),
+        ("Ok, where do I live?", Flag.ASKING),
+        ("I have been vegetarian since school.", Flag.PERSONAL),
+        ("我对花生过敏", Flag.PERSONAL),
     ],
 )
 def test_flags(said: str, flag: Flag) -> None:
-    assert flag in units.flags(said)
-    assert not units.flags("Rome fell") & flag
+    assert flags_of(said) & flag
+    assert not flags_of("Rome fell") & flag
+
+
+def test_only_an_assistant_does_not_know_and_it_states_nothing_about_itself() -> None:
+    said = "I don't know that yet."
+    assert flags_of(said, "assistant") & Flag.UNKNOWING and not flags_of(said) & Flag.UNKNOWING
+    assert not flags_of("I am vegetarian.", "assistant") & Flag.PERSONAL
+
+
+def flags_of(said: str, role: Role = "user") -> int:
+    (unit,) = units.make_units(replace(TURN, text=said, role=role), number=1, seq=1)
+    return columns(unit)["flags"]
 
 
 def test_names_of_speakers_are_found_in_questions() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from memscope.dates.calendar import Now
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 def code(kind: str) -> str:
     """Returns the character of a kind; allotted on first sight, from the private use area."""
-    return _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
+    return _CODES.get(kind) or _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
 
 
 @cache
@@ -50,17 +50,47 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"[a-z_]+", lambda name: code(name[0]), pattern).replace(" ", ""))
 
 
+@cache
+def needed(pattern: str) -> frozenset[str]:
+    """Returns characters of kinds without which the pattern matches nothing: a cheap test before the search."""
+    bare, dropped = pattern, 1
+    while dropped:
+        bare, dropped = _GROUP.subn(" ", bare)
+    return frozenset(map(code, _REQUIRED.findall(bare))) if "|" not in bare else frozenset()
+
+
+_GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
+_REQUIRED = re.compile(r"[a-z_]+(?![a-z_?*])")
+
+
 def spell(tokens: Sequence[Token]) -> str:
     return "".join(code(token.kind) for token in tokens)
 
 
-def run(rows: Sequence[Row], tokens: list[Token], now: Now) -> list[Token]:
-    kinds = spell(tokens)
-    for row in rows:
-        if compiled(row.pattern).search(kinds):
-            tokens = rewrite(row, tokens, kinds, now)
+class Cascade:
+    """Rows in order; remembers per string of kinds which rows match it, for many sentences are built alike."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self._needed = [needed(row.pattern) for row in rows]
+        self._possible = lru_cache(maxsize=1 << 10)(self._rows_of)
+        self._next = lru_cache(maxsize=1 << 14)(self._next_match)
+
+    def run(self, tokens: list[Token], now: Now) -> list[Token]:
+        kinds = spell(tokens)
+        at = self._next(kinds, 0)
+        while at is not None:
+            tokens = rewrite(self._rows[at], tokens, kinds, now)
             kinds = spell(tokens)
-    return tokens
+            at = self._next(kinds, at + 1)
+        return tokens
+
+    def _next_match(self, kinds: str, first: int) -> int | None:
+        possible = (at for at in self._possible(frozenset(kinds)) if at >= first)
+        return next((at for at in possible if compiled(self._rows[at].pattern).search(kinds)), None)
+
+    def _rows_of(self, present: frozenset[str]) -> list[int]:
+        return [at for at, kinds in enumerate(self._needed) if kinds <= present]
 
 
 def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:

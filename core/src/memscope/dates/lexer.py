@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -67,24 +67,27 @@ _WRITTEN: dict[str, Written] = {
 }
 
 
-# Those that begin with a digit are not tried elsewhere.
-_FROM_DIGIT = frozenset(
-    "ymd compact dmy isoday isoweek clock ym my military md decimal ordinal yearlike number junk".split()
+# Each is tried only where it may begin: at a letter, a digit, anything but a letter, or anywhere.
+_BEGIN = dict.fromkeys(
+    "ymd compact dmy isoday isoweek clock ym my military md decimal ordinal yearlike number junk".split(), "(?=[0-9])"
 )
+_BEGIN |= dict.fromkeys("zhtimes zhera zhnewera zhmonthday zhdecade zhyear zhminute shortyear".split(), "(?![a-z])")
+_BEGIN |= {"fiscal": "(?=[fs])", "half": "(?=[ap])"}
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
     """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
-    runs = groupby(_WRITTEN.items(), lambda item: item[0] in _FROM_DIGIT)
-    numbers = "|".join(("(?=[0-9])" if digit else "") + f"(?:{'|'.join(map(_named, run))})" for digit, run in runs)
+    runs = groupby(_WRITTEN.items(), lambda item: _BEGIN.get(item[0], ""))
+    numbers = "|".join(f"{begin}(?:{'|'.join(map(_named, run))})" for begin, run in runs)
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     first = {phrase[0]: [one for one in phrases if one[0] == phrase[0]] for phrase in phrases}
-    known = "|".join(f"(?:{'|'.join(map(_phrase, alike))})" for start, alike in first.items())
-    numerals = f"(?P<numerals>[{zh.NUMERALS}]+)"
-    return re.compile(
-        rf"{numbers}|(?P<phrase>{known})|{numerals}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
-    )
+    alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first.items()}
+    latin = "|".join(words for start, words in alike.items() if start.isascii())
+    others = "|".join(words for start, words in alike.items() if not start.isascii())
+    blank = r"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w']))"
+    known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{zh.NUMERALS}]+)"
+    return re.compile(rf"{blank}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])")
 
 
 def _named(item: tuple[str, Written]) -> str:
@@ -97,28 +100,57 @@ def _phrase(words: str) -> str:
     return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
 
 
+# Unknown words are blanked first: the patterns of numbers and phrases need not be tried at each of them.
+_PLAIN = re.compile(r"(?<![\w$#@'])[a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?(?!\w)")
+_PARTS = frozenset(part for word in WORDS if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
+
+
+def _blanked(match: re.Match[str]) -> str:
+    word = match[0]
+    return word if word in _PARTS or word.partition("'")[0] in _PARTS else "z" * len(word)
+
+
 def fold(text: str) -> str:
     return text.translate(_FOLD)
 
 
 def tokens(text: str, offset: int = 0) -> list[Token]:
     """Returns the tokens of a folded sentence, at their offsets in the text; a run of unknown words is one token."""
+    found = _tokens(text)
+    return (
+        [Token(kind, offset + start, offset + end, value) for kind, start, end, value in found] if offset else [*found]
+    )
+
+
+@lru_cache(maxsize=1 << 11)  # a line that is shown, and a skeleton, is read more than once
+def _tokens(text: str) -> Sequence[Token]:
     found: list[Token] = []
     east = bool(_EAST.search(text))
-    for match in lexicon().finditer(text):
+    for match in lexicon().finditer(_PLAIN.sub(_blanked, text)):
         kind, value = lexeme(match, east)
-        start, end = offset + match.start(), offset + match.end()
         if kind == "word" and found and found[-1].kind == "word":
-            found[-1] = Token("word", found[-1].start, end)
+            found[-1] = Token("word", found[-1].start, match.end())
         elif kind:
-            found.append(Token(kind, start, end, value))
+            found.append(Token(kind, match.start(), match.end(), value))
     return found
+
+
+def skeleton(sentence: str) -> str:
+    """Returns a sentence folded, each run of unknown words one short word: sentences built alike have one skeleton."""
+    return _RUN.sub("zzz", _PLAIN.sub(_blanked, fold(sentence)))
+
+
+_RUN = re.compile(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
+    if name == "space":
+        return "", None
     if name == "other":
         return ("", None) if text in "'\"" else (_SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
+    if name == "unknown":
+        return "word", None
     if name == "numerals":
         number = zh.number(text)
         return ("number", number) if number is not None else ("word", None)
@@ -132,7 +164,7 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
 _EAST = re.compile("[\u4e00-\u9fff]")
 
 # No expression reaches over the end of a sentence; "a.m." and initials end none.
-_END = re.compile(r"[!?。！？；\n]+|(?<![ap]\.m)(?<![ap]m)(?<!\b[A-Za-z])\.(?=\s+[A-Z])")
+_END = re.compile(r"[!?。！？；\n]+|\.(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?=\s+[A-Z])")
 
 
 _LONGEST = 1000  # characters of a sentence: patterns may look at each of its tokens from each other

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from memscope.dates.calendar import Now
-from memscope.dates.cascade import Token, run
+from memscope.dates.cascade import Cascade, Token
 from memscope.dates.lexer import fold, sentences, tokens
 from memscope.dates.rules import ROWS
 from memscope.errors import InputError
@@ -20,6 +20,9 @@ _CONNECTORS = frozenset(
 )
 
 
+_CASCADE = Cascade(ROWS)
+
+
 def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
     """Yield the tokens of each sentence that may name a time, and its direction."""
     if reference.tzinfo is None:
@@ -29,4 +32,4 @@ def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
         kinds = {token.kind for token in found}
         if not kinds <= _CONNECTORS:
             now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
-            yield run(ROWS, found, now), now
+            yield _CASCADE.run(found, now), now

@@ -18,11 +18,11 @@ def term(word: str) -> int:
 def terms(text: str) -> list[int]:
     """Returns ``words`` as term hashes."""
     found = pieces(fold(text))
-    return [t for piece in found for t in _content_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
+    return [t for piece in found for t in content_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
 
 
 @lru_cache(maxsize=1 << 16)
-def _content_terms(piece: str) -> tuple[int, ...]:
+def content_terms(piece: str) -> tuple[int, ...]:
     return tuple(map(term, content_stems(piece)))
 
 
@@ -39,5 +39,5 @@ def names(text: str) -> frozenset[int]:
     """Returns every ``name_key`` that the text may mention."""
     found = pieces(fold(text))
     runs = {piece for piece in found if UNSPACED_START.match(piece)}
-    latin = {t for piece in found if piece not in runs for t in _content_terms(piece)}
+    latin = {t for piece in found if piece not in runs for t in content_terms(piece)}
     return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})

@@ -57,8 +57,12 @@ def names() -> tuple[str, ...]:
 
 def topics(text: str) -> Topics:
     """Returns the numbers of the text's topics; empty for none."""
-    found = topics_of_words(words(text))
-    return found.union(*_table().chinese.find(text)) if has_cjk(text) else found
+    return topics_of_words(words(text)) | topics_of_phrases(text)
+
+
+def topics_of_phrases(text: str) -> Topics:
+    """Returns the topics of Chinese words, which stand in a text without spaces."""
+    return _NONE.union(*_table().chinese.find(text)) if has_cjk(text) else _NONE
 
 
 def topics_of_words(found: Iterable[str]) -> Topics:

@@ -10,15 +10,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memscope.dates import mentions, nearest
-from memscope.dates.lexer import sentences
 from memscope.records import ROLES, Insight, Observation, Record, Turn
+from memscope.text.analysis import analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
 from memscope.text.lasting import SERIOUS, marks
+from memscope.text.periods import named_periods
 from memscope.text.terms import name_key, terms, terms_version
-from memscope.text.topics import topics
-from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION, sentence_vector
+from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
 # In characters: turns over LONG are cut into pieces of up to PIECE; a last one under REST joins the one before.
 LONG, PIECE, REST = 1000, 800, 200
@@ -75,7 +74,7 @@ COLUMNS = (
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.2"
+units_version = f"{terms_version}.{VECTORS_VERSION}.3"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
@@ -152,17 +151,18 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         "expires": NEVER, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
-    always = Flag.STATEMENT if turn.statement else Flag(0)
+    state = Flag.STATEMENT if turn.statement else 0
     date = date_text(turn.time, language(turn.text))
     for part, piece in enumerate(chunks(turn.text)):
-        yield _unit(
-            piece,
-            date,
-            turn.speaker,
-            {**shared, **_named(piece, turn), "seq": seq + part, "part": part},
-            always,
-            header_marks=marks(piece) if turn.role == "user" else (),
-        )
+        told = {**shared, **_named(piece, turn), "seq": seq + part, "part": part}
+        yield _unit(piece, date, turn.speaker, told, state)
+
+
+def _named(text: str, turn: Turn) -> dict[str, int]:
+    """Returns the first two periods that a statement names."""
+    named = [(microseconds(one.start), microseconds(one.end)) for one in named_periods(text, turn.time)]
+    (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
+    return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
 
 
 def _memory_unit(
@@ -170,10 +170,7 @@ def _memory_unit(
 ) -> Unit:
     happened = memory.happened
     who = memory.subject if isinstance(memory, Insight) else turn.speaker if turn else memory.about
-    found = Flag(0)
-    found |= Flag.CLOSED if memory.closed_said else Flag(0)
-    found |= Flag.PROPOSED if memory.proposed else Flag(0)
-    found |= Flag.PRIMARY if primary else Flag(0)
+    state = Flag.CLOSED * bool(memory.closed_said) | Flag.PROPOSED * memory.proposed | Flag.PRIMARY * primary
     columns = {
         "seq": seq, "number": number, "target": target, "time": microseconds(memory.said),
         "part": _part(memory, turn) if turn and isinstance(memory, Observation) else 0,
@@ -187,7 +184,7 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     date = date_text(memory.said, language(memory.text))
-    return _unit(memory.text, date, who, columns, found, body_marks=_memory_marks(memory))
+    return _unit(memory.text, date, who, columns, state, marked=_memory_marks(memory))
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
@@ -213,85 +210,23 @@ def _header(said: str) -> tuple[int, ...]:
 
 
 def _unit(
-    body: str,
-    date: str,
-    speaker: str,
-    columns: dict[str, int],
-    state: Flag,
-    *,
-    header_marks: tuple[int, ...] = (),
-    body_marks: tuple[int, ...] = (),
+    body: str, date: str, speaker: str, columns: dict[str, int], state: int, *, marked: Sequence[int] | None = None
 ) -> Unit:
-    header, about = (*_header(f"{date} {speaker}"), *header_marks), topic_bits(body)
-    content = [*terms(body), *body_marks]
+    """``marked``: the terms of a profile; by default those of the body, where the user says it."""
+    read, role = analyse(body), ROLES[columns["role"]]
+    found = flags(body, read.pieces, role) | state
+    tells = marked is None and role != "assistant" and (found & Flag.FIRST_PERSON or not body.isascii())
+    lasting = marks(body) if tells else marked or ()
+    header = [*_header(f"{date} {speaker}"), *(lasting if marked is None and role == "user" else ())]
+    content = [*read.terms, *(marked or ())]
     columns = {
         **columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content),
-        "flags": flags(body) | state, "topics": about & _LOW, "more_topics": about >> 64,
+        "flags": found | Flag.PERSONAL * bool(lasting), "topics": read.topics & _LOW, "more_topics": read.topics >> 64,
     }  # fmt: skip
-    packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS[:-1]), packed_vector(body))
+    packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS[:-1]), read.meaning)
     hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
     return Unit(columns["seq"], packed, hashes, _text(date, speaker, body))
 
 
 def _text(date: str, speaker: str, body: str) -> str:
     return f"({date}) {speaker}: {body}"
-
-
-def topic_bits(text: str) -> int:
-    """Returns the topics of a text as the bits of a number below 2**128."""
-    return sum(1 << topic for topic in topics(text))
-
-
-def packed_vector(text: str) -> bytes:
-    """Returns the text's built-in vector as int8, its largest component 127; b"" for none."""
-    vector = sentence_vector(text)
-    if vector is None:
-        return b""
-    packed: bytes = (vector * (127 / abs(vector).max())).round().astype("int8").tobytes()
-    return packed
-
-
-# ------------------------------------------------------------------------------------------------------- named periods
-
-_TIME_WORDS = frozenset(
-    """tomorrow weekend ago fortnight monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday
-    fridays saturday saturdays sunday sundays january february march april june july august september october november
-    december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
-    may days""".split()
-)
-_LETTERS = re.compile(r"[a-z]+")
-_DATED = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
-_DATED_ZH = re.compile(
-    "[明后昨前]天|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
-    "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
-)
-_LONGEST_NAMED = 62 * 86_400 * 1_000_000  # microseconds: a year or "since 2019" is no date of an event
-
-
-def _named(text: str, turn: Turn) -> dict[str, int]:
-    """Returns the first two periods of at most two months that a statement names."""
-    statement = _may_name_a_day(text) and text.rstrip()[-1:] not in "?？"
-    named = _named_periods(text, turn.time) if statement else []
-    (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
-    return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
-
-
-def _may_name_a_day(text: str) -> bool:
-    """A cheap test before the rules of ``dates`` parse the text."""
-    if not text.isascii() and _DATED_ZH.search(text):
-        return True
-    return not _TIME_WORDS.isdisjoint(_LETTERS.findall(text.lower())) or _DATED.search(text) is not None
-
-
-def _named_periods(text: str, said: datetime) -> list[tuple[int, int]]:
-    """Returns the periods a statement names; a date without a year is the one nearest to ``said``."""
-    found: dict[tuple[int, int], None] = {}
-    telling = [sentence for _, sentence in sentences(text) if _may_name_a_day(sentence)]
-    for mention in (mention for sentence in telling for mention in mentions(sentence, said)):
-        if mention.dayless or mention.shape in ("since", "after", "before", "until"):
-            continue
-        interval = nearest(mention, said) if mention.yearless else mention.interval
-        start, end = microseconds(interval.start), microseconds(interval.end)
-        if end - start <= _LONGEST_NAMED:
-            found[start, end] = None
-    return list(found)

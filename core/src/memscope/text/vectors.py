@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memscope.text.language import language
-from memscope.text.tokens import STOP_WORDS, fold
+from memscope.text.tokens import STOP_WORDS, fold, pieces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ _SILENT = STOP_WORDS | _CONTRACTED
 class _Table(NamedTuple):
     tokens: dict[str, int]
     rows: NDArray[np.int8]  # [tokens, DIMENSIONS]
-    scales: Floats  # [tokens, 1]: a row's scale times its token's weight
+    scales: Floats  # [tokens]: a row's scale times its token's weight
 
 
 def sentence_vector(text: str) -> Floats | None:
@@ -50,9 +50,23 @@ def sentence_vector(text: str) -> Floats | None:
     found = _tokens(text)
     if not found:
         return None
-    table = _table()
-    summed: Floats = (table.rows[found] * table.scales[found]).sum(0)
+    summed = _summed(found)
     return summed / math.sqrt(summed @ summed)
+
+
+def packed(found: Sequence[int]) -> bytes:
+    """Returns the vector of a text's tokens as int8, its largest component 127; b"" for none."""
+    if not found:
+        return b""
+    summed = _summed(found)
+    scaled: bytes = (summed * (127 / abs(summed).max())).round().astype("int8").tobytes()
+    return scaled
+
+
+def _summed(found: Sequence[int]) -> Floats:
+    table = _table()
+    summed: Floats = table.scales.take(found) @ table.rows.take(found, 0).astype("float32")
+    return summed
 
 
 def sentence_vectors(texts: Sequence[str]) -> Floats:
@@ -70,14 +84,19 @@ def sentence_vectors(texts: Sequence[str]) -> Floats:
 def _tokens(text: str) -> list[int]:
     if language(text) != "en":
         return []
-    return [token for word in _WORD.findall(fold(text)) for token in _word_tokens(word)]
+    return [token for piece in pieces(fold(text)) for token in tokens_of_piece(piece)]
+
+
+def tokens_of_piece(piece: str) -> list[int]:
+    """Returns the rows of the table for a piece as ``tokens.pieces`` gives it."""
+    return [token for word in _WORD.findall(piece) for token in _word_tokens(word)]
 
 
 @lru_cache(maxsize=1 << 16)
 def _word_tokens(word: str) -> Sequence[int]:
     silent = len(word) == 1 or len(word) > _LONGEST or word in _SILENT
-    pieces = () if silent else word_pieces(word, _table().tokens)
-    return pieces if len(pieces) <= _MOST_PIECES else ()
+    parts = () if silent else word_pieces(word, _table().tokens)
+    return parts if len(parts) <= _MOST_PIECES else ()
 
 
 def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
@@ -100,4 +119,4 @@ def _table() -> _Table:
 
     with np.load(DATA / "word_vectors.npz") as stored:
         tokens = stored["tokens"].tobytes().decode("ascii").split("\n")
-        return _Table({token: at for at, token in enumerate(tokens)}, stored["rows"], stored["scales"])
+        return _Table({token: at for at, token in enumerate(tokens)}, stored["rows"], stored["scales"][:, 0].copy())

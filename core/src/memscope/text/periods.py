@@ -1,0 +1,60 @@
+"""Periods that a statement names: "the dentist on June 12th" is found by "this week" without any model.
+
+Runs for every turn that is written. A cheap test comes before the rules of ``dates``, and these read a sentence's
+skeleton: its words of time and numbers, every run of other words as one. Sentences built alike are parsed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from memscope.dates import mentions, nearest
+from memscope.dates.lexer import sentences, skeleton
+from memscope.records import Interval
+
+BEHIND = 16  # characters: "12th, 2026", "days later"
+LONGEST = timedelta(days=62)  # a year or "since 2019" is no date of an event
+_WORDS = frozenset(
+    """tomorrow weekend ago fortnight monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday
+    fridays saturday saturdays sunday sundays january february march april june july august september october november
+    december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
+    may days fri tue tues thu thur thurs""".split()
+)
+_LETTERS = re.compile(r"[a-z]+")
+_DIGITS = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
+_WORDS_ZH = re.compile(
+    "[明后昨前]天|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
+    "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
+)
+
+
+def named_periods(text: str, said: datetime) -> list[Interval]:
+    """Returns the distinct periods of at most two months; a date without a year is the one nearest to ``said``."""
+    if text.rstrip()[-1:] in "?？" or not _may_name_a_day(text):
+        return []
+    telling = (sentence for _, sentence in sentences(text) if _may_name_a_day(sentence))
+    return list(dict.fromkeys(one for sentence in telling for one in _of_sentence(sentence, said)))
+
+
+def _may_name_a_day(text: str) -> bool:
+    if not text.isascii() and _WORDS_ZH.search(text):
+        return True
+    return not _WORDS.isdisjoint(_LETTERS.findall(text.lower())) or _DIGITS.search(text) is not None
+
+
+def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
+    for mention in mentions(_told(skeleton(sentence)), said):
+        if mention.dayless or mention.shape in ("since", "after", "before", "until"):
+            continue
+        interval = nearest(mention, said) if mention.yearless else mention.interval
+        if interval.end - interval.start <= LONGEST:
+            yield interval
+
+
+def _told(text: str) -> str:
+    """Returns the text up to what stands behind its last word of time."""
+    ends = [match.end() for match in _LETTERS.finditer(text) if match[0] in _WORDS]
+    ends += [match.end() for pattern in (_DIGITS, _WORDS_ZH) for match in pattern.finditer(text)]
+    return text[: max(ends, default=0) + BEHIND]

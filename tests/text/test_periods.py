@@ -1,0 +1,58 @@
+"""Periods of statements: the same from a sentence's skeleton as from its words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memscope.dates import mentions, nearest
+from memscope.dates.cascade import compiled, needed
+from memscope.dates.lexer import skeleton, tokens
+from memscope.dates.rules import ROWS
+from memscope.text.periods import named_periods
+
+SAID = datetime(2026, 3, 4, 9, tzinfo=UTC)  # a Wednesday
+TIMES = (
+    "on June 12th", "next Friday", "last week", "in two weeks", "on May 3, 2026", "from June 3 to 12", "tomorrow",
+    "two days ago", "at 5 pm on Monday", "next weekend", "on 12/24", "in the second week of April", "on Sunday the 8th",
+)  # fmt: skip
+BEFORE = (
+    "I see the dentist",
+    "We'll meet Anna's sister at the harbour",
+    "They moved the old piano",
+    "The train leaves",
+)
+AFTER = (
+    ".",
+    ", and the neighbours still complain about the noise.",
+    " with Tom and 3 others.",
+    " because of the rain!",
+)
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("when", TIMES)
+@pytest.mark.parametrize("after", AFTER)
+def test_a_statement_names_the_periods_of_its_words(before: str, when: str, after: str) -> None:
+    text = f"{before} {when}{after}"
+    told = [nearest(one, SAID) if one.yearless else one.interval for one in mentions(text, SAID) if not one.dayless]
+    assert named_periods(text, SAID) == list(dict.fromkeys(told)) != []
+
+
+@pytest.mark.parametrize("text", ["See you on Friday?", "I like tea.", "since March", "in 1999", "下周三见吗？"])
+def test_a_question_and_a_long_or_open_time_name_none(text: str) -> None:
+    assert named_periods(text, SAID) == []
+
+
+def test_sentences_built_alike_have_one_skeleton() -> None:
+    assert skeleton("Anna sees the dentist on Friday") == skeleton("Bob fixes the roof on Friday")
+
+
+@given(st.lists(st.sampled_from([*BEFORE, *TIMES, "下周三", "六月三号", "on the 5th", "half past two"])).map(" ".join))
+def test_no_row_matches_without_the_kinds_that_it_needs(text: str) -> None:
+    kinds = "".join(compiled(token.kind).pattern for token in tokens(text.lower()))
+    for row in ROWS:
+        assert needed(row.pattern) <= set(kinds) or not compiled(row.pattern).search(kinds)
