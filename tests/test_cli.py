@@ -84,11 +84,13 @@ def test_help_loads_neither_rich_nor_numpy():
         (["import", "nothing.jsonl"], 2),
         (["list", "--user", "a", "--config", "nothing.yaml"], 3),
         (["list", "--user", "a", "--store", "no/such/folder/memory.db"], 3),
+        (["add", "hello", "--user", "a", "--store", "no/such/folder/memory.db"], 3),
         (["list", "--user", "a", "--store", "text.db"], 4),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(run, tmp_path, args, code):
     (tmp_path / "text.db").write_text("not a store " * 20)
+    run("add", "--user", "a", "I live in Berlin")
     done = run(*args)
     assert done.exit_code == code
     assert done.stdout == ""
@@ -106,6 +108,7 @@ def test_every_error_has_its_exit_code():
 
 
 def test_an_error_for_programs_is_an_object_on_stderr(run):
+    run("add", "--user", "a", "I live in Berlin")
     done = run("show", "nothing", "--user", "a", "--json")
     assert done.stdout == ""
     told = json.loads(done.stderr)["error"]
@@ -116,6 +119,7 @@ def test_a_bug_is_told_without_its_words_unless_asked_for(run, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a secret")
 
+    run("add", "--user", "a", "I live in Berlin")
     monkeypatch.setattr(MemoryScope, "list", broken)
     done = run("list", "--user", "a")
     assert (done.exit_code, "RuntimeError" in done.stderr, "secret" in done.stderr) == (1, True, False)
@@ -177,9 +181,15 @@ def test_no_colours_and_no_bars_without_a_terminal(store):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store):
+@pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "background shell"])
+def test_an_interrupt_ends_with_130_and_leaves_whole_batches(store, before):
     adding = [sys.executable, "-m", "memscope.cli", "--store", store, "--user", "a", "add"]
-    with subprocess.Popen(adding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    kept = signal.signal(signal.SIGINT, before)  # inherited by the process
+    try:
+        process = subprocess.Popen(adding, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, kept)
+    with process:
         assert process.stdin is not None and process.stderr is not None
         process.stdin.write(b'{"role": "user", "content": "hello"}\n' * 700)
         process.stdin.flush()

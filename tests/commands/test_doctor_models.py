@@ -24,6 +24,8 @@ NOW = datetime.now(UTC)
 def store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with MemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        memory.status()
     return tmp_path / "memory.db"
 
 

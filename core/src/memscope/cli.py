@@ -8,6 +8,7 @@ traceback.
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -117,6 +118,8 @@ builtin.memscope_register_commands(cli)
 
 def main() -> None:
     """Entry point. What a console cannot encode is escaped, never an error."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background shell's: an interrupt sent on purpose ends us
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

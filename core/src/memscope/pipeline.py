@@ -121,7 +121,8 @@ def assemble(
 ) -> list[Worker[Any]]:
     """The workers of an operation in order.
 
-    Raises ``ConfigError`` for a name that nobody registered and for a worker that names what the batch does not have.
+    Raises ``ConfigError`` for a name that nobody registered and for a worker that names what the batch does not have,
+    ``PluginError`` for what is no worker.
     """
     columns = {column.name for column in fields(batch)}
     steps = []

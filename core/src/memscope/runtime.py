@@ -268,6 +268,8 @@ def assemble(
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
     loaded = Plugins(configured.plugins, extra=plugins, limits=limits)
+    for operation, names in configured.pipelines.model_dump().items():
+        loaded.check_workers(operation, names)
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
     ctx = WorkerContext(

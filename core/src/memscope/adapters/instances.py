@@ -82,7 +82,10 @@ def check_settings(given: Memory) -> Memory:
         return given
     settings = _settings(given)
     if not any(one.settings == settings for one in _shared):
-        AsyncMemoryScope(settings=settings)  # opens nothing
+        made = AsyncMemoryScope(settings=settings)  # opens nothing
+        path = getattr(made.runtime.store, "path", None)
+        if isinstance(path, Path) and not path.parent.is_dir():
+            raise ConfigError(f"the folder of the store {str(path)!r} does not exist", hint="make it, or mend the path")
     return settings
 
 

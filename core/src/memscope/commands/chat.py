@@ -40,7 +40,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     user = call.whose["user"]
     news = News()
     phrases = LANGUAGES[language or locale_language()]
-    with call.memory(plugins=[news]) as memory:
+    with call.memory(new=True, plugins=[news]) as memory:
         talk = Talk(memory, call.show, phrases, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
         if memory.runtime.ctx.chat is None:

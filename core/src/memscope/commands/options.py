@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,11 +86,29 @@ class Call:
         return self.store if self.store is not None else self.settings().store
 
     @contextmanager
-    def memory(self, **more: Any) -> Iterator[MemoryScope]:
+    def memory(self, *, new: bool = False, **more: Any) -> Iterator[MemoryScope]:
+        """The open memory. ``new``: the store may be made; else ``ConfigError`` where there is none."""
         from memscope.sync import MemoryScope
 
-        with MemoryScope(self.store, settings=self.settings(), **more) as memory:
+        settings = self.settings()
+        if not new:
+            require_store(self.location)
+        with MemoryScope(self.store, settings=settings, **more) as memory:
             yield memory
+
+
+def file_of(location: str) -> Path | None:
+    """Returns the file of a SQLite store, None for a store of another kind."""
+    if location == ":memory:" or ("://" in location and not location.startswith("sqlite://")):
+        return None
+    return Path(location.removeprefix("sqlite:///")).expanduser()
+
+
+def require_store(location: str) -> None:
+    """Raise ``ConfigError`` for a SQLite store that is not there: reading makes no file."""
+    path = file_of(location)
+    if path is not None and not path.exists() and not path.with_name(f"{path.name}-wal").exists():
+        raise ConfigError(f"there is no store at {str(path)!r}", hint="see --store; memscope add makes a new one")
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.options import PARTLY, Call, command, confirm_or_exit, pass_call
+from memscope.commands.options import PARTLY, Call, command, confirm_or_exit, file_of, pass_call, require_store
 from memscope.commands.output import Display, count_nouns, print_error, visible
 from memscope.errors import InputError
 
@@ -95,6 +95,7 @@ def copy(call: Call, source: str, target: str) -> None:
     """
     from memscope.transfer import copy
 
+    require_store(source)
     with call.show.progress("copying users") as progress:
         copied = asyncio.run(_copy_store(call, source, target, progress))
     call.show.data(asdict(copied))
@@ -186,6 +187,6 @@ def _work(items: Mapping[str, int]) -> str:
 
 def sqlite_path(location: str) -> Path:
     """The file of a SQLite store; other stores have their own ways to be restored."""
-    if location == ":memory:" or ("://" in location and not location.startswith("sqlite://")):
+    if (path := file_of(location)) is None:
         raise InputError("only a SQLite store can be restored", hint="give its file as --store")
-    return Path(location.removeprefix("sqlite:///")).expanduser()
+    return path

@@ -64,7 +64,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, **about: st
     """
     added = Added()
     given = {name: value for name, value in about.items() if value is not None}
-    with call.memory() as memory:
+    with call.memory(new=True) as memory:
         if text is not None and text != "-":
             added.count(memory.add_turns([{"content": text, **given}], **call.scope, replay=replay))
         elif text is None and sys.stdin.isatty():
@@ -178,7 +178,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
             "an export is one file, read without --dry-run", hint="--from NAME reads another system's memory"
         )
     (file,) = sources
-    with _source(file) as path, call.memory() as memory, call.show.progress("importing") as progress:
+    with _source(file) as path, call.memory(new=True) as memory, call.show.progress("importing") as progress:
         counts = memory.import_(path, user=call.user, strict=strict, progress=progress)
     call.show.data(counts)
     call.show.line(_imported(counts))
@@ -189,7 +189,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
 
 
 def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool) -> None:
-    with call.memory() as memory, call.show.progress("importing") as progress:
+    with call.memory(new=True) as memory, call.show.progress("importing") as progress:
         report = memory.import_from(name, *sources, user=call.user, dry_run=dry_run, progress=progress)
     call.show.data(asdict(report))
     parts = [count_nouns(report.turns, "turn"), count_nouns(report.observations, "observation")]

@@ -184,6 +184,13 @@ class Plugins:
         """The workers of an operation by name, each imported when it is looked up."""
         return self._registries["workers"].under(f"{operation}.")
 
+    def check_workers(self, operation: str, names: Sequence[str]) -> None:
+        """Raise ``ConfigError`` for a name that nobody registered; nothing is imported."""
+        for name in names:
+            if name not in self.workers(operation):
+                hint = nearest(name, self.workers(operation))
+                raise ConfigError(f"{operation} has no worker {name!r}", hint=hint)
+
     def make_store(self, location: str, settings: Settings) -> Store:
         """``scheme://...`` names a registered store, ":memory:" the one in memory; all else is a SQLite file's path."""
         scheme = location.partition("://")[0] if "://" in location else "sqlite"

@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreError
 from memscope.records import (
-    Block,
     ChangeSet,
     Insight,
     Kind,
@@ -49,7 +48,6 @@ UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
 Memory = Observation | Insight
-R = TypeVar("R", Turn | Observation | Insight, Block)
 
 
 @dataclass(frozen=True, slots=True)

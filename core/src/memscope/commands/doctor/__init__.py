@@ -27,7 +27,7 @@ from memscope import AsyncMemoryScope, __version__
 from memscope.commands.doctor.examination import Check, Examination, Finding, State
 from memscope.commands.doctor.memory_checks import clock, memories, work
 from memscope.commands.doctor.model_checks import models
-from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call
+from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call, require_store
 from memscope.commands.output import Display, count_nouns, visible
 from memscope.commands.plugins import installed_version
 from memscope.errors import MemscopeError
@@ -168,6 +168,8 @@ async def place(exam: Examination) -> AsyncIterator[Finding]:
 async def store(exam: Examination) -> AsyncIterator[Finding]:
     if exam.settings is None:
         return
+    if exam.call.store is not None:
+        require_store(exam.call.store)
     memory = AsyncMemoryScope(exam.call.store, settings=exam.settings)
     exam.memory = await exam.opened.enter_async_context(memory)
     exam.status = status = await memory.status()

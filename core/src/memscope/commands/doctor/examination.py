@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memscope.commands.options import Call
-from memscope.commands.store import sqlite_path
-from memscope.errors import InputError
+from memscope.commands.options import Call, file_of
 
 if TYPE_CHECKING:
     from memscope import AsyncMemoryScope
@@ -43,10 +41,7 @@ class Examination:
     @property
     def file(self) -> Path | None:
         """The file of the store, if that is what it is."""
-        try:
-            return sqlite_path(self.location)
-        except InputError:
-            return None
+        return file_of(self.location)
 
     @property
     def location(self) -> str:
