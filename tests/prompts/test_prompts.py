@@ -61,14 +61,14 @@ def test_the_table_names_every_prompt():
 @pytest.mark.parametrize(
     "text", ["I walked the dog in the park with Anna at seven.", "我早上七点和小安在公园遛狗，天气很好。"]
 )
-def test_ten_short_messages_fit_into_six_thousand_characters(language, text):
+def test_ten_short_messages_fit_into_the_budget(language, text):
     turns = tuple(turn(number, text, "user" if number % 2 else "assistant") for number in range(1, 11))
     quiet = frozenset(one.key for one in turns if one.role == "assistant")
     (lines,) = lines_per_call(FactBatch("b", turns, quiet=quiet))
     messages = Prompts().messages("extract", [text], lines_data(lines))
     system = Prompts().text("extract", language, boundary="<0123456789abcdef>")
     size = len(system) + len(messages[1]["content"]) + len(schema_text(schema((1, 3, 5, 7, 9), frozenset({2, 3}))))
-    assert size <= 6_000
+    assert size <= 6_500
 
 
 def test_the_language_is_that_of_the_turns():

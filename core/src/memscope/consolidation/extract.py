@@ -59,12 +59,10 @@ class Words(BaseModel):
     words: str
 
 
-class Fact(BaseModel):
-    """``level`` is the fact's own; without a valid one it has the highest level of its turns."""
-
+class Fact(BaseModel):  # a docstring would be part of the schema that the model is sent
     text: str
     about: str
-    level: int = -1
+    level: int = -1  # without a valid one a fact has the highest level of its turns
     when: str
     keywords: list[str]
     quotes: list[Words]

@@ -8,30 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import lru_cache
 
 from pydantic import BaseModel, model_validator
 
 from memscope.consolidation.batch import FactBatch
+from memscope.consolidation.extract import clean
 from memscope.consolidation.recap import find_recaps
 from memscope.dates.iso import written
+from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.similarity import CLOSE, closeness, same
-from memscope.reconciliation.supersession import Verdict, by_saying, same_subject
+from memscope.reconciliation.subjects import NOBODY, meet, subjects, user_names
+from memscope.reconciliation.supersession import Verdict, by_saying
 from memscope.records import Interval, Json, Observation, Scope
 from memscope.text.tokens import fold
+from memscope.text.topics import topics
 
 PAIRS = 12  # in one call
 PAIRS_A_FACT = 3
+EVENT = timedelta(days=3)  # what lasts no longer may be one event, told twice
+_ANY = frozenset(("other", "其他"))  # topics that say nothing
 
 
 class PairVerdict(BaseModel):
     pair: int
     relation: Verdict
+    rest: str = ""
 
 
 class Verdicts(BaseModel):
@@ -66,11 +74,12 @@ class Pair:
 async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Merge repeated facts, then supersede memories that the new facts end."""
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
+    own = user_names((*batch.facts, *known))
     settlement = Settlement(
-        {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve
+        {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve, own=own
     )
     merge_known(settlement, known)
-    pairs = nominate_pairs(list(settlement.fresh.values()), [settlement.latest(old) for old in known])
+    pairs = nominate_pairs(list(settlement.fresh.values()), [settlement.latest(old) for old in known], own)
     if pairs:
         settlement.settle(await judge_pairs(pairs, ctx))
     return apply_settlement(batch, settlement)
@@ -93,7 +102,11 @@ def apply_settlement(batch: FactBatch, settlement: Settlement) -> FactBatch:
 
 def is_equal(one: Observation, other: Observation) -> bool:
     """Returns whether both say the same about the same subject; events on different days differ."""
-    return same_subject(one, other) and same(one.text, other.text) and _together(one.happened, other.happened)
+    return (
+        subjects(one.about) == subjects(other.about)
+        and same(one.text, other.text)
+        and _together(one.happened, other.happened)
+    )
 
 
 def _together(one: Interval | None, other: Interval | None) -> bool:
@@ -111,38 +124,72 @@ def merge_known(settlement: Settlement, known: Sequence[Observation]) -> None:
             settlement.merge(fact, settlement.latest(kept), recap=fact.id in settlement.recaps)
 
 
-def nominate_pairs(facts: Sequence[Observation], known: Sequence[Observation]) -> list[Pair]:
-    """Returns the closest pairs about one subject: each new fact with known ones, and with new ones before it."""
+def nominate_pairs(
+    facts: Sequence[Observation], known: Sequence[Observation], own: frozenset[str] = NOBODY
+) -> list[Pair]:
+    """Returns the closest pairs about one subject: each new fact with known ones, and with new ones before it.
+
+    Facts of one message are no pair: what was said in one breath stands side by side.
+    """
     pairs: list[Pair] = []
     for place, fact in enumerate(facts):
-        others = [make_pair(fact, old) for old in (*known, *facts[:place]) if same_subject(fact, old)]
-        close = sorted((one for one in others if one.closeness >= CLOSE), key=lambda one: -one.closeness)
-        pairs += close[:PAIRS_A_FACT]
+        others = [old for old in (*known, *facts[:place]) if set(old.sources) != set(fact.sources)]
+        made = [make_pair(fact, old, own) for old in others if meet(fact, old, own)]
+        pairs += sorted((one for one in made if one.closeness >= CLOSE), key=lambda one: -one.closeness)[:PAIRS_A_FACT]
     return sorted(pairs, key=lambda one: -one.closeness)[:PAIRS]
 
 
-def make_pair(fact: Observation, other: Observation) -> Pair:
-    topics = {fold(word) for word in fact.keywords} & {fold(word) for word in other.keywords} - {fold(fact.about)}
+def make_pair(fact: Observation, other: Observation, own: frozenset[str] = NOBODY) -> Pair:
     old, new = by_saying(fact, other)
-    return Pair(new, old, closeness(fact.text, other.text, without=fact.about, topics=bool(topics)))
+    names = " ".join((fact.about, other.about, *own))
+    return Pair(new, old, closeness(fact.text, other.text, without=names, topics=_meet_by_topic(fact, other)))
+
+
+def _meet_by_topic(one: Observation, other: Observation) -> bool:
+    """Returns whether the facts share a keyword or an everyday topic ("diet", "food"), or happened at one time."""
+    if _keywords(one) & _keywords(other) or _topics(one) & _topics(other):
+        return True
+    return _is_event(one.happened) and _is_event(other.happened) and _together(one.happened, other.happened)
+
+
+def _keywords(fact: Observation) -> set[str]:
+    return {fold(word) for word in fact.keywords} - subjects(fact.about) - _ANY
+
+
+def _topics(fact: Observation) -> frozenset[int]:
+    return topics(" ".join(fact.keywords))
+
+
+def _is_event(when: Interval | None) -> bool:
+    return when is not None and when.end - when.start <= EVENT
 
 
 # --------------------------------------------------------------------------------------------------- with a model
 
 
 async def judge_pairs(pairs: Sequence[Pair], ctx: WorkerContext) -> list[FactRelation]:
-    """Ask the model for verdicts on all pairs, in one call."""
-    shown = [_pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
+    """Ask the model for verdicts on all pairs in one call; in two where its reply cannot be used."""
+    shown = [pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
     messages = (ctx.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
     assert ctx.chat is not None
-    reply = await ask(ctx.chat, messages, schema(len(pairs)))
-    verdicts = {verdict.pair: verdict.relation for verdict in reply.pairs}
-    return [FactRelation(pair.new, pair.old, verdicts[number]) for number, pair in enumerate(pairs, 1)]
+    try:
+        reply = await ask(ctx.chat, messages, schema(len(pairs)))
+    except ModelReplyError:
+        if len(pairs) == 1:
+            raise
+        half = len(pairs) // 2
+        return [*await judge_pairs(pairs[:half], ctx), *await judge_pairs(pairs[half:], ctx)]
+    verdicts = {verdict.pair: verdict for verdict in reply.pairs}
+    told = [(pair, verdicts[number]) for number, pair in enumerate(pairs, 1)]
+    return [FactRelation(pair.new, pair.old, verdict.relation, clean(verdict.rest)) for pair, verdict in told]
 
 
-def _pair_data(number: int, pair: Pair) -> dict[str, Json]:
+def pair_data(number: int, pair: Pair) -> dict[str, Json]:
     both = (pair.old, pair.new)
+    told: dict[str, Json] = {"pair": number, "old": pair.old.text, "new": pair.new.text}
+    told["said"] = [f"{fact.said:%Y-%m-%d}" for fact in both]
     when = [written(fact.happened) if fact.happened else "" for fact in both]
-    said = [f"{fact.said:%Y-%m-%d}" for fact in both]
-    told = {"pair": number, "old": pair.old.text, "new": pair.new.text, "said": said}
-    return {**told, "when": when} if any(when) else told
+    about = [fact.about for fact in both]
+    if any(when):
+        told["when"] = when
+    return {**told, "about": about} if about[0] != about[1] else told

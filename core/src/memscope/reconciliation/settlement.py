@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memscope.reconciliation.rest import remainder, with_details
+from memscope.reconciliation.subjects import NOBODY
 from memscope.reconciliation.supersession import SOURCES, Verdict, by_saying, ended, joined, past, replaced
 from memscope.records import Json, Observation, Revision, Supersession
 
@@ -18,11 +20,12 @@ _ORDER = ("repeats", "refines", "ends", "was")
 
 @dataclass(frozen=True, slots=True)
 class FactRelation:
-    """A verdict on two facts: how ``new`` stands to ``old``."""
+    """A verdict on two facts: how ``new`` stands to ``old``. ``rest``: what of ``old`` still holds beside ``new``."""
 
     new: Observation
     old: Observation
     verdict: Verdict
+    rest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,14 @@ class Settlement:
 
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
-    that is stored ends.
+    that is stored ends. ``own`` are names of the user.
     """
 
     fresh: dict[str, Observation]
     now: datetime
     recaps: frozenset[str] = frozenset()
     propose: bool = False
+    own: frozenset[str] = NOBODY
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
@@ -82,30 +86,36 @@ class Settlement:
     def _apply(self, told: FactRelation, new: Observation, old: Observation) -> None:
         recap = told.new.id in self.recaps
         if told.verdict == "ends" and not recap:
-            self._end(new if new.id == told.new.id else told.new, new.id, old)
+            self._end(new if new.id == told.new.id else told.new, new.id, old, told.rest)
         elif told.verdict == "was" and past(new) != new:
             self._revise(past(new))
         elif new.id in self.closed:
             return
         elif told.verdict == "refines":
-            self._refine(new, old)
+            self._refine(new, old, told.rest)
         elif told.verdict == "repeats" and old.id in self.fresh and new.id not in self.fresh:
             self._refine(old, new)  # an earlier conversation that is learned of later
         elif told.verdict == "repeats":
             self.merge(new, old, recap=recap)
 
-    def _refine(self, whole: Observation, part: Observation) -> None:
+    def _refine(self, whole: Observation, part: Observation, rest: str = "") -> None:
+        """``whole`` takes the place of ``part``; the details that only ``part`` had are added to its text."""
+        text = with_details(whole.text, part.text, rest)
+        if text is None:
+            return
         stored = part.id not in self.fresh
-        self._take_over(part, joined(whole, part), changed=True)
+        self._take_over(part, replace(joined(whole, part), text=text), changed=True)
         name, key = ("superseded", "by") if stored else ("merged", "into")
         self.actions.append(Action(name, part, {key: whole.id}))
 
-    def _end(self, told: Observation, by: str, old: Observation) -> None:
+    def _end(self, told: Observation, by: str, old: Observation, rest: str) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
-        outcome = ended(told, old, self.now)
+        outcome = ended(told, old, self.now, self.own)
         if isinstance(outcome, Supersession):
             self._close(replace(outcome, by=by))
             self.actions.append(Action("superseded", old, {"by": by}))
+            if not self.propose and (kept := remainder(old, rest, self.now)):
+                self.fresh[kept.id] = kept
             return
         for memory in outcome:
             stored = memory.id not in self.fresh

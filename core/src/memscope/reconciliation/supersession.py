@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
+from memscope.reconciliation.subjects import NOBODY, covers
 from memscope.records import Insight, Interval, Observation, Supersession
-from memscope.text.tokens import fold
 
 SOURCES = 8  # of one observation; what was said more often than that is known
 Verdict = Annotated[
@@ -30,16 +30,18 @@ _TENTATIVE = re.compile(
     r"|打算|计划|計劃|准备|準備|考虑|考慮|但愿|希望(?=[能可以后後将將去]{1,2})|想要|(?<![思理幻梦夢感])想(?=[换換去搬买買学學辞辭改找当當开開])"
     r"|也许|也許|或许|或許|可能|说不定|說不定|担心|擔心|恐怕|怕会|怕會"
 )
+_TOLD_AS_PAST = re.compile(
+    r"(?i:\b(?:lived|worked|studied|stayed|spent|dated|attended|served|used to)\b"
+    r"|\b(?:was|were) (?:an?|the|in|at|living)\b)"
+    r"|曾|以前|当年|當年|(?:住|去|学|做|当|读|念|养|工作|上)过|时(?:住|在)"
+)
+_NEVER = re.compile(r"(?i:\bnever\b|\bnot\b|n't\b)|没|沒|不是|从未|並未|并未")
 _FUTURE = re.compile(r"(?i:\b(?:will|shall|going to|about to)\b|'ll\b)|将要|将会|即将|就要|快要|将于|將要|將會|即將")
 
 
 def event(memory: Observation) -> datetime:
     """Returns the start of the period the fact is about, else the time it was said."""
     return memory.happened.start if memory.happened else memory.said
-
-
-def same_subject(one: Observation, other: Observation) -> bool:
-    return fold(one.about).split() == fold(other.about).split()
 
 
 def by_saying(one: Observation, other: Observation) -> tuple[Observation, Observation]:
@@ -55,13 +57,16 @@ def tentative(memory: Observation) -> bool:
     return bool(_TENTATIVE.search(memory.text))
 
 
-def ended(new: Observation, old: Observation, now: datetime) -> Supersession | tuple[Observation, ...]:
+def ended(
+    new: Observation, old: Observation, now: datetime, own: frozenset[str] = NOBODY
+) -> Supersession | tuple[Observation, ...]:
     """Apply "``new`` ends ``old``": returns ``old`` closed, or the facts to revise; none for no effect.
 
-    Facts of another subject end nothing, nor do plans end present facts. A future fact only sets ``valid_to``.
-    Of two dated past events the earlier one never ends the later one: it is told as history.
+    Facts of another subject end nothing, nor do plans end present facts, nor present facts what was told as past. A
+    future fact only sets ``valid_to``. Of two dated past events the earlier one never ends the later one: it is told as
+    history. ``own``: names of the user.
     """
-    if not same_subject(new, old) or (_open(new) and not _open(old)):
+    if not covers(new, old, own) or (_open(new) and not _open(old)) or _is_history(old, new):
         return ()
     if _happened_before(new, old):
         return (past(new, event(old)),)
@@ -70,6 +75,17 @@ def ended(new: Observation, old: Observation, now: datetime) -> Supersession | t
         return (replace(old, valid_to=start),)
     until = start if new.happened else new.said
     return Supersession(old.id, new.id, now, max(new.said, old.said), max(until, old.valid_from or until))
+
+
+def _is_history(old: Observation, new: Observation) -> bool:
+    """Returns whether ``old`` told of a time that was over, and ``new`` does not correct it."""
+    told = old.valid_to is not None and old.valid_to <= old.said
+    over = old.happened is None or old.happened.end <= old.said
+    if not told and not (over and _TOLD_AS_PAST.search(old.text)):
+        return False
+    if old.happened and new.happened:
+        return not old.happened.overlaps(new.happened)
+    return not _NEVER.search(new.text) and not _TOLD_AS_PAST.search(new.text)
 
 
 def past(new: Observation, until: datetime | None = None) -> Observation:

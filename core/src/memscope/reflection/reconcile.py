@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from memscope.pipeline import WorkerContext, worker
 from memscope.reconciliation.settlement import FactRelation, Settlement
-from memscope.reconciliation.supersession import same_subject
+from memscope.reconciliation.subjects import meet
 from memscope.reflection.batch import TopicBatch
 
 
@@ -30,4 +30,4 @@ async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
 
 def _counts(told: FactRelation) -> bool:
     """Returns whether the verdict applies: both facts are current and about the same subject."""
-    return not told.new.closed and not told.old.closed and same_subject(told.new, told.old)
+    return not told.new.closed and not told.old.closed and meet(told.new, told.old)

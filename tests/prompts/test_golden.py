@@ -1,0 +1,74 @@
+"""What a model is sent, kept as files: a change of a prompt, a schema or the data beside it is seen in a review.
+
+python tests/prompts/test_golden.py        writes them anew
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memscope.consolidation import FactBatch
+from memscope.consolidation.extract import schema as extraction
+from memscope.consolidation.reconcile import make_pair, pair_data
+from memscope.consolidation.reconcile import schema as verdicts
+from memscope.consolidation.transcript import lines_data, lines_per_call
+from memscope.models.structured_output import schema_text
+from memscope.prompts.loader import Prompts
+from memscope.records import Interval, Observation, Scope, Turn
+
+GOLDEN = Path(__file__).parent / "golden"
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
+MAY = Interval(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
+SAID = {
+    "en": ["Do you still live in Graz?", "No, I moved to Linz in May."],
+    "zh": ["你还住在苏州吗？", "不，我五月搬到无锡了。"],
+}
+FACTS = {
+    "en": ["The user lives in Graz.", "Ivo moved to Linz in May."],
+    "zh": ["用户住在苏州。", "周宁五月搬到无锡了。"],
+}
+
+
+def sent(worker: str, language: str) -> str:
+    """Returns the system message, the data and the schema of one call."""
+    if worker == "extract":
+        shown, schema = lines_data(*lines_per_call(batch(SAID[language]))), extraction((2,), frozenset({2, 3}))
+    else:
+        shown, schema = [pair_data(1, make_pair(*facts(FACTS[language])))], verdicts(1)
+    system = Prompts().text(worker, language, boundary="<boundary>")
+    return "\n\n".join((system, json.dumps(shown, ensure_ascii=False, indent=1), schema_text(schema))) + "\n"
+
+
+def batch(texts: list[str]) -> FactBatch:
+    turns = tuple(
+        Turn(f"t{n}", Scope("alice", session=f"s{n}"), role, "Ivo" if role == "user" else role, text, NOW, NOW)
+        for n, (role, text) in enumerate(zip(("assistant", "user"), texts, strict=True))
+    )
+    return FactBatch("b", turns, quiet=frozenset({"t0"}))
+
+
+def facts(texts: list[str]) -> list[Observation]:
+    """Returns the new fact and the old one."""
+    same = {"scope": Scope("alice"), "said": NOW, "recorded": NOW, "keywords": ("home",)}
+    old, new = texts
+    return [
+        Observation(id="new", text=new, sources=("t1",), about="Ivo", happened=MAY, **same),
+        Observation(id="old", text=old, sources=("t0",), **same),
+    ]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("worker", ["extract", "reconcile"])
+def test_what_a_model_is_sent_is_what_was_reviewed(worker, language):
+    golden = (GOLDEN / f"{worker}.{language}.txt").read_text("utf-8")
+    assert sent(worker, language) == golden, "meant? then run this file and look at the difference"
+
+
+if __name__ == "__main__":
+    for name in ("extract", "reconcile"):
+        for code in ("en", "zh"):
+            (GOLDEN / f"{name}.{code}.txt").write_text(sent(name, code), "utf-8")

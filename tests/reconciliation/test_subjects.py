@@ -1,0 +1,105 @@
+"""Whom facts are about, under several names; and what is left of a fact that another replaces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memscope.reconciliation.rest import remainder, with_details
+from memscope.reconciliation.subjects import covers, meet, user_names
+from memscope.records import Observation, Scope
+
+NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
+
+
+def about(name, text="x"):
+    return Observation(id=text, scope=Scope("a"), text=text, sources=("t",), said=NOW, recorded=NOW, about=name)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("Anna", "anna"),
+        ("Anna", "Anna Schmidt"),
+        ("Mel and Bo", "Bo"),
+        ("user", "Craig"),
+        ("张曼婷", "曼婷"),
+        ("小美和阿波", "阿波"),
+        ("Anna, Ben & Cy", "Cy"),
+    ],
+)
+def test_these_may_be_one(one, other):
+    assert meet(about(one), about(other), frozenset({"craig"}))
+
+
+@pytest.mark.parametrize(
+    "one, other", [("Anna", "Ann"), ("user", "Craig"), ("张曼婷", "张曼玉"), ("user", "the user's cat")]
+)
+def test_these_are_two(one, other):
+    assert not meet(about(one), about(other))
+
+
+def test_only_who_speaks_of_all_ends_what_is_known_of_all():
+    assert covers(about("Mel and Bo"), about("Bo"))
+    assert not covers(about("Bo"), about("Mel and Bo"))
+    assert not covers(about(""), about("Bo"))
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("The user's name is Craig.", {"craig"}),
+        ("The user is called Anna Schmidt.", {"anna schmidt"}),
+        ("用户叫张曼婷。", {"张曼婷"}),
+        ("The user is tired.", set()),
+        ("Anna's name is Annie.", set()),
+    ],
+)
+def test_the_users_own_names(text, names):
+    assert user_names([about("user", text)]) == names
+
+
+def test_the_rest_of_a_list_is_a_fact_of_its_own_with_the_same_source():
+    old = about("repo", "The repository has 80 commits and 5 branches.")
+    rest = remainder(old, "The repository has 5 branches.", NOW)
+    assert rest is not None
+    assert (rest.text, rest.sources, rest.said, rest.id != old.id) == (
+        "The repository has 5 branches.",
+        ("t",),
+        NOW,
+        True,
+    )
+    assert remainder(old, "The repository has 5 branches.", NOW) == rest
+
+
+@pytest.mark.parametrize("rest", ["", "The user lives in Rome.", "The repository has 80 commits and 5 branches."])
+def test_a_rest_that_the_old_fact_does_not_say_is_none(rest):
+    assert remainder(about("repo", "The repository has 80 commits and 5 branches."), rest, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text, part, rest, whole",
+    [
+        ("The user has a dog named Max.", "The user has a dog.", "", "The user has a dog named Max."),
+        (
+            "The user went hiking with Nora.",
+            "The user went hiking in Wales.",
+            "",
+            "The user went hiking with Nora. The user went hiking in Wales.",
+        ),
+        (
+            "The user has a dog named Max.",
+            "The user has an old brown dog.",
+            "The user has a brown dog.",
+            "The user has a dog named Max. The user has a brown dog.",
+        ),
+        ("用户和小雨去爬山。", "用户花了3小时去爬山。", "", "用户和小雨去爬山。用户花了3小时去爬山。"),
+    ],
+)
+def test_details_of_the_replaced_sentence_are_kept(text, part, rest, whole):
+    assert with_details(text, part, rest) == whole
+
+
+def test_two_sentences_that_would_be_too_long_stay_apart():
+    assert with_details("a" * 500, f"The user saw {'Rome ' * 30}") is None
