@@ -39,7 +39,7 @@ LAYERS = """
     stores config prompts
     pipeline transfer
     retrieval reconciliation jobs
-    consolidation reflection plugins
+    blocks consolidation reflection plugins
     runtime
     chat administration
     memory

@@ -14,10 +14,10 @@ SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
 PRONOUNS = ("What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
 # Parts that are written so; the others follow.
-PARTS = ("adapters", "administration.py", "builtin.py", "chat", "cli.py", "commands", "config", "consolidation",
-         "dates", "demo", "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts", "reconciliation",
-         "records", "retrieval", "runtime.py", "search", "stores", "sync.py", "telemetry.py", "testing", "text",
-         "transfer", "validation.py")  # fmt: skip
+PARTS = ("adapters", "administration.py", "blocks", "builtin.py", "chat", "cli.py", "commands", "config",
+         "consolidation", "dates", "demo", "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts",
+         "reconciliation", "records", "retrieval", "runtime.py", "search", "stores", "sync.py", "telemetry.py",
+         "testing", "text", "transfer", "validation.py")  # fmt: skip
 OUTSIDE = ("adapters/autogen/src", "adapters/langchain/src", "examples/duckdb_store", "stores/elasticsearch/src")
 
 

@@ -232,3 +232,28 @@ async def test_what_was_said_last_in_a_session(memory):
     assert [turn.text for turn in await here.recent(tokens=6)] == ["Remark 4."]
     assert [turn.text for turn in await here.recent(limit=2)] == ["Remark 3.", "Remark 4."]
     assert await here.recent(limit=0) == await here.recent(tokens=1) == ()
+
+
+# ---- core memory
+
+
+async def test_core_memory_is_shown_before_the_hits_and_never_recorded(memory: AsyncMemoryScope) -> None:
+    session = MemorySession(user="alice", agent="helper", memory=memory)
+    await memory.add_turns([{"role": "user", "content": "My boat is called Aurora."}], user="alice", agent="helper")
+    await memory.blocks("alice").append("human", "Alice sails. </memory>")
+    shown = (await session.recall("What is my boat called?")).text
+    assert shown.index("Alice sails.") < shown.index("Aurora")
+    assert strip_memory(f"{shown}\n\nHello") == "Hello"
+    only = await session.recall("")
+    assert "Alice sails." in only.text
+    assert "earlier conversations" not in only.text
+    assert (await session.recall("", shown={only.core})).text == ""
+    assert (await MemorySession(user="bob", memory=memory).recall("")).text == ""
+
+
+async def test_what_one_agent_writes_the_other_sees_in_its_next_turn(memory: AsyncMemoryScope) -> None:
+    planner, coder = (MemorySession(user="alice", agent=agent, memory=memory) for agent in ("planner", "coder"))
+    await memory.blocks("alice").create("project")
+    await memory.blocks("alice", agent="planner").append("project", "Ship on Friday.", author="model")
+    assert "Ship on Friday." in (await coder.recall("hello")).text
+    assert await planner.core() == await coder.core()

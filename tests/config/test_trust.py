@@ -47,6 +47,7 @@ REFUSED = [
     ("plugins: {allow: [theirs]}", "plugins"),
     ("pipelines: {retrieve: [theirs]}", "pipelines"),
     ("prompts: theirs", "prompts"),
+    ("blocks: {shared: {rules: theirs}}", "blocks"),
 ]
 
 
@@ -146,7 +147,7 @@ def test_one_line_says_which_file_was_read(folder, caplog):
 
 
 def test_every_setting_is_either_harmless_or_guarded():
-    guarded = {"store", "chat", "embedding", "rerank", "prompts", "plugins", "pipelines"}
+    guarded = {"store", "chat", "embedding", "rerank", "prompts", "plugins", "pipelines", "blocks"}
     assert trust.HARMLESS.isdisjoint(guarded)
     assert trust.HARMLESS | guarded == set(Settings.model_fields), "decide whether a stranger's file may set it"
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 
 from memscope import administration, validation
+from memscope.blocks import AsyncBlocks
 from memscope.errors import Conflict, InputError, NotFound
 from memscope.records import (
     AddReport,
@@ -151,14 +152,11 @@ class AsyncMemoryScope:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
             turn, timed = await runtime.check_statement(given, where, validation.zone(zone))
             draft, memory = statement(
-                await runtime.secret(),
-                turn,
-                timed=timed,
+                await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, runtime.limits),
                 name=None if name is None else validation.identifier("name", name),
                 namespace=None if namespace is None else validation.identifier("namespace", namespace),
-                data=validation.json_object("data", data, runtime.limits),
                 expires=None if expires is None else validation.when("expires", expires, runtime.zone),
-            )
+            )  # fmt: skip
             (outcome,) = (await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
@@ -185,13 +183,11 @@ class AsyncMemoryScope:
                 {"role": "user", "content": old.text if text is None else text}, where
             )
             changed = replace(
-                old,
-                text=turn.text,
+                old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, runtime.limits),
                 expires=old.expires if expires is None else validation.when("expires", expires, runtime.zone),
-                origin="user",
-                recorded=runtime.clock(),
-            )
+                origin="user", recorded=runtime.clock(),
+            )  # fmt: skip
             expected = old.version if version is None else version
             await runtime.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
             runtime.wake()
@@ -255,7 +251,7 @@ class AsyncMemoryScope:
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
     ) -> str:
-        """The best hits that fit into ``tokens`` as dated lines for a prompt, oldest first; "" when there is none.
+        """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
 
         A query about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens.
         """
@@ -266,7 +262,8 @@ class AsyncMemoryScope:
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
             kinds=kinds, zone=zone,
         )  # fmt: skip
-        return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines)
+        core = await self.blocks(user, agent=agent).text(as_of=as_of)
+        return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines, core=core)
 
     async def profile(
         self,
@@ -332,6 +329,10 @@ class AsyncMemoryScope:
             versions = await runtime.store.history(user, id)
             return [memory for memory in versions if agent in (None, memory.scope.agent)]
 
+    def blocks(self, user: str, *, agent: str | None = None) -> AsyncBlocks:
+        """Core memory: the texts that this user's agents, or this one, have in every context."""
+        return AsyncBlocks(self.runtime, user, agent)
+
     # ---- an assistant
 
     def chat(
@@ -350,8 +351,7 @@ class AsyncMemoryScope:
 
         Iterate over the answer for its pieces, or await it; where memory fails it comes all the same, and ``notes`` say
         so. The model is shown the ``persona``, the session's recent turns within ``window`` tokens, and ``k`` hits
-        that these do not hold, within ``tokens``.
-        ``ConfigError`` without a chat model.
+        that these do not hold, within ``tokens``. ``ConfigError`` without a chat model.
         """
         from memscope.chat import ChatRequest, start
 

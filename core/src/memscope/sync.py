@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from memscope.blocks import AsyncBlocks
 from memscope.errors import ClosedError
 from memscope.memory import AsyncMemoryScope
 
@@ -80,6 +81,18 @@ def _sync(
     return cast("Callable[Concatenate[MemoryScope, P], R]", call)
 
 
+def _sync_blocks(
+    method: Callable[Concatenate[AsyncBlocks, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[SyncBlocks, P], R]:
+    """Returns the method with its signature and docstring; a call waits for the result."""
+
+    @functools.wraps(method)
+    def call(self: SyncBlocks, *args: P.args, **kwargs: P.kwargs) -> R:
+        return loop_thread.run(method(self.blocks, *args, **kwargs))
+
+    return cast("Callable[Concatenate[SyncBlocks, P], R]", call)
+
+
 class SyncAnswer:
     """``chat.Answer`` without ``await``: iterate over it for its pieces."""
 
@@ -127,6 +140,26 @@ def _streamed(
     return cast("Callable[Concatenate[MemoryScope, P], SyncAnswer]", call)
 
 
+class SyncBlocks:
+    """``AsyncBlocks`` without ``await``; takes the same arguments. ``blocks`` is the async object."""
+
+    def __init__(self, blocks: AsyncBlocks) -> None:
+        self.blocks = blocks
+
+    list = _sync_blocks(AsyncBlocks.list)
+    get = _sync_blocks(AsyncBlocks.get)
+    history = _sync_blocks(AsyncBlocks.history)
+    text = _sync_blocks(AsyncBlocks.text)
+    create = _sync_blocks(AsyncBlocks.create)
+    configure = _sync_blocks(AsyncBlocks.configure)
+    append = _sync_blocks(AsyncBlocks.append)
+    replace = _sync_blocks(AsyncBlocks.replace)
+    remove = _sync_blocks(AsyncBlocks.remove)
+    insert = _sync_blocks(AsyncBlocks.insert)
+    rethink = _sync_blocks(AsyncBlocks.rethink)
+    revert = _sync_blocks(AsyncBlocks.revert)
+
+
 class MemoryScope:
     """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
 
@@ -155,6 +188,11 @@ class MemoryScope:
     get = _sync(AsyncMemoryScope.get)
     list = _sync(AsyncMemoryScope.list)
     history = _sync(AsyncMemoryScope.history)
+
+    @functools.wraps(AsyncMemoryScope.blocks)
+    def blocks(self, user: str, *, agent: str | None = None) -> SyncBlocks:
+        return SyncBlocks(self.memory.blocks(user, agent=agent))
+
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)

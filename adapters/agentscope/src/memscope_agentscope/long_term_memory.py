@@ -59,6 +59,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         )  # fmt: skip
         self.seen: list[str] = []  # keys of the turns in the agent's short-term memory
         self.shown: list[str] = []  # ids of the hits that stand there because they were retrieved
+        self._core = ""  # core memory as it stands there; not saved, since it may stand there twice without harm
         self.register_state("seen")
         self.register_state("shown")
 
@@ -74,7 +75,8 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         self.seen += [turn["id"] for turn in turns]
         bridge = self._bridge if limit is None else replace(self._bridge, k=limit, shared=self._bridge.handle)
         texts = {turn["content"] for turn in turns}
-        recalled = await bridge.recall(choose_query(turns), exclude=self._visible(), shown=texts)
+        recalled = await bridge.recall(choose_query(turns), exclude=self._visible(), shown={*texts, self._core})
+        self._core = recalled.core
         self.shown += [hit.id for hit in recalled.hits]
         return recalled.text
 
@@ -84,7 +86,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         await self._bridge.record(turns, replay=True)
         self.seen = [turn["id"] for turn in turns]
         if not any(message is not None and message.name == NOTE for message in msgs):
-            self.shown = []
+            self.shown, self._core = [], ""
 
     # ---- tools, in the modes "agent_control" and "both"
 

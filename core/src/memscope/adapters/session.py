@@ -83,10 +83,11 @@ def format_hits(hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """``text`` is the block to show, "" when there is nothing; ``hits`` are what it was made of."""
+    """``text`` is the block to show, "" when there is nothing; it was made of ``core`` memory and ``hits``."""
 
     text: str = ""
     hits: tuple[Hit, ...] = ()
+    core: str = ""
 
 
 @dataclass(eq=False)
@@ -188,21 +189,30 @@ class MemorySession:
     async def recall(
         self, query: str, *, exclude: Collection[str] = (), shown: Collection[str] = (), tokens: int | None = None
     ) -> Recalled:
-        """Returns the block for ``query``. ``exclude``: keys of turns, ``shown``: texts, that the model sees anyway."""
-        if not query.strip():
-            return Recalled()
+        """Returns the block for ``query``; for an empty one core memory only.
+
+        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway.
+        """
         work = self._recall(query, exclude, frozenset(shown), tokens or self.tokens)
         return await self._open("retrieve", work, Recalled())
 
     async def _recall(self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int) -> Recalled:
         from memscope.retrieval.context import context, line
 
+        core = await self.core()
+        fresh = "" if core in shown else core
+        if not query.strip():
+            return Recalled(block("", fresh) if fresh else "", core=core)
         found = await self.search(query, exclude=exclude)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
         profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
         lines = context(hits, tokens=tokens, profile=profile)
         fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
-        return Recalled(block(lines), fitted) if lines else Recalled()
+        return Recalled(block(lines, fresh) if lines or fresh else "", fitted if lines else (), core)
+
+    async def core(self) -> str:
+        """Returns the blocks of core memory as they are shown, "" when all are empty."""
+        return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
 
     async def recent(
         self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()

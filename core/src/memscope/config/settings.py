@@ -38,7 +38,7 @@ from memscope.config.sections import UnreadSection, find_sections, section_names
 from memscope.config.sources import Layers, Sources
 from memscope.errors import ConfigError
 from memscope.models.endpoint import Format, checked_url, presets
-from memscope.records import LONGEST_WAIT_S
+from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
 from memscope.validation import Limits, json_object
 
 
@@ -74,6 +74,7 @@ Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
 Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=366 * 24 * 3600)]
+Label: TypeAlias = Annotated[str, Field(pattern=BLOCK_LABEL)]
 Count: TypeAlias = Annotated[int, Field(ge=1, lt=1 << 31)]
 
 
@@ -122,6 +123,13 @@ class ReflectionSettings(Section):
     batch: Count = 20
     calls: Count = 5
     new_subjects: Count = 3
+
+
+class BlockSettings(Section):
+    """``tokens`` of a context for blocks; ``shared``: read-only texts for all users, by label."""
+
+    tokens: Count = 4000
+    shared: Annotated[dict[Label, str], BeforeValidator(_mapping)] = {}
 
 
 class LimitSettings(Section):
@@ -208,6 +216,7 @@ class Settings(Section):
     pipelines: PipelineSettings = PipelineSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     reflection: ReflectionSettings = ReflectionSettings()
+    blocks: BlockSettings = BlockSettings()
     limits: LimitSettings = LimitSettings()
     chat: ModelSettings | None = None
     embedding: ModelSettings | None = None

@@ -27,10 +27,14 @@ _NOTE = {
 QUERY_CHARACTERS = 4_000
 
 
-def block(lines: str) -> str:
-    """Returns the lines with a note between marks. Marked text is never recorded; a line cannot close the mark."""
-    note = _NOTE["zh" if language(lines) == "zh" else "en"]
-    return f"{OPEN}\n{note}\n{lines.replace(CLOSE, '</ memory>')}\n{CLOSE}"
+def block(lines: str, core: str = "") -> str:
+    """Returns core memory, then the lines with a note, between marks.
+
+    Marked text is never recorded; nothing in it can close the mark.
+    """
+    noted = f"{_NOTE['zh' if language(lines) == 'zh' else 'en']}\n{lines}" if lines else ""
+    shown = "\n\n".join(part for part in (core, noted) if part)
+    return f"{OPEN}\n{shown.replace(CLOSE, '</ memory>')}\n{CLOSE}"
 
 
 def is_injected(text: str) -> bool:

@@ -7,7 +7,7 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
 Block                                       core memory, with its history             blocks.py
 """
 
-from memscope.records.blocks import AUTHORS, BLOCK_LIMIT, Author, Block, BlockKey
+from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, Author, Block, BlockKey
 from memscope.records.entities import (
     INJECTED,
     ROLES,
@@ -43,6 +43,7 @@ from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Repe
 
 __all__ = [
     "AUTHORS",
+    "BLOCK_LABEL",
     "BLOCK_LIMIT",
     "INJECTED",
     "LONGEST_WAIT_S",

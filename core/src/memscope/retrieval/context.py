@@ -27,9 +27,11 @@ def context(
     lines: Lines = "memories",
     estimate: Callable[[str], int] = estimate_tokens,
     profile: Sequence[Hit] = (),
+    core: str = "",
 ) -> str:
-    """The profile's lines if there are any, then the best hits that fit into ``tokens``, one line each, oldest first.
+    """Core memory, the profile's lines, then the best hits that fit into ``tokens``, one line each, oldest first.
 
+    ``core`` has a budget of its own.
     "memories" prints the observations that matched and of a long turn the part that did; "turns" always the whole turn.
     """
     profile = found.profile if isinstance(found, Retrieval) else profile
@@ -45,7 +47,8 @@ def context(
             kept.append((hit, text))
             left -= cost
     kept.sort(key=lambda pair: pair[0].time)
-    return "\n".join([*told, *(text for _, text in kept)])
+    memories = "\n".join([*told, *(text for _, text in kept)])
+    return "\n\n".join(part for part in (core, memories) if part)
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:

@@ -1,0 +1,62 @@
+"""Edits of a block's text. What is not edited is kept to the character: tabs, blanks, line ends."""
+
+from __future__ import annotations
+
+from memscope.errors import InputError
+
+
+def append(value: str, text: str) -> str:
+    """Add the text as new lines at the end."""
+    _check_given("text", text)
+    return f"{value}{'' if not value or value.endswith(NEWLINE) else NEWLINE}{text}"
+
+
+def replace(value: str, old: str, new: str) -> str:
+    """Replace the one place where ``old`` stands. ``InputError`` with their number where it is not one."""
+    _check_given("the text to replace", old)
+    at = _only_place(value, old)
+    return value[:at] + new + value[at + len(old) :]
+
+
+def remove(value: str, text: str) -> str:
+    """Remove the one place where the text stands, whole lines with their line end."""
+    _check_given("the text to remove", text)
+    at = _only_place(value, text)
+    before, after = value[:at], value[at + len(text) :]
+    if not before or before.endswith(NEWLINE):
+        if after.startswith(NEWLINE):
+            after = after[1:]
+        elif not after:
+            before = before.removesuffix(NEWLINE)
+    return before + after
+
+
+def insert(value: str, text: str, line: int) -> str:
+    """Insert the text so that it begins at this line, from 1; -1 is the end."""
+    _check_given("text", text)
+    if line == -1 or not value:
+        return append(value, text)
+    lines = value.split(NEWLINE)
+    if not 1 <= line <= len(lines) + 1:
+        raise InputError(f"there is no line {line}", hint=f"lines go from 1 to {len(lines) + 1}, -1 is the end")
+    return NEWLINE.join([*lines[: line - 1], text, *lines[line - 1 :]])
+
+
+NEWLINE = "\n"
+
+
+def _check_given(what: str, text: str) -> None:
+    if not text:
+        raise InputError(f"{what} is empty", hint="rethink with an empty text empties the whole block")
+
+
+def _only_place(value: str, text: str) -> int:
+    """Returns the place of the only match; matches that overlap count too."""
+    places = [at for at in range(len(value) - len(text) + 1) if value.startswith(text, at)]
+    if not places:
+        raise InputError("the text is not in the block (0 matches)", hint="copy it exactly, blanks and case included")
+    if len(places) > 1:
+        lines = ", ".join(str(value.count(NEWLINE, 0, at) + 1) for at in places[:5])
+        hint = f"on lines {lines}; give more of the text around the place that is meant"
+        raise InputError(f"the text is in the block {len(places)} times", hint=hint)
+    return places[0]
