@@ -79,6 +79,7 @@ class DuckDBStore(LocalStore):
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
             self._db = duckdb.connect(str(self.path), config={"threads": "1"})
+            self._db.execute("PRAGMA disable_optimizer")  # a few rows by user: planning would take longer than reading
             if not self._db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'meta'").fetchone():
                 self._db.execute(TABLES)
                 self._db.execute("INSERT INTO meta VALUES ('secret', ?)", [secrets.token_bytes(32)])

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 
 import click
 
-from memscope import __version__, builtin
+from memscope import __version__
+from memscope.commands import register
 from memscope.commands.options import BUG, INTERRUPTED, Call, Command, exit_code, shared_options
 from memscope.commands.output import json_line, print_error
 from memscope.errors import MemscopeError
@@ -113,7 +114,7 @@ def cli() -> None:
     """
 
 
-builtin.memscope_register_commands(cli)
+register(cli)
 
 
 def main() -> None:

@@ -17,7 +17,6 @@ from memscope.errors import (
     PluginError,
     WorkerError,
 )
-from memscope.models.embedding_batches import normalised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +76,8 @@ class WorkerContext:
 
 async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:
     import numpy as np
+
+    from memscope.models.embedding_batches import normalised
 
     dims = embedder.space.dims  # 0 where not known yet
     try:

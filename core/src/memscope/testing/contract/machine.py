@@ -21,9 +21,7 @@ from memscope.testing.records import PAST, ids, inserts, observation
 T = TypeVar("T")
 KEYS = [f"k{n}" for n in range(8)]
 STATEMENTS = {"k6", "k7"}
-STEPS = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+STEPS = settings(stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 runs = itertools.count()
 
 
@@ -222,6 +220,12 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
 
 
 class Machine(Chapter):
+    """``machine_examples``: random runs of 30 operations; a slow store may do with fewer."""
+
+    machine_examples = 25
+
     async def test_any_order_of_operations(self, store: Store) -> None:
         made = machine(store, asyncio.get_running_loop(), self.reopen)
-        await asyncio.to_thread(run_state_machine_as_test, made, settings=STEPS)
+        await asyncio.to_thread(
+            run_state_machine_as_test, made, settings=settings(STEPS, max_examples=self.machine_examples)
+        )
