@@ -57,10 +57,14 @@ class Http:
         self._clients = PerLoop(self._client)
         self._certificates: ssl.SSLContext | None = None
 
-    async def _connected(self) -> httpx2.AsyncClient:
-        """Returns the client of this event loop. The library and the certificates are read in a thread."""
+    async def prepare(self) -> None:
+        """Read the library and the certificates, in a thread; the first request does so otherwise."""
         if self._certificates is None:
             self._certificates = await asyncio.to_thread(_certificates, self.endpoint.trust_env)
+
+    async def _connected(self) -> httpx2.AsyncClient:
+        """Returns the client of this event loop."""
+        await self.prepare()
         return self._clients.get()
 
     def _client(self) -> httpx2.AsyncClient:

@@ -69,6 +69,10 @@ class _Client:
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
 
+    async def prepare(self) -> None:
+        """Load what the first request needs, so that none of it counts towards a deadline."""
+        await self._http.prepare()
+
     async def close(self) -> None:
         await self._http.close()
 

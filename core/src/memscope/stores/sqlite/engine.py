@@ -14,12 +14,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memscope.errors import ClosedError, StoreBusy
+from memscope.errors import ClosedError, StoreBusy, StoreFull
 from memscope.stores import unfinished
 from memscope.stores.sqlite import files
 from memscope.stores.sqlite.files import Connect, FileLock
@@ -82,7 +82,8 @@ class Engine:
                 if files.is_new(self.path):
                     files.create(self.path, self._connect)
         files.probe(self.path)
-        self._place = self._stat()  # before it is opened: replaced in between, it is seen
+        found = self._stat()  # before it is opened: replaced in between, it is seen
+        self._place, self._length = (found.st_dev, found.st_ino), 0
         reader = files.open_reader(self.path, self._connect)
         try:
             files.check(reader, self.path)
@@ -121,8 +122,10 @@ class Engine:
                     self._check_here()
                     if group[0].alone:
                         group[0].result = group[0].task(self._writing())
+                        self._length = self._stat().st_size
                     else:
-                        self._together(group)
+                        self._commit(group)
+                        self._check_here()
             except BaseException as error:
                 self._fail(group, error)
             _answer(group)
@@ -137,6 +140,19 @@ class Engine:
                     break
                 group.append(self._waiting.popleft())
             return group
+
+    def _commit(self, group: list[WriteRequest]) -> None:
+        """Run the group; on a full disk again, once the WAL is folded into the file and its room serves anew."""
+        try:
+            self._together(group)
+        except (sqlite3.Error, OSError) as error:
+            if not isinstance(files.typed(error, self.path), StoreFull):
+                raise
+            self._rollback()
+            self._writing().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            for request in group:
+                request.error = None
+            self._together(group)
 
     def _together(self, group: list[WriteRequest]) -> None:
         db = self._writing()
@@ -155,11 +171,14 @@ class Engine:
 
     def _fail(self, group: Iterable[WriteRequest], error: BaseException) -> None:
         with suppress(Exception):
-            if self._writing().in_transaction:
-                self._writing().execute("ROLLBACK")
+            self._rollback()
         found = files.typed(error, self.path)
         for request in group:
             request.error = request.error or found
+
+    def _rollback(self) -> None:
+        if self._writing().in_transaction:
+            self._writing().execute("ROLLBACK")
 
     def _writing(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -206,30 +225,32 @@ class Engine:
 
     async def copy(self, target: Path) -> None:
         def task() -> None:
-            db = files.open_reader(self.path, self._connect)
             try:
-                db.execute("PRAGMA query_only = OFF")
-                files.copy(db, target)
+                with closing(files.open_reader(self.path, self._connect)) as db:
+                    db.execute("PRAGMA query_only = OFF")
+                    files.copy(db, target)
             except BaseException as error:
                 raise files.typed(error, target) from None
-            finally:
-                db.close()
 
         await asyncio.get_running_loop().run_in_executor(self._readers, task)
 
     # ---- the file
 
-    def _stat(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_dev, found.st_ino
+    def _stat(self) -> os.stat_result:
+        return os.stat(self.path)
 
     def _check_here(self) -> None:
+        """Refuse to go on with a file that was removed, replaced or cut while it was open."""
         try:
-            here = self._stat() == self._place
+            found = self._stat()
         except FileNotFoundError:
-            here = False
-        if not here:
+            raise files.gone(f"{str(self.path)!r}") from None
+        if (found.st_dev, found.st_ino) != self._place:
             raise files.gone(f"{str(self.path)!r}")
+        if found.st_size < self._length:  # cut, or rebuilt by another process
+            with closing(files.open_reader(self.path, self._connect)) as db:
+                files.check_pages(db, self.path)
+        self._length = found.st_size
 
     def close(self) -> None:
         """Finish waiting writes; then the last connection folds the WAL into the file."""

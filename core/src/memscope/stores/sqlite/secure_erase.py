@@ -11,9 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.local import Row
@@ -25,15 +23,21 @@ HEADER = 32  # bytes of a unit's terms that say date and speaker, as those of ot
 AT_ONCE = 128 * 1024 * 1024  # bytes of a file that forget builds anew by itself; a larger one is left to compact
 READ = 256  # pages
 BTREE = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}  # kind of page: length of its header (sqlite.org/fileformat2.html)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX = 0x9E3779B97F4A7C15
 
-Marks = NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Marks: TypeAlias = NDArray[np.uint64]
 
 # ---- pieces to search for
 
 
 def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Marks:
     """Returns hashes of the pieces of all content to be removed: texts, terms, vectors, saved replies."""
+    import numpy as np
+
     found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
     found += [_hashes(text.encode(), PIECE) for text in texts]
     replies = (user.reply(batch) for batch in user.batches())
@@ -59,12 +63,14 @@ def _words(record: Record) -> Iterator[bytes]:
 
 def _hashes(data: bytes, step: int) -> Marks:
     """One hash per ``PIECE`` bytes, every ``step`` bytes."""
+    import numpy as np
+
     count = (len(data) - PIECE) // step + 1
     if count <= 0:
         return np.empty(0, np.uint64)
     halves = (np.ndarray(count, "<u8", data, offset, (step,)) for offset in (0, PIECE // 2))
     first, second = (half.astype(np.uint64) for half in halves)
-    return first * _MIX ^ second
+    return first * np.uint64(_MIX) ^ second
 
 
 # ---- gaps of the file
@@ -72,6 +78,8 @@ def _hashes(data: bytes, step: int) -> Marks:
 
 def traces(path: Path, wanted: Marks) -> bool:
     """Returns whether a piece of removed content stands in a gap of the file. Its WAL must be empty."""
+    import numpy as np
+
     for gaps in _gaps(path):
         found = _hashes(gaps, 1)
         at = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
