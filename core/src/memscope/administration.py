@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memscope import validation
 from memscope.errors import ConfigError, InputError, StoreError
 from memscope.records import ForgetReport, Insight, Json, Observation, Select
-from memscope.runtime import Runtime, import_off_loop
+from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
     from memscope.transfer.importers import ImportReport
@@ -26,7 +26,6 @@ Progress = Callable[[int, int | None], None]  # done, of how many if known
 async def start(runtime: Runtime) -> None:
     """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
     async with runtime.operation("background"):
-        await import_off_loop("memscope.consolidation", "memscope.reflection")
         runtime.start()
 
 

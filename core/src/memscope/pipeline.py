@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, tzinfo
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from memscope.errors import (
@@ -44,6 +46,19 @@ class WorkerContext:
     prompts: Prompts | None = None
     zone: tzinfo | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
+
+    async def import_operations(self) -> None:
+        """Import in a thread what the first calls need: it takes longer than an event loop may stand still."""
+        names = ["memscope.retrieval", "memscope.search.candidates"]
+        if self.chat is not None:
+            names += ["memscope.jobs.background", "memscope.consolidation", "memscope.reflection"]
+        await asyncio.to_thread(lambda: [import_module(name) for name in names])
+
+    async def prepare_models(self) -> None:
+        """Load what the first request of a query needs, which else counts towards its deadline."""
+        for model in (self.embedder, self.reranker):
+            if prepare := getattr(model, "prepare", None):
+                await prepare()
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape [len(texts), dims], rows of length 1. Any error is a ``MemscopeError``, whoever wrote the embedder."""

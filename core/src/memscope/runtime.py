@@ -7,12 +7,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +36,6 @@ if TYPE_CHECKING:
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-async def import_off_loop(*modules: str) -> None:
-    """Import modules in a thread: it takes longer than an event loop may stand still."""
-    if missing := [name for name in modules if name not in sys.modules]:
-        await asyncio.to_thread(lambda: [import_module(name) for name in missing])
 
 
 @dataclass
@@ -79,7 +71,7 @@ class Runtime:
             raise ClosedError("this memory is closed", hint="make a new one")
         if not self.is_open:
             await asyncio.to_thread(load_tables)  # reads files, which an event loop may forbid
-            await import_off_loop("memscope.retrieval", "memscope.search.candidates")
+            await self.ctx.import_operations()
             await self.store.open()
             self.is_open = True
 
@@ -183,7 +175,6 @@ class Runtime:
         from memscope.retrieval import Query
 
         local = validation.zone(zone) or self.zone
-
         return Query(
             query=validation.text("query", text, self.limits.query),
             scope=where,
@@ -202,19 +193,13 @@ class Runtime:
 
         if self._retrieve_workers is None:
             names = self.settings.pipelines.retrieve
-            await self._prepare_models()
+            await self.ctx.prepare_models()
             self._retrieve_workers = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
         where = query.scope
         query = await self.plugins.before("retrieve", query, scope=where)
         found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", found, scope=where)
         return found
-
-    async def _prepare_models(self) -> None:
-        """Load what the models' first request needs, which would else count towards the query's deadline."""
-        for model in (self.ctx.embedder, self.ctx.reranker):
-            if prepare := getattr(model, "prepare", None):
-                await prepare()
 
     # ---- the back end
 
@@ -234,7 +219,6 @@ class Runtime:
 
     async def consolidate(self, user: str | None, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
         """Consolidate all pending turns of ``user``, or of every user."""
-        await import_off_loop("memscope.consolidation", "memscope.reflection")
         from memscope.jobs.runner import run_until_idle
 
         report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user, preview=preview)
@@ -243,7 +227,6 @@ class Runtime:
 
     async def reflect(self, user: str, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
         """Consolidate, then reflect; returns one merged report."""
-        await import_off_loop("memscope.consolidation", "memscope.reflection")
         from memscope.jobs.runner import merge_reports, run_until_idle
 
         ctx = self._in_zone(zone)
