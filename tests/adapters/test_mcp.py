@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from click.testing import CliRunner
 
+from adapters.background import ModelScript, facts, wait_until
 from memscope import MemoryScope
 from memscope.adapters import mcp as memscope_mcp
 from memscope.cli import cli
@@ -28,12 +30,12 @@ def store(tmp_path):
 
 
 @asynccontextmanager
-async def speaking(store, user="alice"):
+async def speaking(store, user="alice", **variables):
     """``ask(tool, **arguments)``: whether it went well, and the text of the answer; and the session."""
     from mcp.client.stdio import stdio_client
 
     args = ["-m", "memscope.cli", "--store", str(store), "mcp", "--user", user]
-    environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent)}
+    environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent), **variables}
     server = mcp.StdioServerParameters(command=sys.executable, args=args, env=environment, cwd=str(store.parent))
     with (store.parent / "errors.txt").open("w") as errors:
         async with stdio_client(server, errlog=errors) as (read, write), mcp.ClientSession(read, write) as session:
@@ -70,6 +72,15 @@ async def test_remember_search_list_forget_reflect(store):
         assert well and "Forgotten" in told and "nothing" in told
         _, found = await ask("search_memory", query="What is the cat called?")
         assert "Ada" not in found
+
+
+async def test_with_a_chat_model_facts_are_made_of_its_user_only(store, fault_server):
+    fault_server.script = ModelScript("I moved to Berlin last May.", "Bob's tea is a secret.")
+    chat = {"MEMSCOPE_CHAT__MODEL": "test-chat", "MEMSCOPE_CHAT__BASE_URL": fault_server.base_url}
+    async with speaking(store, **chat, MEMSCOPE_IDLE_S="0.05", MEMSCOPE_POLL_S="0.1"):
+        await asyncio.to_thread(wait_until, lambda: facts(store, "alice") == {"I moved to Berlin last May."})
+    assert facts(store, "bob") == set()
+    assert not any("secret" in prompt for prompt in fault_server.script.asked)
 
 
 async def test_another_user_is_out_of_reach(store):

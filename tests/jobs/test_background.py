@@ -86,11 +86,11 @@ async def test_a_worker_says_once_what_is_wrong(world, caplog):
 # ------------------------------------------------------------------------------------------------------- the background
 
 
-async def background(world, chat, **settings):
+async def background(world, chat, *, after=lambda: None, **settings):
     world.settings |= {"idle_s": 3600, "poll_s": 3600, "batch_turns": 3, **settings}
     ctx = world.ctx(chat=chat)
     work = job(ctx)
-    return Background(ctx, work, replace(work, stage="reflect", make=nothing))
+    return Background(ctx, work, replace(work, stage="reflect", make=nothing), after=after)
 
 
 async def nothing(ctx, claim):
@@ -119,6 +119,44 @@ async def test_a_full_batch_is_consolidated_and_a_beginning_one_waits(world):
     await running.stop()
 
 
+async def test_only_users_of_this_process_are_worked_on_and_what_was_left_of_theirs(world):
+    for user in ("alice", "bob", "carol"):
+        await world.say(f"{user} said this earlier", user=user)
+    swept = []
+    running = await background(world, listening(), after=lambda: swept.append(1), idle_s=0.02, poll_s=0.02)
+    running.everyone = False
+    running.user_seen("alice")
+    running.start()
+    running.turns_added("carol", 1)
+    await until(lambda: _count(world, 1))
+    await until(lambda: _count(world, 1, user="carol"))
+    swept.clear()
+    await until(lambda: _more_than(swept, 2))
+    assert await world.texts(user="bob") == []
+    await running.stop()
+
+
+async def test_what_failed_is_tried_again_for_own_users_too(world):
+    world.settings["retry_s"] = 0.01
+    errors, well = [ModelUnavailable("down")] * 2, listening()
+
+    async def answer(messages):
+        return errors.pop() if errors else (await well.chat(messages)).text
+
+    running = await background(world, ScriptedChat(answer), poll_s=0.02)
+    running.everyone = False
+    running.start()
+    await world.say("one", "two", "three")
+    running.turns_added("alice", 3)
+
+    async def later():
+        world.clock.now += timedelta(seconds=1)
+        return await _count(world, 3)
+
+    await until(later)
+    await running.stop()
+
+
 async def test_an_idle_user_is_consolidated_and_reflected(world):
     running = await background(world, listening(), idle_s=0.02)
     running.start()
@@ -137,6 +175,15 @@ async def test_the_backlog_is_taken_at_the_start(world):
     await running.stop()
 
 
+async def test_stop_right_after_a_turn_ends(world):
+    running = await background(world, listening())
+    running.start()
+    await until(lambda: _swept(running))
+    running.turns_added("alice", 1)
+    async with asyncio.timeout(10):
+        await running.stop()
+
+
 async def test_stop_gives_back_what_hangs(world):
     gate = Gate()
     await world.say("one")
@@ -148,8 +195,12 @@ async def test_stop_gives_back_what_hangs(world):
     assert (await world.consolidate(chat=listening())).new == 1
 
 
-async def _count(world, number):
-    return len(await world.texts()) == number
+async def _count(world, number, user="alice"):
+    return len(await world.texts(user=user)) == number
+
+
+async def _more_than(seen, number):
+    return len(seen) > number
 
 
 async def _swept(running):

@@ -160,7 +160,7 @@ class AsyncMemoryScope:
             (outcome,) = (await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
-            runtime.wake()
+            runtime.wake(user, 1)
             stored = memory if outcome == "stored" else await self._memory(memory.id, where)
             return cast("Observation", stored)
 

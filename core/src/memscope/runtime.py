@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from memscope.retrieval import Query
     from memscope.stores import Store
 
+log = logging.getLogger("memscope")
+_of_parents: list[object] = []  # tasks of a parent process: dropped in a child they would warn that they never ended
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -53,8 +59,11 @@ class Runtime:
     filler: Filler = field(default_factory=Filler)
     background: Background | None = None
     usage_by_operation: dict[str, Usage] = field(default_factory=dict)
+    automatic: bool = False  # works in the background for the users it reads and writes: an adapter opened it
     is_open: bool = False
     is_closed: bool = False
+    _pid: int = field(default_factory=os.getpid)
+    _announced: bool = False
     _secret: bytes | None = None
     _retrieve_workers: list[Worker[Any]] | None = None
     _stage_jobs: tuple[StageJob, StageJob] | None = None
@@ -123,9 +132,18 @@ class Runtime:
 
     def wake(self, user: str = "", turns: int = 0) -> None:
         """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
+        self._leave_parent()
         self.filler.wake(self.ctx)
-        if self.background is not None and turns:
+        if turns and self.automatic:
+            self.work_for(user, turns)
+        elif turns and self.background is not None:
             self.background.turns_added(user, turns)
+
+    def _leave_parent(self) -> None:
+        """In a child process: begin anew, since the parent's tasks never run here."""
+        if self._pid != os.getpid():
+            _of_parents.append((self.filler, self.background))
+            self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()
 
     async def store_turns(
         self,
@@ -196,6 +214,8 @@ class Runtime:
             await self.ctx.prepare_models()
             self._retrieve_workers = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
         where = query.scope
+        if self.automatic and (background := self._own_background()):
+            background.user_seen(where.user)
         query = await self.plugins.before("retrieve", query, scope=where)
         found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", found, scope=where)
@@ -238,18 +258,54 @@ class Runtime:
         return replace(self.ctx, zone=zone) if zone else self.ctx
 
     def start(self) -> None:
-        """Start the background, unless it runs."""
+        """Start the background for all users, unless it runs."""
+        background = self._own_background(always=True)
+        assert background is not None
+        background.everyone = True
+        background.start()
+
+    def work_by_itself(self) -> None:
+        """Work in the background, from the first turn on, for the users that are read and written."""
+        self.automatic = self.settings.background and self.ctx.chat is not None
+        if self.automatic:
+            self.stage_jobs()  # imports, before a server forks; a mistake in the settings is told now
+
+    def work_for(self, user: str, turns: int = 0) -> None:
+        """Work in the background for ``user``, who has ``turns`` new ones; not where the settings say no."""
+        background = self._own_background()
+        if background is None:
+            return
+        if not background.is_started:
+            Context().run(self._start_counted, background)  # nothing is charged to the operation that began it
+            self._announce()
+        background.turns_added(user, turns)
+
+    def _announce(self) -> None:
+        """Log once per process that models are asked without a call."""
+        if not self._announced:
+            log.info("memories are made in the background, for the users of this process (background: false stops it)")
+        self._announced = True
+
+    def _start_counted(self, background: Background) -> None:
+        with self.counting("background"):
+            background.start()
+
+    def _own_background(self, *, always: bool = False) -> Background | None:
+        """Returns this process's background; None without a chat model, or where the settings turn it off."""
         from memscope.jobs.background import Background
 
-        if self.background is None:
-            self.background = Background(self.ctx, *self.stage_jobs(), after=self.wake)
-        self.background.start()
+        self._leave_parent()
+        if self.background is not None and not self.background.is_usable():
+            self.background = None
+        if self.background is None and (always or (self.ctx.chat is not None and self.settings.background)):
+            self.background = Background(self.ctx, *self.stage_jobs(), everyone=False, after=self.wake)
+        return self.background
 
     async def stop(self, drain_s: float) -> None:
         """Stop the background; work under way gets ``drain_s`` seconds."""
-        if self.background is not None:
-            await self.background.stop(drain_s)
-            self.background = None
+        background, self.background = self.background, None
+        if background is not None and background.is_usable():
+            await background.stop(drain_s)
 
 
 def assemble(

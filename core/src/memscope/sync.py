@@ -31,6 +31,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._parents: list[asyncio.AbstractEventLoop] = []  # kept: tasks that are dropped warn that they never ended
         self._pid = 0
         self._unlock()
         if hasattr(os, "register_at_fork"):  # another thread may have held the lock, and is no more in the child
@@ -42,6 +43,7 @@ class LoopThread:
     def loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None or self._pid != os.getpid():
+                self._parents += [self._loop] if self._loop else []
                 self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
                 threading.Thread(target=self._loop.run_forever, name="memscope", daemon=True).start()
             return self._loop

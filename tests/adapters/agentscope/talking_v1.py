@@ -97,3 +97,8 @@ class Talk:
 async def texts(core: Any, **scope: Any) -> list[str]:
     """What is kept of alice."""
     return [turn.text for turn in await core.list(user="alice", **scope)]
+
+
+def talk_with(memory: Any, script: ScriptedModel, user: str) -> Talk:
+    m = MemoryScopeLongTermMemory(user=user, memory=memory)
+    return Talk(agent_with(m, script), m)

@@ -117,3 +117,8 @@ def calls(*functions):
 
     script.answer = answer
     return script
+
+
+def talk_with(memory: Any, script: ScriptedModel, user: str) -> Talk:
+    m = MemoryScopeMemory(user=user, memory=memory)
+    return Talk(agent_with(m, script), m)

@@ -120,3 +120,8 @@ class ThreadTalk(Talk):
 
     async def state(self) -> Any:
         return self.agent.checkpointer
+
+
+def talk_with(memory: Any, script: ScriptedModel, user: str) -> Talk:
+    middleware = MemoryScopeMiddleware(memory=memory)
+    return Talk(agent_with(middleware, script), middleware, configured(user))

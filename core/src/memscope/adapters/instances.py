@@ -1,7 +1,8 @@
 """One memory per process for all adapters that name the same one, usable from any event loop and from threads.
 
 A memory made here lives on memscope's own loop thread: connections, background work and the index exist once, and an
-agent framework may start and end event loops as it likes. A memory given as an object stays on its owner's loop.
+agent framework may start and end event loops as it likes. With a chat model it makes memories by itself. A memory given
+as an object stays on its owner's loop, and works when its owner says so.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def acquire(given: Memory) -> SharedMemory:
     with _lock:
         shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
         if shared is None:
-            shared = SharedMemory(AsyncMemoryScope(settings=settings), settings, portal=True, pid=os.getpid())
+            memory = AsyncMemoryScope(settings=settings)
+            memory.runtime.work_by_itself()
+            shared = SharedMemory(memory, settings, portal=True, pid=os.getpid())
             _shared.append(shared)
         shared.references += 1
         return shared

@@ -48,7 +48,6 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
             return
         news.talk = talk
         with listening(news):
-            memory.start()
             code = run(talk)
             memory.stop(drain_s=DRAIN_S)
     click.get_current_context().exit(code)

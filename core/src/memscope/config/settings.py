@@ -207,6 +207,7 @@ class Settings(Section):
     retry_s: Seconds = 5.0
     idle_s: Seconds = 60.0
     poll_s: Seconds = 30.0
+    background: bool = True
     retrieve_s: Seconds = 60.0
     builtin_vectors: bool = True
     concurrency: Count = 4

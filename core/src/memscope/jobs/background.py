@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -13,10 +14,11 @@ from typing import Any
 
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import declare, embed_batch
-from memscope.jobs.runner import StageJob, results_of, run_until_idle
+from memscope.jobs.runner import StageJob, process_is_ending, results_of, run_until_idle
 from memscope.pipeline import WorkerContext
 
 log = logging.getLogger("memscope")
+MOST_USERS = 100_000  # that are remembered as seen
 
 # ----------------------------------------------------------------------------------------------------- a worker process
 
@@ -88,10 +90,11 @@ class Waiting:
 
 
 class Background:
-    """``memory.start()``: consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
+    """Consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
 
-    Every ``poll_s`` it looks for what failed before or came from elsewhere. ``after`` is called then, and
-    when there are new memories. Belongs to one event loop.
+    Every ``poll_s`` it looks for what failed before or came from elsewhere: of all users (``memory.start()``), or only
+    of those that this process read or wrote. ``after`` is called then, and when there are new memories. Belongs to one
+    event loop of one process.
     """
 
     def __init__(
@@ -100,16 +103,21 @@ class Background:
         consolidate: StageJob,
         reflect: StageJob,
         *,
+        everyone: bool = True,
         after: Callable[[], object] = lambda: None,
     ) -> None:
+        self.everyone = everyone
         self._kit = ctx
         self._after = after
         self._consolidate, self._reflect = consolidate, reflect
+        self._seen: set[str] = set()
+        self._left: set[str] = set()  # seen users whose work failed or was another process's
         self._waiting: dict[str, Waiting] = {}
         self._news = asyncio.Event()
         self._free = asyncio.Semaphore(ctx.settings.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
+        self._pid = os.getpid()
         self._said: set[str] = set()
 
     def start(self) -> None:
@@ -117,10 +125,30 @@ class Background:
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="memscope-background")
 
+    @property
+    def is_started(self) -> bool:
+        return self._loop is not None
+
+    def is_usable(self) -> bool:
+        """Returns False in a child of its process, and where it was started on an event loop that ended."""
+        loop = self._loop
+        return self._pid == os.getpid() and not (loop and (loop.done() or loop.get_loop().is_closed()))
+
     def turns_added(self, user: str, turns: int) -> None:
         """Count new turns of a user."""
         before = self._waiting[user].turns if user in self._waiting else 0
-        self._waiting[user] = Waiting(before + turns, time.monotonic() + self._kit.settings.idle_s)
+        self._wait_for(user, before + turns)
+
+    def user_seen(self, user: str) -> None:
+        """Note a user who was read or written: what earlier processes left of theirs is done once nothing comes."""
+        if user not in self._seen and user not in self._waiting:
+            self._wait_for(user, 0)
+
+    def _wait_for(self, user: str, turns: int) -> None:
+        if len(self._seen) >= MOST_USERS:
+            self._seen.clear()
+        self._seen.add(user)
+        self._waiting[user] = Waiting(turns, time.monotonic() + self._kit.settings.idle_s)
         self._news.set()
 
     async def stop(self, drain_s: float = 5.0) -> None:
@@ -151,11 +179,12 @@ class Background:
 
     async def _wait(self, seconds: float) -> None:
         self._news.clear()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), max(seconds, 0.0))
+        with suppress(TimeoutError):  # wait_for of Python 3.11 can swallow a cancellation
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._news.wait()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(_until_the_end(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -164,13 +193,25 @@ class Background:
             await self._safely(self._consolidate, user)
             if idle:
                 await self._safely(self._reflect, user)
+            await self._note_left(user)
 
     async def _sweep(self) -> None:
-        """Work for all users except active ones, whose batches still fill; then embed units without vectors."""
+        """Work for users except active ones, whose batches still fill; then embed units without vectors."""
         self._after()
-        async with self._free:
-            for job in (self._consolidate, self._reflect):
-                await self._safely(job, None)
+        for user in [None] if self.everyone else sorted(self._left - self._waiting.keys()):
+            async with self._free:
+                for job in (self._consolidate, self._reflect):
+                    await self._safely(job, user)
+                await self._note_left(user)
+
+    async def _note_left(self, user: str | None) -> None:
+        """Remember whether a sweep has to look at the user again."""
+        if self.everyone or user is None:
+            return
+        with suppress(MemscopeError):
+            stats = await self._kit.store.stats(user)
+            left = any(stats.pending[stage] + stats.failed[stage] for stage in ("consolidate", "reflect"))
+            (self._left.add if left else self._left.discard)(user)
 
     async def _safely(self, job: StageJob, user: str | None) -> None:
         if self._kit.chat is None:
@@ -182,3 +223,11 @@ class Background:
                 self._after()
         except MemscopeError as error:
             log_new_codes(self._said, [error.code])
+
+
+async def _until_the_end(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except RuntimeError:
+        if not process_is_ending():
+            raise

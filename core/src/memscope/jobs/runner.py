@@ -14,6 +14,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -193,10 +194,25 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
         await asyncio.shield(_give_back(ctx, claim))
         raise
     except Exception as error:
+        if process_is_ending():
+            await _give_back(ctx, claim)
+            return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
     result = JobResult(claim.user, plan, moved=bool(plan.done))
     await job.hooks.after(job.stage, summary(job.stage, [result]), scope=Scope(claim.user))
     return result
+
+
+def process_is_ending() -> bool:
+    """Returns whether the interpreter shuts down: executors refuse work, and whatever fails then is no failure."""
+    executor = ThreadPoolExecutor(1)
+    try:
+        executor.submit(int)
+    except RuntimeError:
+        return True
+    finally:
+        executor.shutdown(wait=False)
+    return False
 
 
 async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
@@ -285,6 +301,7 @@ __all__ = [
     "StageJob",
     "attempt",
     "merge_reports",
+    "process_is_ending",
     "results_of",
     "run_until_idle",
     "summary",

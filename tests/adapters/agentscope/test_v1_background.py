@@ -1,0 +1,9 @@
+"""AgentScope 1.x's agent has facts made by itself."""
+
+from __future__ import annotations
+
+from adapters.background import BackgroundSuite
+
+
+class TestBackground(BackgroundSuite):
+    module = "adapters.agentscope.talking_v1"

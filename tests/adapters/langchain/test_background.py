@@ -1,0 +1,9 @@
+"""LangChain's agent has facts made by itself."""
+
+from __future__ import annotations
+
+from adapters.background import BackgroundSuite
+
+
+class TestBackground(BackgroundSuite):
+    module = "adapters.langchain.talking"
