@@ -26,13 +26,13 @@ Progress = Callable[[int, int | None], None]  # done, of how many if known
 async def start(runtime: Runtime) -> None:
     """Consolidate and reflect in the background from now on: when a batch is full or a user falls silent."""
     async with runtime.operation("background"):
-        runtime.start()
+        runtime.work.start()
 
 
 async def stop(runtime: Runtime, *, drain_s: float = 5.0) -> None:
     """Stop the background; work under way gets ``drain_s`` seconds, then it is given back and stays pending."""
     await runtime.open()
-    await runtime.stop(drain_s)
+    await runtime.work.stop(drain_s)
 
 
 async def unpark(runtime: Runtime, *, user: str | None = None) -> int:
@@ -121,7 +121,7 @@ async def import_(
         counts = await jsonl.import_(
             runtime.store, validation.path(path), user=user, strict=strict, progress=progress, limits=runtime.limits
         )
-        runtime.wake()
+        runtime.work.wake()
         return counts
 
 
@@ -146,7 +146,7 @@ async def import_from(
     async with runtime.operation("import"):
         items = runtime.plugins.registered("importers")[name](sources)
         report = await import_items(runtime, name, items, user=user, dry_run=dry_run, progress=progress)
-        runtime.wake()
+        runtime.work.wake()
         return report
 
 
@@ -204,10 +204,10 @@ async def reembed(runtime: Runtime, *, progress: Progress | None = None) -> int:
 async def flush(runtime: Runtime, *, timeout_s: float | None = None) -> bool:
     """Wait for the vectors of added turns; returns False on timeout."""
     async with runtime.operation("flush"):
-        runtime.wake()
-        drained = await runtime.filler.drain(timeout_s)
-        if runtime.filler.error is not None:
-            raise runtime.filler.error
+        runtime.work.wake()
+        drained = await runtime.work.filler.drain(timeout_s)
+        if runtime.work.filler.error is not None:
+            raise runtime.work.filler.error
         return drained
 
 
@@ -220,7 +220,7 @@ async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, J
 
     validation.owner(user)
     async with runtime.operation("status"):
-        ctx, error = runtime.ctx, runtime.filler.error
+        ctx, error = runtime.ctx, runtime.work.filler.error
         usage = {name: asdict(usage) for name, usage in runtime.usage_by_operation.items() if usage.calls}
         return {
             "version": __version__,

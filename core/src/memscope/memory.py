@@ -123,7 +123,7 @@ class AsyncMemoryScope:
         validation.choice("wait", wait, "durable", "searchable")
         async with self.runtime.operation("add_turns") as runtime:
             report = await runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
-            runtime.wake(user, report.stored)
+            runtime.work.wake(user, report.stored)
             if wait == "searchable":
                 await runtime.store.searchable(user)
             return report
@@ -160,7 +160,7 @@ class AsyncMemoryScope:
             (outcome,) = (await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
-            runtime.wake(user, 1)
+            runtime.work.wake(user, 1)
             stored = memory if outcome == "stored" else await self._memory(memory.id, where)
             return cast("Observation", stored)
 
@@ -190,7 +190,7 @@ class AsyncMemoryScope:
             )  # fmt: skip
             expected = old.version if version is None else version
             await runtime.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
-            runtime.wake()
+            runtime.work.wake()
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False, zone: Zone = None) -> WorkReport:

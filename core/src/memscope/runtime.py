@@ -7,11 +7,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memscope import telemetry, validation
 from memscope.errors import ClosedError, PluginError
-from memscope.jobs.embedding import Filler
+from memscope.jobs.in_process import InProcessWork
 from memscope.models import Usage
 from memscope.pipeline import Worker, WorkerContext
 from memscope.pipeline import assemble as steps
@@ -29,15 +26,11 @@ from memscope.text import load_tables
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
-    from memscope.jobs.background import Background
     from memscope.jobs.runner import StageJob
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.plugins.loader import Plugins
     from memscope.retrieval import Query
     from memscope.stores import Store
-
-log = logging.getLogger("memscope")
-_of_parents: list[object] = []  # tasks of a parent process: dropped in a child they would warn that they never ended
 
 
 def utc_now() -> datetime:
@@ -56,17 +49,16 @@ class Runtime:
     zone: tzinfo | None
     limits: validation.Limits
     location: str
-    filler: Filler = field(default_factory=Filler)
-    background: Background | None = None
     usage_by_operation: dict[str, Usage] = field(default_factory=dict)
-    automatic: bool = False  # works in the background for the users it reads and writes: an adapter opened it
     is_open: bool = False
     is_closed: bool = False
-    _pid: int = field(default_factory=os.getpid)
-    _announced: bool = False
+    work: InProcessWork = field(init=False)
     _secret: bytes | None = None
     _retrieve_workers: list[Worker[Any]] | None = None
     _stage_jobs: tuple[StageJob, StageJob] | None = None
+
+    def __post_init__(self) -> None:
+        self.work = InProcessWork(lambda: self.ctx, self.stage_jobs, self.counting)
 
     def now(self, zone: tzinfo | None = None) -> datetime:
         """The time in ``zone``, else in that of the settings, else in the system's."""
@@ -90,8 +82,8 @@ class Runtime:
             return
         self.is_closed = True
         if self.is_open:
-            await self.stop(drain_s)
-            await self.filler.stop(drain_s)
+            await self.work.stop(drain_s)
+            await self.work.filler.stop(drain_s)
             await self.store.close()
             for model in (self.ctx.chat, self.ctx.embedder, self.ctx.reranker):
                 if close := getattr(model, "close", None):
@@ -129,21 +121,6 @@ class Runtime:
         if self._secret is None:
             self._secret = await self.store.secret()
         return self._secret
-
-    def wake(self, user: str = "", turns: int = 0) -> None:
-        """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
-        self._leave_parent()
-        self.filler.wake(self.ctx)
-        if turns and self.automatic:
-            self.work_for(user, turns)
-        elif turns and self.background is not None:
-            self.background.turns_added(user, turns)
-
-    def _leave_parent(self) -> None:
-        """In a child process: begin anew, since the parent's tasks never run here."""
-        if self._pid != os.getpid():
-            _of_parents.append((self.filler, self.background))
-            self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()
 
     async def store_turns(
         self,
@@ -214,8 +191,7 @@ class Runtime:
             await self.ctx.prepare_models()
             self._retrieve_workers = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
         where = query.scope
-        if self.automatic and (background := self._own_background()):
-            background.user_seen(where.user)
+        self.work.user_seen(where.user)
         query = await self.plugins.before("retrieve", query, scope=where)
         found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", found, scope=where)
@@ -242,7 +218,7 @@ class Runtime:
         from memscope.jobs.runner import run_until_idle
 
         report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user, preview=preview)
-        self.wake()
+        self.work.wake()
         return report
 
     async def reflect(self, user: str, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
@@ -251,61 +227,11 @@ class Runtime:
 
         ctx = self._in_zone(zone)
         reports = [await run_until_idle(ctx, job, user, preview=preview) for job in self.stage_jobs()]
-        self.wake()
+        self.work.wake()
         return merge_reports("reflect", reports)
 
     def _in_zone(self, zone: tzinfo | None) -> WorkerContext:
         return replace(self.ctx, zone=zone) if zone else self.ctx
-
-    def start(self) -> None:
-        """Start the background for all users, unless it runs."""
-        background = self._own_background(always=True)
-        assert background is not None
-        background.everyone = True
-        background.start()
-
-    def work_by_itself(self) -> None:
-        """Work in the background, from the first turn on, for the users that are read and written."""
-        self.automatic = self.settings.background and self.ctx.chat is not None
-        if self.automatic:
-            self.stage_jobs()  # imports, before a server forks; a mistake in the settings is told now
-
-    def work_for(self, user: str, turns: int = 0) -> None:
-        """Work in the background for ``user``, who has ``turns`` new ones; not where the settings say no."""
-        background = self._own_background()
-        if background is None:
-            return
-        if not background.is_started:
-            Context().run(self._start_counted, background)  # nothing is charged to the operation that began it
-            self._announce()
-        background.turns_added(user, turns)
-
-    def _announce(self) -> None:
-        """Log once per process that models are asked without a call."""
-        if not self._announced:
-            log.info("memories are made in the background, for the users of this process (background: false stops it)")
-        self._announced = True
-
-    def _start_counted(self, background: Background) -> None:
-        with self.counting("background"):
-            background.start()
-
-    def _own_background(self, *, always: bool = False) -> Background | None:
-        """Returns this process's background; None without a chat model, or where the settings turn it off."""
-        from memscope.jobs.background import Background
-
-        self._leave_parent()
-        if self.background is not None and not self.background.is_usable():
-            self.background = None
-        if self.background is None and (always or (self.ctx.chat is not None and self.settings.background)):
-            self.background = Background(self.ctx, *self.stage_jobs(), everyone=False, after=self.wake)
-        return self.background
-
-    async def stop(self, drain_s: float) -> None:
-        """Stop the background; work under way gets ``drain_s`` seconds."""
-        background, self.background = self.background, None
-        if background is not None and background.is_usable():
-            await background.stop(drain_s)
 
 
 def assemble(

@@ -72,7 +72,7 @@ def acquire(given: Memory) -> SharedMemory:
         shared = next((one for one in _shared if one.pid == os.getpid() and one.settings == settings), None)
         if shared is None:
             memory = AsyncMemoryScope(settings=settings)
-            memory.runtime.work_by_itself()
+            memory.runtime.work.work_by_itself()
             shared = SharedMemory(memory, settings, portal=True, pid=os.getpid())
             _shared.append(shared)
         shared.references += 1

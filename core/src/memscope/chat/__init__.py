@@ -78,9 +78,9 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         work = _record(runtime, request.scope, "assistant", answer.text)
         stored += (await answer.spare("recording", work, AddReport())).stored
     finally:  # both sides are embedded together, and not while the user waits for the first word
-        runtime.wake()
+        runtime.work.wake()
         if stored:
-            runtime.work_for(request.scope.user, stored)
+            runtime.work.work_for(request.scope.user, stored)
 
 
 async def _window(runtime: Runtime, request: ChatRequest) -> list[Turn]:

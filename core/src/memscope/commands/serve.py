@@ -96,6 +96,6 @@ async def run_mcp(call: Call) -> None:
     scope = call.scope
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         made = server(MemorySession(**scope, memory=memory))
-        memory.runtime.work_by_itself()
-        memory.runtime.work_for(scope["user"])
+        memory.runtime.work.work_by_itself()
+        memory.runtime.work.work_for(scope["user"])
         await made.run_stdio_async()

@@ -1,0 +1,109 @@
+"""Work of a memory inside its process: vectors at once, facts and insights in a background.
+
+The background is started by ``start()`` for all users, or by itself with the first turn for the users that this process
+serves; again after a fork, and on another event loop where the one it was started on has ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from contextvars import Context
+from typing import TYPE_CHECKING
+
+from memscope.jobs.embedding import Filler
+
+if TYPE_CHECKING:
+    from memscope.jobs.background import Background
+    from memscope.jobs.runner import StageJob
+    from memscope.pipeline import WorkerContext
+
+log = logging.getLogger("memscope")
+_of_parents: list[object] = []  # tasks of a parent process: dropped in a child they would warn that they never ended
+
+
+class InProcessWork:
+    """``automatic``: works for the users that are read and written without being asked to, if the settings allow it."""
+
+    def __init__(
+        self,
+        ctx: Callable[[], WorkerContext],
+        jobs: Callable[[], tuple[StageJob, StageJob]],
+        counting: Callable[[str], AbstractContextManager[None]],
+    ) -> None:
+        self._ctx, self._jobs, self._counting = ctx, jobs, counting
+        self.filler = Filler()
+        self.background: Background | None = None
+        self.automatic = False
+        self._announced = False
+        self._pid = os.getpid()
+
+    def wake(self, user: str = "", turns: int = 0) -> None:
+        """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
+        self._leave_parent()
+        self.filler.wake(self._ctx())
+        if turns and self.automatic:
+            self.work_for(user, turns)
+        elif turns and self.background is not None:
+            self.background.turns_added(user, turns)
+
+    def start(self) -> None:
+        """Start the background for all users, unless it runs."""
+        background = self._usable() or self._make()
+        background.everyone = True
+        background.start()
+
+    def work_by_itself(self) -> None:
+        """Be ``automatic`` where there is a chat model and the settings do not say no."""
+        self.automatic = self._ctx().settings.background and self._ctx().chat is not None
+        if self.automatic:
+            self._jobs()  # imports, before a server forks; a mistake in the settings is told now
+
+    def user_seen(self, user: str) -> None:
+        """Note that a user was read: what earlier runs left of theirs is done once the background has begun."""
+        if self.automatic:
+            (self._usable() or self._make()).user_seen(user)
+
+    def work_for(self, user: str, turns: int = 0) -> None:
+        """Work in the background for ``user``, who has ``turns`` new ones; not where the settings say no."""
+        background, ctx = self._usable(), self._ctx()
+        if background is None and not (ctx.settings.background and ctx.chat is not None):
+            return
+        background = background or self._make()
+        if not background.is_started:
+            Context().run(self._begin, background)  # nothing is charged to the operation that began it
+        background.turns_added(user, turns)
+
+    async def stop(self, drain_s: float) -> None:
+        """Stop the background; work under way gets ``drain_s`` seconds."""
+        background, self.background = self._usable(), None
+        if background is not None:
+            await background.stop(drain_s)
+
+    def _begin(self, background: Background) -> None:
+        with self._counting("background"):
+            background.start()
+        if not self._announced:
+            log.info("memories are made in the background, for the users of this process (background: false stops it)")
+        self._announced = True
+
+    def _usable(self) -> Background | None:
+        """Returns the background, if it is of this process and its event loop has not ended."""
+        self._leave_parent()
+        if self.background is not None and not self.background.is_usable():
+            self.background = None
+        return self.background
+
+    def _make(self) -> Background:
+        from memscope.jobs.background import Background
+
+        self.background = Background(self._ctx(), *self._jobs(), everyone=False, after=self.wake)
+        return self.background
+
+    def _leave_parent(self) -> None:
+        """In a child process: begin anew, since the parent's tasks never run here."""
+        if self._pid != os.getpid():
+            _of_parents.append((self.filler, self.background))
+            self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()
