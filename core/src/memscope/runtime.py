@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from memscope.plugins.loader import Plugins
     from memscope.retrieval import Query
     from memscope.stores import Store
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass
@@ -244,6 +240,7 @@ def assemble(
     clock: Callable[[], datetime] | None,
 ) -> Runtime:
     """Raises ``ConfigError`` or ``PluginError``; opens nothing yet."""
+    from memscope.config.clock import checked_clock
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
     from memscope.prompts.loader import Prompts
@@ -251,14 +248,13 @@ def assemble(
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
     loaded = Plugins(configured.plugins, extra=plugins, limits=limits)
-    for operation, names in configured.pipelines.model_dump().items():
-        loaded.check_workers(operation, names)
+    loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
     ctx = WorkerContext(
         store=made,
         settings=configured,
-        clock=clock or utc_now,
+        clock=checked_clock(clock),
         usage=Usage(),
         chat=chat or loaded.make_model("chat", configured),
         embedder=embedder or loaded.make_model("embedding", configured),

@@ -184,12 +184,12 @@ class Plugins:
         """The workers of an operation by name, each imported when it is looked up."""
         return self._registries["workers"].under(f"{operation}.")
 
-    def check_workers(self, operation: str, names: Sequence[str]) -> None:
-        """Raise ``ConfigError`` for a name that nobody registered; nothing is imported."""
-        for name in names:
-            if name not in self.workers(operation):
-                hint = nearest(name, self.workers(operation))
-                raise ConfigError(f"{operation} has no worker {name!r}", hint=hint)
+    def check_workers(self, pipelines: Mapping[str, Sequence[str]]) -> None:
+        """Raise ``ConfigError`` for a name in ``pipelines`` that nobody registered; nothing is imported."""
+        for operation, names in pipelines.items():
+            known = self.workers(operation)
+            for name in (name for name in names if name not in known):
+                raise ConfigError(f"{operation} has no worker {name!r}", hint=nearest(name, known))
 
     def make_store(self, location: str, settings: Settings) -> Store:
         """``scheme://...`` names a registered store, ":memory:" the one in memory; all else is a SQLite file's path."""

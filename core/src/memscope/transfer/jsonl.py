@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from memscope import validation
-from memscope.errors import Conflict, InputError, MemscopeError, StoreError
+from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
 from memscope.records import (
     ChangeSet,
     Insight,
@@ -42,6 +42,7 @@ Progress = Callable[[int, int | None], None]
 FORMAT = 2
 READABLE = (1, 2)  # format 1 has no blocks
 BATCH = 500
+ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
 # For lines that this memscope made a moment ago.
 UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)
@@ -71,6 +72,10 @@ class ExportLine:
 
 async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
     """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
+    with usable(path):
+        path = path.resolve()  # of a link, so that it stays one
+        if path.exists() and not path.is_file():
+            raise InputError(f"{str(path)!r} is no regular file", hint="export to a file, or to standard output")
     part = part_of(path)
     with usable(path):
         try:
@@ -79,21 +84,36 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
         except BaseException:
             part.unlink(missing_ok=True)  # it holds what was said
             raise
-    del counts["header"]
     return dict(counts)
 
 
 async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        async for line in lines(store, user):
-            file.write(_encoded(line))
-            counts[line.kind] += 1
-            if progress and counts.total() % BATCH == 0:
+        file.write(_encoded(await _header(store)))
+        for name in [user] if user is not None else await store.users():
+            counts += await _write_user(store, file, name)
+            if progress:
                 progress(counts.total(), None)
         file.flush()
         os.fsync(file.fileno())
     return counts
+
+
+async def _write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
+    """Write a user's lines; anew if something was forgotten meanwhile, which gives turns back that were called done."""
+    start = file.tell()
+    for _ in range(ATTEMPTS):
+        counts: Counter[str] = Counter()
+        before = set(await store.tombstones(user))
+        async for line in _user_lines(store, user):
+            file.write(_encoded(line))
+            counts[line.kind] += 1
+        if set(await store.tombstones(user)) == before:
+            return counts
+        file.seek(start)
+        file.truncate()
+    raise StoreBusy(f"memory of user {user!r} was forgotten during each of {ATTEMPTS} exports", hint="export again")
 
 
 @contextmanager
@@ -125,18 +145,27 @@ def _object(line: ExportLine) -> dict[str, Any]:
 
 async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
     """Every line of an export."""
-    yield ExportLine("header", "", (await store.secret()).hex())
+    yield await _header(store)
     for name in [user] if user is not None else await store.users():
-        for kind in KINDS:
-            async for page in store.scan(Select(name, kinds=frozenset({kind}))):
-                # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
-                pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
-                for record in page:
-                    yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
-        for id in await store.tombstones(name):
-            yield ExportLine("forgotten", name, id)
-        for history in by_key(await store.blocks(name, versions=True)).values():
-            yield ExportLine("block", name, history[-1], tuple(history[:-1]))
+        async for line in _user_lines(store, name):
+            yield line
+
+
+async def _header(store: Store) -> ExportLine:
+    return ExportLine("header", "", (await store.secret()).hex())
+
+
+async def _user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
+    for kind in KINDS:
+        async for page in store.scan(Select(name, kinds=frozenset({kind}))):
+            # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
+            pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
+            for record in page:
+                yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
+    for id in await store.tombstones(name):
+        yield ExportLine("forgotten", name, id)
+    for history in by_key(await store.blocks(name, versions=True)).values():
+        yield ExportLine("block", name, history[-1], tuple(history[:-1]))
 
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:

@@ -1,0 +1,79 @@
+"""Export: while something is forgotten, and to what is no regular file."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.errors import InputError, StoreBusy
+from memscope.testing.models import IdealChat
+
+TEXTS = ("I like green tea.", "Green tea is what I like.")
+SAID = [{"role": "user", "content": text, "id": key} for text, key in zip(TEXTS, ("one", "two"), strict=True)]
+FACT = {"text": "The user likes green tea.", "quotes": list(enumerate(TEXTS)), "turns": [0, 1]}
+FACT |= {"about": "user", "when": "", "keywords": ["tea"], "level": 3}
+
+
+async def consolidated():
+    memory = AsyncMemoryScope(":memory:", settings={}, chat=IdealChat([{"text": text} for text in TEXTS], [FACT]))
+    await memory.add_turns(SAID, user="alice")
+    await memory.consolidate(user="alice")
+    return memory
+
+
+async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path, monkeypatch):
+    memory = await consolidated()
+    (fact,) = await memory.list(user="alice", kinds=["observation"])
+    assert fact.sources == ("one", "two")
+    scan, forgotten = memory.runtime.store.scan, []
+
+    async def forgetting(select):
+        if select.kinds == frozenset({"observation"}) and not forgotten:
+            forgotten.append(await memory.forget(user="alice", ids=["one"]))
+        async for page in scan(select):
+            yield page
+
+    monkeypatch.setattr(memory.runtime.store, "scan", forgetting)
+    assert dict(await memory.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2}
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        await other.import_(tmp_path / "out.jsonl")
+        assert (await other.status())["pending"]["consolidate"] == 1
+    await memory.close()
+
+
+async def test_an_export_that_never_rests_is_given_up(tmp_path, monkeypatch):
+    memory = await consolidated()
+    tombstones, calls = memory.runtime.store.tombstones, []
+
+    async def rising(user):
+        calls.append(user)
+        return [*await tombstones(user), f"forgotten{len(calls)}"]
+
+    monkeypatch.setattr(memory.runtime.store, "tombstones", rising)
+    with pytest.raises(StoreBusy, match="export again"):
+        await memory.export(tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
+    await memory.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a FIFO")
+async def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    memory = await consolidated()
+    for name in ("pipe", "link", "."):
+        with pytest.raises(InputError, match="no regular file"):
+            await memory.export(tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+    await memory.close()
+
+
+async def test_a_link_to_a_file_stays_one(tmp_path):
+    (tmp_path / "real.jsonl").touch()
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    memory = await consolidated()
+    await memory.export(tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink() and (tmp_path / "real.jsonl").stat().st_size > 100
+    await memory.close()
