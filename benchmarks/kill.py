@@ -160,12 +160,12 @@ async def work(place: Place, mutant: Mutant, seed: int) -> None:
 
 
 async def consolidate(store: Store, mutant: Mutant, claim: Claim, chance: random.Random, slowest_s: float) -> None:
-    plan = claim.plan
-    if plan is None:
+    change_set = claim.change_set
+    if change_set is None:
         await asyncio.sleep(chance.uniform(0, slowest_s) if chance.random() < 0.3 else 0.001)
-        plan = ChangeSet(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
-        await mutant.save(store, claim, plan)
-    await mutant.complete(store, claim, plan)
+        change_set = ChangeSet(new=tuple(answer(claim.user, key) for key in claim.items), done=claim.items)
+        await mutant.save(store, claim, change_set)
+    await mutant.complete(store, claim, change_set)
 
 
 def answer(user: str, key: str) -> Observation:

@@ -15,12 +15,12 @@ from memscope.stores.sqlite.engine import Engine, WriteRequest, _answer
 from memscope.testing.records import turn
 
 
-async def _save(store: Store, claim: Claim, plan: ChangeSet) -> None:
-    await store.save_reply(claim, plan)
+async def _save(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    await store.save_reply(claim, change_set)
 
 
-async def _complete(store: Store, claim: Claim, plan: ChangeSet) -> None:
-    await store.complete(claim, plan)
+async def _complete(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    await store.complete(claim, change_set)
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,19 @@ def ignore_tokens() -> None:
     setattr(rules, "owned", owned)  # noqa: B010
 
 
-async def memories_then_done(store: Store, claim: Claim, plan: ChangeSet) -> None:
-    await store.apply(claim.user, replace(plan, done=()))
+async def memories_then_done(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    await store.apply(claim.user, replace(change_set, done=()))
     await asyncio.sleep(0.002)
-    await store.complete(claim, ChangeSet(done=plan.done))
+    await store.complete(claim, ChangeSet(done=change_set.done))
 
 
-async def done_then_memories(store: Store, claim: Claim, plan: ChangeSet) -> None:
-    await store.complete(claim, ChangeSet(done=plan.done))
+async def done_then_memories(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    await store.complete(claim, ChangeSet(done=change_set.done))
     await asyncio.sleep(0.002)
-    await store.apply(claim.user, replace(plan, done=()))
+    await store.apply(claim.user, replace(change_set, done=()))
 
 
-async def no_reply_kept(store: Store, claim: Claim, plan: ChangeSet) -> None:
+async def no_reply_kept(store: Store, claim: Claim, change_set: ChangeSet) -> None:
     return
 
 

@@ -30,9 +30,9 @@ from memscope.records import (
 from memscope.records.serialization import (
     block_from_json,
     block_to_json,
+    change_set_from_json,
+    change_set_to_json,
     from_json,
-    plan_from_json,
-    plan_to_json,
     to_json,
 )
 from memscope.stores.block_rules import by_key
@@ -233,10 +233,10 @@ class OneUser(Tables):
 
     def reply(self, batch: Batch) -> ChangeSet | None:
         ((body,),) = self.mine("SELECT reply FROM batch WHERE user_name = ? AND id = ?", batch.id)
-        return plan_from_json(json.loads(body)) if body else None
+        return change_set_from_json(json.loads(body)) if body else None
 
-    def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None:
-        body = json.dumps(plan_to_json(plan)) if plan is not None else None
+    def keep_reply(self, batch: Batch, change_set: ChangeSet | None) -> None:
+        body = json.dumps(change_set_to_json(change_set)) if change_set is not None else None
         self.all("UPDATE batch SET reply = ? WHERE user_name = ? AND id = ?", body, self.name, batch.id)
 
     def end(self, batch: Batch, *, done: bool) -> None:

@@ -172,9 +172,9 @@ async def test_the_same_batch_makes_the_same_ids_whoever_works_on_it(world):
     await world.say("tea", "coffee")
     ctx = world.ctx(chat=listening())
     (claim,) = await world.store.claim("consolidate", 10, 60)
-    plans = [await job(ctx).make(ctx, claim) for _ in range(2)]
-    assert [memory.id for memory in plans[0].new] == [memory.id for memory in plans[1].new]
-    assert len({memory.id for memory in plans[0].new}) == 2
+    change_sets = [await job(ctx).make(ctx, claim) for _ in range(2)]
+    assert [memory.id for memory in change_sets[0].new] == [memory.id for memory in change_sets[1].new]
+    assert len({memory.id for memory in change_sets[0].new}) == 2
 
 
 async def test_a_lost_lease_discards_the_reply(world):
@@ -284,16 +284,16 @@ async def test_plugins_see_the_batch_before_the_model_and_the_report_after(world
 
     class Redactor(NoHooks):
         async def before(self, operation, value, **context):
-            return [replace(turn, text=turn.text.replace("4711", "****")) for turn in value]
+            return [replace(turn, text=turn.text.replace("9264", "****")) for turn in value]
 
         async def after(self, operation, value, **context):
             seen.append((operation, value.new, context["scope"].user))
 
-    await world.say("My PIN is 4711")
+    await world.say("My PIN is 9264")
     ctx = world.ctx(chat=listening())
     report = await consolidate(ctx, "alice", hooks=Redactor())
     assert report.new == 1
-    assert "4711" not in str(ctx.chat.prompts)
+    assert "9264" not in str(ctx.chat.prompts)
     assert await world.texts() == ["The user said My PIN is ****."]
     assert seen == [("consolidate", 1, "alice")]
 

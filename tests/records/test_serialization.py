@@ -1,4 +1,4 @@
-"""Records and plans go to JSON and come back as they were; anything else is refused."""
+"""Records and change sets go to JSON and come back as they were; anything else is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from memscope.errors import InputError
 from memscope.records import ChangeSet, Insight, Interval, Observation, Quote, Revision, Scope, Supersession, Turn
-from memscope.records.serialization import FORMAT, from_json, plan_from_json, plan_to_json, to_json, turn_key
+from memscope.records.serialization import (
+    FORMAT,
+    change_set_from_json,
+    change_set_to_json,
+    from_json,
+    to_json,
+    turn_key,
+)
 from memscope.testing.records import at, insight, observation, turn
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -55,8 +62,8 @@ def test_a_plan_comes_back(new: list[Any], done: list[str], report: dict[str, An
     closed = (Supersession("a", None, at(1), at(2)), Supersession("b", "c", at(1), at(2), at(3)))
     revised = tuple(Revision(memory, memory.version) for memory in new)
     vectors = {"7": (0.5, -1.25, 3.0)}
-    plan = ChangeSet(tuple(new), closed, revised, tuple(done), vectors, report)
-    assert plan_from_json(json.loads(json.dumps(plan_to_json(plan)))) == plan
+    change_set = ChangeSet(tuple(new), closed, revised, tuple(done), vectors, report)
+    assert change_set_from_json(json.loads(json.dumps(change_set_to_json(change_set)))) == change_set
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
@@ -87,7 +94,7 @@ def test_a_record_that_lacks_a_field_is_refused(field: str) -> None:
 @pytest.mark.parametrize("change", [{"format": FORMAT + 1}, {"new": [{"kind": "turn"}]}, {"closed": [1]}, {"done": 5}])
 def test_what_is_no_plan_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        plan_from_json({**plan_to_json(ChangeSet(new=(insight("i", "o"),))), **change})
+        change_set_from_json({**change_set_to_json(ChangeSet(new=(insight("i", "o"),))), **change})
 
 
 def test_a_key_tells_base_and_number_apart() -> None:

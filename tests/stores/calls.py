@@ -138,7 +138,7 @@ class Strategies:
     def closing(self) -> st.SearchStrategy[Supersession]:
         return st.builds(Supersession, self.id, maybe(self.memory, often=True), times, times, maybe(times))
 
-    def plan(self) -> st.SearchStrategy[dict[str, Any]]:
+    def change_set(self) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries(
             {
                 "new": st.lists(memories(self.memory, self.source), max_size=3),
@@ -175,8 +175,8 @@ class Strategies:
         claim = st.integers(0, max(min(claims, 4) - 1, 0))
         left = st.sets(st.integers(0, 3), max_size=2)
         made: dict[str, Callable[[], dict[str, st.SearchStrategy[Any]]]] = {
-            "append": lambda: {"inserts": st.lists(turns(), max_size=4), "plan": maybe(self.plan())},
-            "apply": lambda: {"plan": self.plan()},
+            "append": lambda: {"inserts": st.lists(turns(), max_size=4), "change_set": maybe(self.change_set())},
+            "apply": lambda: {"change_set": self.change_set()},
             "fetch": lambda: {"ids": self.ids},
             "history": lambda: {"id": self.id},
             "scan": lambda: {"selects": st.lists(self.selection(), min_size=4, max_size=8)},
@@ -189,8 +189,8 @@ class Strategies:
             "search": lambda: {"words": st.sampled_from(WORDS), "vector": st.booleans()},
             "claim": lambda: {"stage": stages, "limit": st.integers(1, 4), "lease_s": leases, "someone": someone},
             "extend": lambda: {"claim": claim, "lease_s": leases},
-            "save_reply": lambda: {"claim": claim, "plan": self.plan()},
-            "complete": lambda: {"claim": claim, "plan": maybe(self.plan(), often=True), "left": left},
+            "save_reply": lambda: {"claim": claim, "change_set": self.change_set()},
+            "complete": lambda: {"claim": claim, "change_set": maybe(self.change_set(), often=True), "left": left},
             "embed": lambda: {
                 "claim": claim,
                 "numbers": st.sampled_from((1.0, 0.5, 0.5, 0.0, 1e30, float("nan"))),
@@ -201,7 +201,7 @@ class Strategies:
                 "code": st.sampled_from(("model_timeout", "conflict")),
                 "wait_s": st.sampled_from((-60, 0, 45)),
                 "counted": st.sampled_from((True, True, False)),
-                "plan": maybe(self.plan(), often=True),
+                "change_set": maybe(self.change_set(), often=True),
             },
             "exhaust": lambda: {"stage": stages},
             "give_back": lambda: {"claim": claim},
@@ -241,8 +241,8 @@ def beginning(space: VectorSpace | None) -> list[Call]:
     held = Observation(id="m0", scope=Scope(""), text=WORDS[1], sources=KEYS[:2], said=at(1), recorded=at(1))
     new = [held, replace(held, id="m1", valid_to=at(9)), replace(held, id="m2", happened=Interval(at(2), at(4)))]
     closed = [Supersession("m1", "m2", at(8), at(8))]
-    plan = {"new": new, "closed": closed, "revised": [], "done": []}
-    made = [Call("append", {"user": user, "inserts": said, "plan": plan}) for user in USERS]
+    change_set = {"new": new, "closed": closed, "revised": [], "done": []}
+    made = [Call("append", {"user": user, "inserts": said, "change_set": change_set}) for user in USERS]
     if space is None:
         return made
     embed = [

@@ -63,14 +63,16 @@ class Side:
 
     # ---- turns and memories
 
-    async def append(self, user: str, inserts: list[TurnInsert], plan: dict[str, Any] | None) -> Any:
+    async def append(self, user: str, inserts: list[TurnInsert], change_set: dict[str, Any] | None) -> Any:
         owned = [replace(one, turn=_owned(one.turn, user)) for one in inserts]
-        return await self.store.append(user, owned, await self.plan(user, plan) if plan is not None else None)
+        return await self.store.append(
+            user, owned, await self.change_set(user, change_set) if change_set is not None else None
+        )
 
-    async def apply(self, user: str, plan: dict[str, Any]) -> Any:
-        return await self.store.apply(user, await self.plan(user, plan))
+    async def apply(self, user: str, change_set: dict[str, Any]) -> Any:
+        return await self.store.apply(user, await self.change_set(user, change_set))
 
-    async def plan(self, user: str, given: dict[str, Any], done: Iterable[str] = ()) -> ChangeSet:
+    async def change_set(self, user: str, given: dict[str, Any], done: Iterable[str] = ()) -> ChangeSet:
         revised = [await self.revision(user, **fields) for fields in given["revised"]]
         return ChangeSet(
             new=tuple(_owned(memory, user) for memory in given["new"]),
@@ -137,16 +139,18 @@ class Side:
         if held := self.held(claim):
             return (await self.store.extend(held, lease_s)).until
 
-    async def save_reply(self, claim: int, plan: dict[str, Any]) -> Any:
+    async def save_reply(self, claim: int, change_set: dict[str, Any]) -> Any:
         if held := self.held(claim):
-            await self.store.save_reply(held, await self.plan(held.user, plan))
+            await self.store.save_reply(held, await self.change_set(held.user, change_set))
 
-    async def complete(self, claim: int, plan: dict[str, Any] | None, left: set[int]) -> Any:
+    async def complete(self, claim: int, change_set: dict[str, Any] | None, left: set[int]) -> Any:
         held = self.held(claim)
         if held is None or held.stage == "embed":
             return None
         done = [item for n, item in enumerate(held.items) if n not in left]
-        return await self.store.complete(held, await self.plan(held.user, plan, done) if plan is not None else None)
+        return await self.store.complete(
+            held, await self.change_set(held.user, change_set, done) if change_set is not None else None
+        )
 
     async def embed(self, claim: int, numbers: float, dims: int) -> Any:
         embedding = [held for held in self.claims if held.stage == "embed"]
@@ -155,11 +159,11 @@ class Side:
             vectors = {item: np.linspace(1, numbers, dims, dtype=np.float32) for item in held.items}
             return await self.store.complete(held, ChangeSet(vectors=vectors, done=held.items))
 
-    async def fail(self, claim: int, code: str, wait_s: float, counted: bool, plan: dict[str, Any] | None) -> Any:
+    async def fail(self, claim: int, code: str, wait_s: float, counted: bool, change_set: dict[str, Any] | None) -> Any:
         """With a reply saved before; and what a worker is given afterwards."""
         if held := self.held(claim):
-            if plan is not None:
-                await self.save_reply(claim, plan)
+            if change_set is not None:
+                await self.save_reply(claim, change_set)
             await self.store.fail(held, code, self.clock() + timedelta(seconds=wait_s), counted=counted)
             return await self.claim(held.stage, 2, 60, held.user)
 
@@ -222,7 +226,7 @@ def _owned(record: Any, user: str) -> Any:
 def _answer(claim: Claim) -> Any:
     """Units have ids of the store's own; their texts say which they are."""
     items = claim.texts if claim.stage == "embed" else claim.items
-    return claim.stage, claim.user, claim.until, claim.attempt, items, claim.plan
+    return claim.stage, claim.user, claim.until, claim.attempt, items, claim.change_set
 
 
 async def compare(

@@ -32,7 +32,7 @@ closings = st.builds(
     st.one_of(st.none(), st.sampled_from(IDS)),
     st.one_of(st.none(), st.integers(0, 5).map(at)),
 )
-plans = st.builds(
+change_sets = st.builds(
     lambda new, closed: ChangeSet(new=tuple(new), closed=tuple(closed)),
     st.lists(memories, max_size=4),
     st.lists(closings, max_size=3),
@@ -40,18 +40,18 @@ plans = st.builds(
 links = st.dictionaries(st.sampled_from(IDS), st.one_of(st.none(), st.sampled_from([*IDS, "stays"])))
 
 
-def applied(plan: ChangeSet, states: Mapping[str, MemoryState] | None = None) -> PendingChanges:
-    """The changes after a plan, on what earlier ones left."""
+def applied(change_set: ChangeSet, states: Mapping[str, MemoryState] | None = None) -> PendingChanges:
+    """The changes after a change set, on what earlier ones left."""
     before = [MemoryState(one.record, one.record, one.valid_to) for one in (states or {}).values()]
     changes = PendingChanges(before, {"t"})
-    changes.apply(plan)
+    changes.apply(change_set)
     return changes
 
 
 # ---- change sets
 
 
-@given(first=plans, second=plans)
+@given(first=change_sets, second=change_sets)
 def test_a_change_set_done_twice_is_done_once(first: ChangeSet, second: ChangeSet) -> None:
     states = applied(second, applied(first).states).states
     again = applied(ChangeSet(closed=first.closed), states)
@@ -60,30 +60,30 @@ def test_a_change_set_done_twice_is_done_once(first: ChangeSet, second: ChangeSe
     assert all(old.closed is None for old in (one.stored for one in again.changed()) if old is not None)
 
 
-@given(first=plans, second=plans)
+@given(first=change_sets, second=change_sets)
 def test_of_a_name_one_memory_is_current(first: ChangeSet, second: ChangeSet) -> None:
     states = applied(second, applied(first).states).states
     assert sum(one.record.current and one.record.name == "n" for one in states.values()) <= 1
 
 
-@given(plan=plans)
-def test_a_memory_without_its_source_is_dropped_and_named(plan: ChangeSet) -> None:
+@given(change_set=change_sets)
+def test_a_memory_without_its_source_is_dropped_and_named(change_set: ChangeSet) -> None:
     changes = PendingChanges()
-    done = changes.apply(plan)
+    done = changes.apply(change_set)
     assert (done.new, done.other, changes.changed()) == (0, 0, [])
-    assert done.unsourced == ({"t"} if plan.new else set())
+    assert done.unsourced == ({"t"} if change_set.new else set())
 
 
-@given(plan=plans, buried=st.sets(st.sampled_from(IDS)))
-def test_what_was_forgotten_does_not_come_back(plan: ChangeSet, buried: set[str]) -> None:
+@given(change_set=change_sets, buried=st.sets(st.sampled_from(IDS)))
+def test_what_was_forgotten_does_not_come_back(change_set: ChangeSet, buried: set[str]) -> None:
     changes = PendingChanges((), {"t"}, buried)
-    changes.apply(plan)
+    changes.apply(change_set)
     assert buried.isdisjoint(changes.states)
 
 
-@given(plan=plans, removed=st.sets(st.sampled_from(IDS), min_size=1))
-def test_forgetting_the_superseder_gives_back_what_it_closed(plan: ChangeSet, removed: set[str]) -> None:
-    states = applied(plan).states
+@given(change_set=change_sets, removed=st.sets(st.sampled_from(IDS), min_size=1))
+def test_forgetting_the_superseder_gives_back_what_it_closed(change_set: ChangeSet, removed: set[str]) -> None:
+    states = applied(change_set).states
     before = {id: one.record for id, one in states.items()}
     gone = {id: before[id].superseded_by for id in removed if id in before}
     changes = PendingChanges([MemoryState(one.record, one.record, one.valid_to) for one in states.values()], {"t"})
@@ -93,7 +93,7 @@ def test_forgetting_the_superseder_gives_back_what_it_closed(plan: ChangeSet, re
             continue
         assert state.record.superseded_by not in gone
         assert (id in opened) == (before[id].closed is not None and state.record.closed is None)
-        given_back = next(one.valid_to for one in plan.new if one.id == id)
+        given_back = next(one.valid_to for one in change_set.new if one.id == id)
         assert id not in opened or state.record.valid_to == given_back
 
 
@@ -102,13 +102,13 @@ def test_a_revision_is_refused_or_keeps_the_old_version(expected: int, closed: b
     old = observation("m", "t")
     old = replace(old, closed=at(1), superseded_by="x") if closed else old
     changes = PendingChanges([MemoryState(old, old)], {"t"})
-    plan = ChangeSet(revised=(Revision(replace(old, text="new", closed=None, superseded_by=None), expected),))
+    change_set = ChangeSet(revised=(Revision(replace(old, text="new", closed=None, superseded_by=None), expected),))
     if expected != 1:
         with pytest.raises(Conflict):
-            changes.apply(plan)
+            changes.apply(change_set)
         assert changes.changed() == []
         return
-    changes.apply(plan)
+    changes.apply(change_set)
     (state,) = changes.changed()
     assert (state.record.text, state.record.version, state.older) == ("new", 2, [old])
     assert (state.record.closed, state.record.superseded_by) == (old.closed, old.superseded_by)

@@ -159,10 +159,10 @@ async def test_search_failure_does_not_break_reply():
     """test_search_failure_does_not_break_reply: a search that fails stops no write"""
 
     class Blind(FickleStore):
-        async def append(self, user, inserts, plan=None):
+        async def append(self, user, inserts, change_set=None):
             self.broken = False
             try:
-                return await super().append(user, inserts, plan)
+                return await super().append(user, inserts, change_set)
             finally:
                 self.broken = True
 

@@ -26,18 +26,18 @@ async def test_what_a_dead_writer_began_is_done_by_the_next(place: Options, monk
             await remember(store, observation("old", "a", user=user, name="city"))
             (claim,) = await store.claim("consolidate", 9, 60, user=user)
             new = observation("new", "b", user=user, name="city")
-            plan = ChangeSet(new=(new,), closed=(Supersession("old", "new", at(5), at(4)),), done=("a", "b"))
+            change_set = ChangeSet(new=(new,), closed=(Supersession("old", "new", at(5), at(4)),), done=("a", "b"))
             with monkeypatch.context() as patched:
                 die(patched, died_in)
                 with pytest.raises(Killed):
-                    await store.complete(claim, plan)
+                    await store.complete(claim, change_set)
         async with opened(place) as next_one:
             await remember(next_one, observation("later", "a", user=user))
             assert await ids(next_one, user) == ["a", "b", "old", "new", "later"]
             assert (await get(next_one, "old", user)).superseded_by == "new"
             assert await ids(next_one, user, name="city", current=True) == ["new"]
             assert await ids(next_one, user, pending="consolidate") == []
-            assert await next_one.complete(claim, plan) == 0
+            assert await next_one.complete(claim, change_set) == 0
 
 
 def die(patched: pytest.MonkeyPatch, step: str) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation.batch import FactBatch, plan
+from memscope.consolidation.batch import FactBatch, change_set
 from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
@@ -62,7 +62,7 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBat
     quiet = frozenset(turn.key for turn in given if not is_heard(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
     batch = FactBatch(id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), quiet)
-    return plan(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
+    return change_set(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
 
 
 def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:

@@ -63,7 +63,7 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
+def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
     """Returns the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
     for memory in batch.facts:
         batch = batch.act("new", memory)

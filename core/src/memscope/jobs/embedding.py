@@ -31,8 +31,8 @@ async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
     for claim in claims:
         try:
             vectors = await ctx.embed(claim.texts)
-            plan = ChangeSet(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
-            await ctx.store.complete(claim, plan)
+            change_set = ChangeSet(vectors=dict(zip(claim.items, vectors, strict=True)), done=claim.items)
+            await ctx.store.complete(claim, change_set)
         except LeaseLost:
             continue
         except ModelError as error:

@@ -1,10 +1,10 @@
 """Runner of a stage: claims, leases, failures, the report. ``jobs/background.py`` runs it by itself.
 
-    claim ──▶ make the plan ──▶ save_reply ──▶ complete         the plan of a worker that died is only completed
+    claim ──▶ make a change set ──▶ save_reply ──▶ complete     that of a worker that died is only completed
        │           └─ lease extended at a third of it; lost: what was made is thrown away
        └──▶ fail(code, not before)                              every item stays: pending, failed or parked
 
-A ``StageJob`` computes the plan for a claim; consolidation and reflection bring theirs.
+A ``StageJob`` computes the change set of a claim; consolidation and reflection bring theirs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class NoHooks:
 
 @dataclass(frozen=True)
 class StageJob:
-    """Work of a stage: ``make`` computes the plan for a claim of up to ``limit`` items. It writes nothing itself."""
+    """Work of a stage: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing."""
 
     stage: Stage
     make: Make
@@ -67,7 +67,7 @@ class JobResult:
     """Result of one claim. ``moved``: some of its items are done, so that another claim makes sense."""
 
     user: str
-    plan: ChangeSet = field(default_factory=ChangeSet)
+    change_set: ChangeSet = field(default_factory=ChangeSet)
     code: str = ""
     moved: bool = False
 
@@ -80,7 +80,7 @@ async def run_until_idle(
 ) -> WorkReport:
     """Work until nothing more can be claimed (of one user, or of all). Failed items stay pending and are in the report.
 
-    ``preview`` makes the plans of one batch per user and writes nothing.
+    ``preview`` makes the change sets of one batch per user and writes nothing.
     """
     if ctx.chat is None:
         return await _with_pending(ctx, job.stage, user, WorkReport(job.stage, model="none", preview=preview))
@@ -113,22 +113,22 @@ async def results_of(
         made = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
         results += made
         over |= {result.user for result in made if not result.moved}
-        alone = {result.user for result in made if result.moved and result.plan.report.get("left")}
+        alone = {result.user for result in made if result.moved and result.change_set.report.get("left")}
         if user in over:
             break
     return results
 
 
 async def _claims(ctx: WorkerContext, job: StageJob, user: str | None, alone: set[str]) -> list[Claim]:
-    """Claim a batch per user; a single item for those in ``alone``: a plan left it, and it may fail by itself."""
+    """Claim a batch per user; a single item for those in ``alone``: a change set left it, and it may fail by itself."""
     lease_s = ctx.settings.lease_s
     single = [claim for name in sorted(alone) for claim in await ctx.store.claim(job.stage, 1, lease_s, user=name)]
     return [*single, *await ctx.store.claim(job.stage, job.limit, lease_s, user=user)]
 
 
 def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
-    """Merge the reports of the plans, in the order they were made."""
-    reports = [result.plan.report for result in results]
+    """Merge the reports of change sets, in the order they were made."""
+    reports = [result.change_set.report for result in results]
     actions = tuple(action for report in reports for action in report.get("actions", ()))
     counts = Counter(action["action"] for action in actions)
     rejected, errors = Counter[str](), Counter(result.code for result in results if result.code)
@@ -143,7 +143,7 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
         merged=counts["merged"],
         superseded=counts["superseded"],
         rejected=dict(rejected),
-        done=0 if preview else sum(len(result.plan.done) for result in results),
+        done=0 if preview else sum(len(result.change_set.done) for result in results),
         errors=dict(errors),
         preview=preview,
     )
@@ -181,13 +181,13 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
     """Process one claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
     began = time.monotonic()
     try:
-        plan = await _plan(ctx, job, claim)
+        change_set = await _plan(ctx, job, claim)
         if preview:
             await ctx.store.give_back(claim)
-            return JobResult(claim.user, plan)
-        if claim.plan is None:
-            await ctx.store.save_reply(claim, plan)
-        await ctx.store.complete(claim, plan)
+            return JobResult(claim.user, change_set)
+        if claim.change_set is None:
+            await ctx.store.save_reply(claim, change_set)
+        await ctx.store.complete(claim, change_set)
     except LeaseLost as error:
         return JobResult(claim.user, code=error.code)
     except asyncio.CancelledError:
@@ -198,7 +198,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
             await _give_back(ctx, claim)
             return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
-    result = JobResult(claim.user, plan, moved=bool(plan.done))
+    result = JobResult(claim.user, change_set, moved=bool(change_set.done))
     await job.hooks.after(job.stage, summary(job.stage, [result]), scope=Scope(claim.user))
     return result
 
@@ -216,9 +216,9 @@ def process_is_ending() -> bool:
 
 
 async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
-    """Returns the saved plan, else a new one, made while the lease is kept."""
-    if claim.plan is not None:
-        return claim.plan
+    """Returns the saved change set, else a new one, made while the lease is kept."""
+    if claim.change_set is not None:
+        return claim.change_set
     making = asyncio.ensure_future(job.make(ctx, claim))
     keeping = asyncio.create_task(_keep(ctx, claim))
     try:
@@ -230,18 +230,18 @@ async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
         await asyncio.gather(making, keeping, return_exceptions=True)
 
 
-def _checked(ctx: WorkerContext, claim: Claim, plan: ChangeSet) -> ChangeSet:
-    """Raise ``WorkerError`` for a plan that no store should keep: workers may be anybody's."""
+def _checked(ctx: WorkerContext, claim: Claim, change_set: ChangeSet) -> ChangeSet:
+    """Raise ``WorkerError`` for a change set that no store should keep: workers may be anybody's."""
     limits = validation.Limits(**ctx.settings.limits.model_dump())
     try:
-        if any(one.scope.user != claim.user or not one.sources for one in plan.new):
+        if any(one.scope.user != claim.user or not one.sources for one in change_set.new):
             raise InputError("a memory of another user, or without a source")
-        for memory in (*plan.new, *(revision.memory for revision in plan.revised)):
+        for memory in (*change_set.new, *(revision.memory for revision in change_set.revised)):
             check_record(sound(memory), limits)
     except Exception as error:
         said = str(error) if isinstance(error, InputError) else type(error).__name__
         raise WorkerError(f"the workers of {claim.stage} made what cannot be stored: {said}") from None
-    return plan
+    return change_set
 
 
 async def _keep(ctx: WorkerContext, claim: Claim) -> ChangeSet:

@@ -63,7 +63,7 @@ class Claim:
     """Work leased to one worker until ``until`` (store time).
 
     ``items`` are turn keys (consolidate), observation ids (reflect) or unit ids (embed, with their ``texts``).
-    ``plan`` was saved by an earlier worker that died: apply it, do not ask the model again.
+    ``change_set`` was saved by an earlier worker that died: apply it, do not ask the model again.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Claim:
     attempt: int
     items: tuple[str, ...]
     texts: tuple[str, ...] = ()
-    plan: ChangeSet | None = None
+    change_set: ChangeSet | None = None
 
 
 @dataclass(frozen=True, slots=True)

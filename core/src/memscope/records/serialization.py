@@ -205,26 +205,26 @@ _PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block)}
 _KNOWN = {cls: {name for name, *_ in rows} for cls, rows in _PLANS.items()}
 
 
-# ---------------------------------------------------------------------------------------------------------------- plans
+# ---------------------------------------------------------------------------------------------------------- change sets
 
 
-def plan_to_json(plan: ChangeSet) -> Object:
+def change_set_to_json(change_set: ChangeSet) -> Object:
     """Returns a change set as JSON, its vectors as base64 of little-endian float32."""
     return {
         "format": FORMAT,
-        "new": [to_json(memory) for memory in plan.new],
-        "closed": [_closing(closing) for closing in plan.closed],
-        "revised": [[to_json(revision.memory), revision.expected] for revision in plan.revised],
-        "done": list(plan.done),
-        "vectors": {unit: _pack(vector) for unit, vector in plan.vectors.items()},
-        "report": dict(plan.report),
+        "new": [to_json(memory) for memory in change_set.new],
+        "closed": [_closing(closing) for closing in change_set.closed],
+        "revised": [[to_json(revision.memory), revision.expected] for revision in change_set.revised],
+        "done": list(change_set.done),
+        "vectors": {unit: _pack(vector) for unit, vector in change_set.vectors.items()},
+        "report": dict(change_set.report),
     }
 
 
-def plan_from_json(made: Mapping[str, Json]) -> ChangeSet:
-    """Returns the change set ``plan_to_json`` was given; ``InputError`` as in ``from_json``."""
+def change_set_from_json(made: Mapping[str, Json]) -> ChangeSet:
+    """Returns the change set ``change_set_to_json`` was given; ``InputError`` as in ``from_json``."""
     if made.get("format") != FORMAT:
-        raise InputError(f"a plan of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
+        raise InputError(f"a change set of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
     try:
         return ChangeSet(
             new=tuple(_memory(memory) for memory in made["new"]),
@@ -235,7 +235,7 @@ def plan_from_json(made: Mapping[str, Json]) -> ChangeSet:
             report=made["report"],
         )
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InputError(f"a plan that cannot be read: {type(error).__name__}") from None
+        raise InputError(f"a change set that cannot be read: {type(error).__name__}") from None
 
 
 def _memory(made: Mapping[str, Json]) -> Observation | Insight:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from memscope.jobs.runner import Hooks, NoHooks, StageJob, merge_reports, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
-from memscope.reflection.batch import TopicBatch, plan
+from memscope.reflection.batch import TopicBatch, change_set
 from memscope.reflection.reconcile import reconcile
 from memscope.reflection.subjects import subjects
 from memscope.reflection.update import update
@@ -56,7 +56,9 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBa
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
     batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
     batch = await run(steps, await _with_insights(ctx, batch), ctx)
-    return plan(batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve)
+    return change_set(
+        batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve
+    )
 
 
 async def _with_insights(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:

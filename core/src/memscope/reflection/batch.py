@@ -61,7 +61,7 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
-def plan(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
+def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
     """Returns the change set. Marked as seen: observations of no subject, and those whose topics were all updated."""
     late = {id for topic in batch.topics for id in topic.placed} - batch.updated
     seen = (batch.alone | batch.updated | gone) - late

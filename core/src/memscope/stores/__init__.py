@@ -58,20 +58,22 @@ class Store(Protocol):
 
     # ---- turns and memories
 
-    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+    async def append(
+        self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
+    ) -> AppendResult:
         """Store turns, each at most once, with their units and pending work; durable on return.
 
-        A key that exists is "duplicate", a forgotten one "forgotten"; both are left as they are. With ``plan``, its
-        memories are written in the same step; turns in ``plan.done`` that are stored now wait for no consolidation,
-        those stored before wait on as they did.
+        A key that exists is "duplicate", a forgotten one "forgotten"; both are left as they are. The memories of
+        ``change_set`` are written in the same step; turns of its ``done`` that are stored now wait for no
+        consolidation, those stored before wait on as they did.
         """
 
-    async def apply(self, user: str, plan: ChangeSet) -> int:
+    async def apply(self, user: str, change_set: ChangeSet) -> int:
         """Write new memories, close and revise old ones; returns the number that changed.
 
         Ids that exist, and memories closed before, are left alone. A new memory with a missing source or a forgotten id
         is dropped. A ``name`` taken in its namespace is superseded by the new memory. ``Conflict`` when a revision
-        expects another version: then nothing is written. Turns in ``plan.done`` wait for no consolidation, observations
+        expects another version: then nothing is written. Turns in ``done`` wait for no consolidation, observations
         for no reflection, unless a batch has them.
         """
 
@@ -137,11 +139,11 @@ class Store(Protocol):
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
         """Extend the lease. ``LeaseLost`` when another worker has it."""
 
-    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
+    async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
         """Save the change set made from the model's reply, before it is applied. ``LeaseLost`` as above."""
 
-    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
-        """Apply ``plan`` or else the saved one, mark ``plan.done``, all atomically; returns the count of new memories.
+    async def complete(self, claim: Claim, change_set: ChangeSet | None = None) -> int:
+        """Apply ``change_set``, else the saved one, and mark its ``done``, atomically; returns the number of new ones.
 
         Items that are not in ``done`` are pending again. ``LeaseLost`` as above; 0 if completed before.
         """

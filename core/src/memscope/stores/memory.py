@@ -230,8 +230,8 @@ class UserData:
     def reply(self, batch: Batch) -> ChangeSet | None:
         return self._work(batch).reply
 
-    def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None:
-        self._work(batch).reply = plan
+    def keep_reply(self, batch: Batch, change_set: ChangeSet | None) -> None:
+        self._work(batch).reply = change_set
 
     def end(self, batch: Batch, *, done: bool) -> None:
         work = self._work(batch)

@@ -38,11 +38,11 @@ STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 # ---- ownership of records
 
 
-def check_user(user: str, inserts: Iterable[TurnInsert], plan: ChangeSet | None) -> None:
+def check_user(user: str, inserts: Iterable[TurnInsert], change_set: ChangeSet | None) -> None:
     """Refuse the whole call if one of its records belongs to another user."""
     records = [(insert.turn.key, insert.turn.scope) for insert in inserts]
-    if plan is not None:
-        records += [(memory.id, memory.scope) for memory in plan.new]
+    if change_set is not None:
+        records += [(memory.id, memory.scope) for memory in change_set.new]
     for id, scope in records:
         if scope.user != user:
             raise InputError(f"record {id!r} of user {scope.user!r} among those of {user!r}")
@@ -132,16 +132,16 @@ class PendingChanges:
     def stored(self, id: str) -> bool:
         return id in self.states or id in self.turns
 
-    def apply(self, plan: ChangeSet) -> Applied:
+    def apply(self, change_set: ChangeSet) -> Applied:
         """Decide the whole change set; ``Conflict`` before any state changed."""
-        for revision in plan.revised:
+        for revision in change_set.revised:
             self.check(revision)
-        outcomes = [(memory, self._create(memory)) for memory in plan.new]
-        closed = sum([self.close(closing) for closing in plan.closed])
-        for revision in plan.revised:
+        outcomes = [(memory, self._create(memory)) for memory in change_set.new]
+        closed = sum([self.close(closing) for closing in change_set.closed])
+        for revision in change_set.revised:
             self.revise(revision.memory)
         dropped = [source for memory, outcome in outcomes if outcome is None for source in memory.sources]
-        return Applied(sum(bool(new) for _, new in outcomes), closed + len(plan.revised), frozenset(dropped))
+        return Applied(sum(bool(new) for _, new in outcomes), closed + len(change_set.revised), frozenset(dropped))
 
     def check(self, revision: Revision) -> None:
         state = self.states.get(revision.memory.id)
@@ -215,20 +215,20 @@ class PendingChanges:
         return opened
 
 
-def memories_of(plan: ChangeSet) -> list[Memory]:
-    return [*plan.new, *(revision.memory for revision in plan.revised)]
+def memories_of(change_set: ChangeSet) -> list[Memory]:
+    return [*change_set.new, *(revision.memory for revision in change_set.revised)]
 
 
-def ids_of(plan: ChangeSet) -> set[str]:
+def ids_of(change_set: ChangeSet) -> set[str]:
     """Returns the ids of all records a change set names."""
-    memories = memories_of(plan)
+    memories = memories_of(change_set)
     ids = {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
-    return ids | {id for closing in plan.closed for id in (closing.id, closing.by) if id is not None}
+    return ids | {id for closing in change_set.closed for id in (closing.id, closing.by) if id is not None}
 
 
-def names_of(plan: ChangeSet) -> set[tuple[str, str | None]]:
+def names_of(change_set: ChangeSet) -> set[tuple[str, str | None]]:
     """Returns the names, with their namespaces, that a change set's memories take."""
-    return {(memory.name, memory.namespace) for memory in memories_of(plan) if memory.name is not None}
+    return {(memory.name, memory.namespace) for memory in memories_of(change_set) if memory.name is not None}
 
 
 def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:

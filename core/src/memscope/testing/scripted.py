@@ -60,9 +60,11 @@ class FickleStore(InMemoryStore):
         self.gate = threading.Event()
         return self.gate
 
-    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
+    async def append(
+        self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
+    ) -> AppendResult:
         await self._pass()
-        return await super().append(user, inserts, plan)
+        return await super().append(user, inserts, change_set)
 
     async def search(self, search: Search) -> Candidates:
         await self._pass()

@@ -246,11 +246,11 @@ class ImportWriter:
             await self._write_memories(written)
 
     async def _write_turns(self, written: list[ExportLine]) -> None:
-        plan = ChangeSet(done=tuple(line.id for line in written if line.done))
-        appended = await self._store.append(self._user, [TurnInsert(line.record) for line in written], plan)
+        change_set = ChangeSet(done=tuple(line.id for line in written if line.done))
+        appended = await self._store.append(self._user, [TurnInsert(line.record) for line in written], change_set)
         self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
         here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
-        self._done_before["turn"] |= here.intersection(plan.done)
+        self._done_before["turn"] |= here.intersection(change_set.done)
 
     async def _write_tombstones(self, ids: list[str]) -> None:
         await self._store.bury(self._user, ids)

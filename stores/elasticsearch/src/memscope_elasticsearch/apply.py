@@ -57,12 +57,12 @@ class PendingWrites:
 
     # ---- reading
 
-    async def read(self, plan: ChangeSet) -> None:
-        """Load the records that a plan names, and the turns for their units."""
-        self._names = names_of(plan)
+    async def read(self, change_set: ChangeSet) -> None:
+        """Load the records that a change set names, and the turns for their units."""
+        self._names = names_of(change_set)
         self._holders = await self._holders_of(self._names)
-        self.changes.buried = await self.session.taken(self.user, [one.id for one in plan.new])
-        await self.load(ids_of(plan) | set(self._holders.values()))
+        self.changes.buried = await self.session.taken(self.user, [one.id for one in change_set.new])
+        await self.load(ids_of(change_set) | set(self._holders.values()))
 
     async def load(self, record_ids: Iterable[str]) -> None:
         found = await self.session.load(self.user, set(record_ids) - self.memories.keys() - self.turns.keys())
@@ -92,15 +92,15 @@ class PendingWrites:
 
     # ---- deciding
 
-    def decide(self, plan: ChangeSet, first: int, token: str) -> Applied:
-        """Apply a plan in memory; ``Conflict`` if it cannot be. ``token``: a replayed intent's writes bear it."""
-        self._numbers = {memory.id: first + place for place, memory in enumerate(plan.new)}
-        for memory in plan.new:
+    def decide(self, change_set: ChangeSet, first: int, token: str) -> Applied:
+        """Apply a change set in memory; ``Conflict`` if it cannot be. ``token``: a replayed intent's writes bear it."""
+        self._numbers = {memory.id: first + place for place, memory in enumerate(change_set.new)}
+        for memory in change_set.new:
             if memory.id in self.memories:  # its writer may have died before the name was taken
                 self.changes.take_name(self.changes.states[memory.id].record)
-        left = tuple(revision for revision in plan.revised if not self._written(revision.memory.id, token))
-        applied = self.changes.apply(replace(plan, revised=left))
-        self._done = {id for id in plan.done if id in self.changes.states}
+        left = tuple(revision for revision in change_set.revised if not self._written(revision.memory.id, token))
+        applied = self.changes.apply(replace(change_set, revised=left))
+        self._done = {id for id in change_set.done if id in self.changes.states}
         return applied
 
     def _written(self, memory_id: str, token: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from memscope.errors import Conflict, MemscopeError
 from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
-from memscope.records.serialization import plan_from_json, plan_to_json
+from memscope.records.serialization import change_set_from_json, change_set_to_json
 from memscope.stores import rules
 from memscope.stores.rules import Applied, check_user, claimable, furthest, owned, unfinished
 from memscope.text.units import microseconds
@@ -29,30 +29,30 @@ from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 USERS_AT_ONCE = 8
 LOOKED_AT = 64
 
-# ---- plans without a claim
+# ---- change sets without a claim
 
 
 async def append(
-    session: Session, committer: GroupCommitter, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None
+    session: Session, committer: GroupCommitter, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None
 ) -> AppendResult:
-    check_user(user, inserts, plan)
-    if plan is None or not (plan.new or plan.closed or plan.revised):
-        return await committer.append(user, inserts, plan.done if plan else ())
-    appended = await committer.append(user, inserts, plan.done)
-    await apply(session, user, replace(plan, done=()))
+    check_user(user, inserts, change_set)
+    if change_set is None or not (change_set.new or change_set.closed or change_set.revised):
+        return await committer.append(user, inserts, change_set.done if change_set else ())
+    appended = await committer.append(user, inserts, change_set.done)
+    await apply(session, user, replace(change_set, done=()))
     return appended
 
 
-async def apply(session: Session, user: str, plan: ChangeSet) -> int:
-    written = await _write(session, user, "plan", {"plan": plan_to_json(plan)}, plan)
+async def apply(session: Session, user: str, change_set: ChangeSet) -> int:
+    written = await _write(session, user, "plan", {"plan": change_set_to_json(change_set)}, change_set)
     return written.new + written.other
 
 
 async def _write(
-    session: Session, user: str, what: str, about: dict[str, Any], plan: ChangeSet, claim: Claim | None = None
+    session: Session, user: str, what: str, about: dict[str, Any], change_set: ChangeSet, claim: Claim | None = None
 ) -> Applied:
-    check_user(user, (), plan)
-    number = await counters.take(session.cluster, session.names, user, len(plan.new)) if plan.new else 0
+    check_user(user, (), change_set)
+    number = await counters.take(session.cluster, session.names, user, len(change_set.new)) if change_set.new else 0
 
     def prepare(state: UserState) -> None:
         if claim is not None:
@@ -60,28 +60,28 @@ async def _write(
 
     async def write() -> Applied:
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
-            return await _carry_out(session, user, intent, plan)
+            return await _carry_out(session, user, intent, change_set)
 
     return await user_lock.whole(write(), name="memscope-write")
 
 
-async def _carry_out(session: Session, user: str, intent: WriteIntent, plan: ChangeSet) -> Applied:
+async def _carry_out(session: Session, user: str, intent: WriteIntent, change_set: ChangeSet) -> Applied:
     pending = PendingWrites(session, user)
     batch = intent.about.get("batch")
     try:
-        await pending.read(plan)
+        await pending.read(change_set)
         if batch is None:
-            await pending.load(plan.done)
-        written = pending.decide(plan, intent.number, intent.token)
+            await pending.load(change_set.done)
+        written = pending.decide(change_set, intent.number, intent.token)
     except MemscopeError as error:
         if not error.retryable:  # refused, by what was read; otherwise who comes next does it again
             await user_lock.clear(session, user, intent, lambda state: None)
         raise
     await pending.flush(intent.token)
     if batch is None:
-        await settle(session, user, [id for id in plan.done if id in pending.turns], "consolidate")
+        await settle(session, user, [id for id in change_set.done if id in pending.turns], "consolidate")
     else:
-        done = [item for item in plan.done if item not in written.unsourced]
+        done = [item for item in change_set.done if item not in written.unsourced]
         await settle(session, user, [item for item in done if item in batch["items"]], batch["stage"])
     await user_lock.clear(session, user, intent, lambda state: _close(state, batch))
     return written
@@ -94,12 +94,12 @@ def _close(state: UserState, batch: dict[str, Any] | None) -> None:
 
 
 async def redo(session: Session, user: str, intent: WriteIntent) -> None:
-    """Replay another writer's intent; a plan that conflicts by now counts as never begun."""
+    """Replay another writer's intent; a change set that conflicts by now counts as never begun."""
     if intent.what == "forget":
         await forget.carry_out(session, user, intent)
         return
     try:
-        await _carry_out(session, user, intent, plan_from_json(intent.about["plan"]))
+        await _carry_out(session, user, intent, change_set_from_json(intent.about["plan"]))
     except Conflict:
         return
 
@@ -189,8 +189,8 @@ async def claim_one(session: Session, user: str, stage: Stage, limit: int, lease
     if batch is None:
         return None
     texts = await session.vectors.texts(user, batch) if stage == "embed" else ()
-    plan = plan_from_json(batch.plan) if batch.plan is not None else None
-    return Claim(batch.id, stage, user, batch.token, until, batch.attempt, tuple(batch.items), texts, plan)
+    change_set = change_set_from_json(batch.plan) if batch.plan is not None else None
+    return Claim(batch.id, stage, user, batch.token, until, batch.attempt, tuple(batch.items), texts, change_set)
 
 
 def _lease(state: UserState, stage: Stage, formed: Batch | None, now: int, until: int) -> Batch | None:
@@ -243,8 +243,8 @@ async def extend(session: Session, claim: Claim, lease_s: float) -> Claim:
     return replace(claim, until=until)
 
 
-async def save_reply(session: Session, claim: Claim, plan: ChangeSet) -> None:
-    body = plan_to_json(plan)
+async def save_reply(session: Session, claim: Claim, change_set: ChangeSet) -> None:
+    body = change_set_to_json(change_set)
 
     def step(state: UserState) -> None:
         owned(state.batches, claim).plan = body
@@ -252,20 +252,23 @@ async def save_reply(session: Session, claim: Claim, plan: ChangeSet) -> None:
     await user_lock.change(session, claim.user, step)
 
 
-async def complete(session: Session, claim: Claim, plan: ChangeSet | None) -> int:
+async def complete(session: Session, claim: Claim, change_set: ChangeSet | None) -> int:
     state = await user_lock.load(session, claim.user)
     if [claim.id, claim.token] in state.done:
         return 0
     batch = owned(state.batches, claim)
-    if plan is None:
-        plan = plan_from_json(batch.plan) if batch.plan is not None else ChangeSet()
+    if change_set is None:
+        change_set = change_set_from_json(batch.plan) if batch.plan is not None else ChangeSet()
     if claim.stage == "embed":
-        await session.vectors.put(claim.user, batch, plan.vectors)
+        await session.vectors.put(claim.user, batch, change_set.vectors)
         await user_lock.change(session, claim.user, lambda state: _close(state, _about(owned(state.batches, claim))))
         await session.vectors.switch_when_full()
         return 0
-    about = {"plan": plan_to_json(replace(plan, vectors={})), "batch": {**_about(batch), "items": batch.items}}
-    return (await _write(session, claim.user, "complete", about, plan, claim)).new
+    about = {
+        "plan": change_set_to_json(replace(change_set, vectors={})),
+        "batch": {**_about(batch), "items": batch.items},
+    }
+    return (await _write(session, claim.user, "complete", about, change_set, claim)).new
 
 
 def _about(batch: Batch) -> dict[str, Any]:

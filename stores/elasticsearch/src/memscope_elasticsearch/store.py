@@ -132,12 +132,14 @@ class ElasticsearchStore:
     # ---- turns and memories
 
     @one_deadline
-    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
-        return await jobs.append(await self._open(), self._committer(), user, inserts, plan)
+    async def append(
+        self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
+    ) -> AppendResult:
+        return await jobs.append(await self._open(), self._committer(), user, inserts, change_set)
 
     @one_deadline
-    async def apply(self, user: str, plan: ChangeSet) -> int:
-        return await jobs.apply(await self._open(), user, plan)
+    async def apply(self, user: str, change_set: ChangeSet) -> int:
+        return await jobs.apply(await self._open(), user, change_set)
 
     @one_deadline
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
@@ -190,12 +192,12 @@ class ElasticsearchStore:
         return await jobs.extend(await self._open(), claim, lease_s)
 
     @one_deadline
-    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
-        await jobs.save_reply(await self._open(), claim, plan)
+    async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
+        await jobs.save_reply(await self._open(), claim, change_set)
 
     @one_deadline
-    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
-        return await jobs.complete(await self._open(), claim, plan)
+    async def complete(self, claim: Claim, change_set: ChangeSet | None = None) -> int:
+        return await jobs.complete(await self._open(), claim, change_set)
 
     @one_deadline
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:

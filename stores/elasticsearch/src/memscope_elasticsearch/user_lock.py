@@ -31,7 +31,10 @@ PAGE = 64
 
 @dataclass(slots=True)
 class Batch(rules.Batch):
-    """``units`` of stage embed: the document and the revision each item was claimed in; ``plan``: the saved reply."""
+    """``units`` of stage embed: document and revision each item was claimed in; ``plan``: the saved reply.
+
+    Stored under the names of its fields.
+    """
 
     items: list[str] = field(default_factory=list)
     units: list[list[Any]] = field(default_factory=list)

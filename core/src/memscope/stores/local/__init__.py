@@ -118,10 +118,12 @@ class LocalStore(LocalSearch):
 
     # ---- turns and memories
 
-    async def append(self, user: str, inserts: Sequence[TurnInsert], plan: ChangeSet | None = None) -> AppendResult:
-        check_user(user, inserts, plan)
+    async def append(
+        self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
+    ) -> AppendResult:
+        check_user(user, inserts, change_set)
         units = await self._units(user, inserts) if sum(len(one.turn.text) for one in inserts) > MUCH else ()
-        return await self._write_user(user, lambda tx: records.append(tx, inserts, plan, units))
+        return await self._write_user(user, lambda tx: records.append(tx, inserts, change_set, units))
 
     async def _units(self, user: str, inserts: Sequence[TurnInsert]) -> list[list[Unit]]:
         """Make the units of the turns that are not here yet."""
@@ -130,9 +132,9 @@ class LocalStore(LocalSearch):
         turns = [None if one.base is None and one.turn.key in known else one.turn for one in inserts]
         return await asyncio.to_thread(_make, turns)
 
-    async def apply(self, user: str, plan: ChangeSet) -> int:
-        check_user(user, (), plan)
-        return await self._write_user(user, lambda tx: records.apply(tx, plan))
+    async def apply(self, user: str, change_set: ChangeSet) -> int:
+        check_user(user, (), change_set)
+        return await self._write_user(user, lambda tx: records.apply(tx, change_set))
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
         brief = len(ids) <= BRIEF
@@ -202,13 +204,13 @@ class LocalStore(LocalSearch):
         now, until = self._now, self._clock() + timedelta(seconds=lease_s)
         return await self._write_user(claim.user, lambda tx: jobs.extend(tx, claim, until, now))
 
-    async def save_reply(self, claim: Claim, plan: ChangeSet) -> None:
-        await self._write_user(claim.user, lambda tx: jobs.save_reply(tx, claim, plan))
+    async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
+        await self._write_user(claim.user, lambda tx: jobs.save_reply(tx, claim, change_set))
 
-    async def complete(self, claim: Claim, plan: ChangeSet | None = None) -> int:
+    async def complete(self, claim: Claim, change_set: ChangeSet | None = None) -> int:
         now, declared = self._now, self._declared
         return await self._write_user(
-            claim.user, lambda tx: jobs.complete(tx, claim, plan, declared, now), embedded=True
+            claim.user, lambda tx: jobs.complete(tx, claim, change_set, declared, now), embedded=True
         )
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:

@@ -89,23 +89,25 @@ def _saved(tx: UserTransaction, batch: Batch, now: int) -> None:
     refresh(tx, rules.lane(batch.stage), now)
 
 
-def save_reply(tx: UserTransaction, claim: Claim, plan: ChangeSet) -> None:
-    tx.keep_reply(rules.owned(tx.batches(), claim), plan)
+def save_reply(tx: UserTransaction, claim: Claim, change_set: ChangeSet) -> None:
+    tx.keep_reply(rules.owned(tx.batches(), claim), change_set)
 
 
-def complete(tx: UserTransaction, claim: Claim, plan: ChangeSet | None, declared: VectorSpace | None, now: int) -> int:
-    """Apply the plan and end the batch; items that are not done are pending again."""
+def complete(
+    tx: UserTransaction, claim: Claim, change_set: ChangeSet | None, declared: VectorSpace | None, now: int
+) -> int:
+    """Apply the change set and end the batch; items that are not done are pending again."""
     if tx.was_done(claim):
         return 0
     batch = rules.owned(tx.batches(), claim)
-    plan = plan or tx.reply(batch) or ChangeSet()
-    check_user(claim.user, (), plan)
+    change_set = change_set or tx.reply(batch) or ChangeSet()
+    check_user(claim.user, (), change_set)
     if claim.stage == "embed":
         check_declared(tx.space, declared)
-        new, done = 0, _complete_embed(tx, plan)
+        new, done = 0, _complete_embed(tx, change_set)
     else:
-        applied = records.write(tx, plan)
-        new, done = applied.new, records.numbers_of(tx, set(plan.done) - applied.unsourced)
+        applied = records.write(tx, change_set)
+        new, done = applied.new, records.numbers_of(tx, set(change_set.done) - applied.unsourced)
     own = set(tx.items(batch))
     tx.dequeue(claim.stage, own.intersection(done), batched=True)
     tx.end(batch, done=True)
@@ -113,11 +115,11 @@ def complete(tx: UserTransaction, claim: Claim, plan: ChangeSet | None, declared
     return new
 
 
-def _complete_embed(tx: UserTransaction, plan: ChangeSet) -> list[int]:
-    for id, vector in checked_vectors(plan.vectors, tx.space).items():
+def _complete_embed(tx: UserTransaction, change_set: ChangeSet) -> list[int]:
+    for id, vector in checked_vectors(change_set.vectors, tx.space).items():
         if tx.space is not None:
             records.put_vector(tx, tx.space, int(id), vector.astype("<f2").tobytes())
-    return [int(item) for item in plan.done if item.isdecimal()]
+    return [int(item) for item in change_set.done if item.isdecimal()]
 
 
 def fail(tx: UserTransaction, claim: Claim, code: str, not_before: datetime, counted: bool, now: int) -> None:

@@ -115,16 +115,19 @@ def derive_units(tx: UserTransaction) -> None:
 
 
 def append(
-    tx: UserTransaction, inserts: Sequence[TurnInsert], plan: ChangeSet | None, units: Sequence[Sequence[Unit]] = ()
+    tx: UserTransaction,
+    inserts: Sequence[TurnInsert],
+    change_set: ChangeSet | None,
+    units: Sequence[Sequence[Unit]] = (),
 ) -> AppendResult:
     """``units``: those of each turn, if they were made before."""
     placed = _allot_keys(tx, inserts)
     triples = zip(inserts, placed, units or [()] * len(inserts), strict=True)
     fresh = [(replace(one.turn, key=key), made) for one, (key, outcome), made in triples if outcome == "stored"]
-    loaded = _load(tx, plan, {turn.key for turn, _ in fresh}) if plan is not None else None
-    if plan is not None and loaded is not None:
-        loaded.changes.apply(plan)
-    done = frozenset(plan.done) if plan is not None else frozenset()
+    loaded = _load(tx, change_set, {turn.key for turn, _ in fresh}) if change_set is not None else None
+    if change_set is not None and loaded is not None:
+        loaded.changes.apply(change_set)
+    done = frozenset(change_set.done) if change_set is not None else frozenset()
     stored = [(_insert(tx, replace(turn, seq=tx.number + 1), units=made), turn) for turn, made in fresh]
     waiting = [number for number, turn in stored if waits_for(turn) and turn.key not in done]
     tx.enqueue("consolidate", waiting)
@@ -154,11 +157,11 @@ class Loaded:
     rows: dict[str, Row]
 
 
-def _load(tx: UserTransaction, plan: ChangeSet, fresh: Iterable[str] = ()) -> Loaded:
-    rows = _rows(tx, rules.ids_of(plan))
-    for name, namespace in rules.names_of(plan):
+def _load(tx: UserTransaction, change_set: ChangeSet, fresh: Iterable[str] = ()) -> Loaded:
+    rows = _rows(tx, rules.ids_of(change_set))
+    for name, namespace in rules.names_of(change_set):
         rows |= {record_id(row.record): row for row in tx.holders(name, namespace)}
-    known = tx.known(memory.id for memory in plan.new if memory.id not in rows)
+    known = tx.known(memory.id for memory in change_set.new if memory.id not in rows)
     return _loaded(rows, {id for id, number in known.items() if not number}, fresh)
 
 
@@ -173,17 +176,17 @@ def _loaded(rows: dict[str, Row], buried: Iterable[str] = (), fresh: Iterable[st
     return Loaded(PendingChanges(states, turns.union(fresh), set(buried)), rows)
 
 
-def apply(tx: UserTransaction, plan: ChangeSet) -> int:
-    applied = write(tx, plan)
-    done = numbers_of(tx, plan.done)
+def apply(tx: UserTransaction, change_set: ChangeSet) -> int:
+    applied = write(tx, change_set)
+    done = numbers_of(tx, change_set.done)
     for stage in rules.lane("consolidate"):
         tx.dequeue(stage, done)
     return applied.new + applied.other
 
 
-def write(tx: UserTransaction, plan: ChangeSet) -> Applied:
-    loaded = _load(tx, plan)
-    applied = loaded.changes.apply(plan)
+def write(tx: UserTransaction, change_set: ChangeSet) -> Applied:
+    loaded = _load(tx, change_set)
+    applied = loaded.changes.apply(change_set)
     _write(tx, loaded)
     return applied
 

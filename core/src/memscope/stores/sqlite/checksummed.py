@@ -11,9 +11,9 @@ from memscope.records import Block, ChangeSet, Json, Record
 from memscope.records.serialization import (
     block_from_json,
     block_to_json,
+    change_set_from_json,
+    change_set_to_json,
     from_json,
-    plan_from_json,
-    plan_to_json,
     to_json,
 )
 
@@ -30,13 +30,13 @@ def decode(body: str) -> Record:
         raise _damaged() from error
 
 
-def encode_plan(plan: ChangeSet) -> str:
-    return _seal(plan_to_json(plan))
+def encode_plan(change_set: ChangeSet) -> str:
+    return _seal(change_set_to_json(change_set))
 
 
 def decode_plan(body: str) -> ChangeSet:
     try:
-        return plan_from_json(_unseal(body))
+        return change_set_from_json(_unseal(body))
     except InputError as error:
         raise _damaged() from error
 

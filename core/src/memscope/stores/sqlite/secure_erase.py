@@ -41,7 +41,12 @@ def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> M
     found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
     found += [_hashes(text.encode(), PIECE) for text in texts]
     replies = (user.reply(batch) for batch in user.batches())
-    found += [_hashes(memory.text.encode(), PIECE) for plan in replies if plan is not None for memory in plan.new]
+    found += [
+        _hashes(memory.text.encode(), PIECE)
+        for change_set in replies
+        if change_set is not None
+        for memory in change_set.new
+    ]
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
 

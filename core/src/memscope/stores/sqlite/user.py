@@ -274,8 +274,8 @@ class SQLiteUser(BlockTable):
         (body,) = self.db.execute(query, (self.user, int(batch.id))).fetchone() or (None,)
         return decode_plan(body) if body else None
 
-    def keep_reply(self, batch: Batch, plan: ChangeSet | None) -> None:
-        body = encode_plan(plan) if plan is not None else None
+    def keep_reply(self, batch: Batch, change_set: ChangeSet | None) -> None:
+        body = encode_plan(change_set) if change_set is not None else None
         self.db.execute("UPDATE batch SET plan = ? WHERE user = ? AND batch = ?", (body, self.user, int(batch.id)))
 
     def end(self, batch: Batch, *, done: bool) -> None:

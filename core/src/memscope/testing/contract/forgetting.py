@@ -65,8 +65,8 @@ class Forgetting(Chapter):
     async def test_what_remains_of_the_sources_is_looked_at_again(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b", "c"))
         claim = await claim_one(store)
-        plan = ChangeSet(new=(observation("o", "a", "b"), observation("p", "c")), done=("a", "b", "c"))
-        await store.complete(claim, plan)
+        change_set = ChangeSet(new=(observation("o", "a", "b"), observation("p", "c")), done=("a", "b", "c"))
+        await store.complete(claim, change_set)
         reflected = await claim_one(store, "reflect")
         await store.complete(reflected, ChangeSet(new=(insight("i", "o", "p"),), done=reflected.items))
         assert (await forget(store, "a")).rederive == 2
@@ -152,8 +152,12 @@ class Forgetting(Chapter):
         await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
         await forget(store, "a")
-        plan = ChangeSet(new=(observation("o", "a"), observation("p", "b")), done=("a", "b"))
-        for attempt in (store.complete(claim, plan), store.save_reply(claim, plan), store.extend(claim, 60)):
+        change_set = ChangeSet(new=(observation("o", "a"), observation("p", "b")), done=("a", "b"))
+        for attempt in (
+            store.complete(claim, change_set),
+            store.save_reply(claim, change_set),
+            store.extend(claim, 60),
+        ):
             with pytest.raises(LeaseLost):
                 await attempt
         assert await ids(store) == ["b"]
@@ -166,7 +170,7 @@ class Forgetting(Chapter):
         await expire(store, claim)
         await forget(store, "a")
         again = await claim_one(store)
-        assert (again.items, again.plan) == (("b",), None)
+        assert (again.items, again.change_set) == (("b",), None)
 
     async def test_forgetting_reaches_replies_that_name_it_elsewhere(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
@@ -180,7 +184,7 @@ class Forgetting(Chapter):
         await store.save_reply(claim, ChangeSet(revised=(Revision(replace(known, text="old and b"), 1),), done=("b",)))
         await forget(store, "old")
         await expire_if_held(store, claim)
-        assert (await claim_one(store)).plan is None
+        assert (await claim_one(store)).change_set is None
 
     async def test_a_late_plan_cannot_bring_it_back(self, store: Store) -> None:
         """The model was asked before, answers after; its batch is another one."""

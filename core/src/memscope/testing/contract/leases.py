@@ -31,7 +31,7 @@ class Leases(Chapter):
     async def test_turns_wait_for_consolidate_but_statements_do_not(self, store: Store) -> None:
         await store.append("alice", [*inserts("a", "b"), *inserts("said", statement=True), *inserts("c")])
         claim = await claim_one(store)
-        assert (claim.stage, claim.user, claim.items, claim.attempt, claim.plan) == (
+        assert (claim.stage, claim.user, claim.items, claim.attempt, claim.change_set) == (
             CONSOLIDATE,
             "alice",
             ("a", "b", "c"),
@@ -107,17 +107,17 @@ class Leases(Chapter):
     async def test_completing_writes_memories_and_settles_the_batch(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
-        plan = ChangeSet(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
-        assert await store.complete(claim, plan) == 2
+        change_set = ChangeSet(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
+        assert await store.complete(claim, change_set) == 2
         assert await ids(store, kinds=frozenset({"observation"})) == ["o", "p"]
         assert await ids(store, pending=CONSOLIDATE) == []
         assert await store.claim(CONSOLIDATE, 10, 60) == []
 
     async def test_completing_twice_is_once(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        claim, plan = await claim_one(store), ChangeSet(new=(observation("o", "a"),), done=("a",))
-        assert await store.complete(claim, plan) == 1
-        assert await store.complete(claim, plan) == 0
+        claim, change_set = await claim_one(store), ChangeSet(new=(observation("o", "a"),), done=("a",))
+        assert await store.complete(claim, change_set) == 1
+        assert await store.complete(claim, change_set) == 0
         assert await ids(store) == ["a", "o"]
 
     async def test_what_is_not_done_is_pending_again(self, store: Store) -> None:
@@ -139,7 +139,7 @@ class Leases(Chapter):
         await expire(store, claim)
         store = await self.reopen(store)
         again = await claim_one(store)
-        assert (again.items, again.plan, again.attempt) == (("a",), saved, 2)
+        assert (again.items, again.change_set, again.attempt) == (("a",), saved, 2)
         assert await store.complete(again) == 2
         assert await ids(store) == ["a", "b", "o", "i"]
 
@@ -288,13 +288,13 @@ class Leases(Chapter):
             await store.complete(claim)
         assert await ids(store) == ["a", "b", "o"]
         await store.fail(claim, Conflict.code, PAST)
-        assert (await claim_one(store)).plan is None
+        assert (await claim_one(store)).change_set is None
 
     async def test_sources_of_a_dropped_memory_are_not_done(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         claim = await claim_one(store)
-        plan = ChangeSet(new=(observation("o", "a", "missing"), observation("p", "b")), done=("a", "b"))
-        assert await store.complete(claim, plan) == 1
+        change_set = ChangeSet(new=(observation("o", "a", "missing"), observation("p", "b")), done=("a", "b"))
+        assert await store.complete(claim, change_set) == 1
         assert await ids(store, pending=CONSOLIDATE) == ["a"]
         assert await get(store, "o") is None
 

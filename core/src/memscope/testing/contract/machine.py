@@ -127,7 +127,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
             batch = self.model.first() or self.model.form(limit)
             assert [list(claim.items) for claim in claims] == ([batch.items] if batch else [])
             if claims and batch:
-                assert claims[0].plan is None or batch.saved
+                assert claims[0].change_set is None or batch.saved
                 self.model.owner = claims[0]
 
         @precondition(lambda self: self.model.owner)
@@ -141,19 +141,19 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         @rule()
         def save(self) -> None:
             claim, batch = self.model.held()
-            wait(self.store.save_reply(claim, self.plan(claim.items)))
+            wait(self.store.save_reply(claim, self.change_set(claim.items)))
             batch.saved = True
 
         @precondition(lambda self: self.model.owner)
         @rule(share=st.integers(0, 4))
         def complete(self, share: int) -> None:
             claim, batch = self.model.held()
-            plan = self.plan(claim.items[share:])
-            assert wait(self.store.complete(claim, plan)) == len(plan.new)
-            assert wait(self.store.complete(claim, plan)) == 0
-            self.model.memories |= {memory.id: memory.sources[0] for memory in plan.new}
+            change_set = self.change_set(claim.items[share:])
+            assert wait(self.store.complete(claim, change_set)) == len(change_set.new)
+            assert wait(self.store.complete(claim, change_set)) == 0
+            self.model.memories |= {memory.id: memory.sources[0] for memory in change_set.new}
             self.model.batches.remove(batch)
-            self.model.waiting |= set(batch.items) - set(plan.done)
+            self.model.waiting |= set(batch.items) - set(change_set.done)
             self.model.owner = None
 
         @precondition(lambda self: self.model.owner)
@@ -177,7 +177,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         def late_worker(self, data: st.DataObject) -> None:
             claim = data.draw(st.sampled_from(self.model.late))
             try:
-                wait(self.store.complete(claim, self.plan(claim.items)))
+                wait(self.store.complete(claim, self.change_set(claim.items)))
             except LeaseLost:
                 return
             raise AssertionError("a worker that lost its lease has written")
@@ -204,7 +204,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         def restart(self) -> None:
             wait(restart())
 
-        def plan(self, items: tuple[str, ...]) -> ChangeSet:
+        def change_set(self, items: tuple[str, ...]) -> ChangeSet:
             new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
             return ChangeSet(new=new, done=tuple(items))
 

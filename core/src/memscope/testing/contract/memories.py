@@ -46,10 +46,10 @@ class Memories(Chapter):
     async def test_applying_a_plan_twice_changes_nothing(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"))
-        plan = ChangeSet(new=(observation("o", "a"),), closed=(Supersession("old", "o", at(1), at(0)),))
-        assert await store.apply("alice", plan) == 2
+        change_set = ChangeSet(new=(observation("o", "a"),), closed=(Supersession("old", "o", at(1), at(0)),))
+        assert await store.apply("alice", change_set) == 2
         before = [await get(store, id) for id in ("old", "o")]
-        assert await store.apply("alice", plan) == 0
+        assert await store.apply("alice", change_set) == 0
         again = ChangeSet(closed=(Supersession("old", None, at(9), at(9)),), new=(observation("o", "a", text="other"),))
         assert await store.apply("alice", again) == 0
         assert [await get(store, id) for id in ("old", "o")] == before
@@ -67,8 +67,8 @@ class Memories(Chapter):
     async def test_nothing_is_closed_for_a_memory_that_was_not_stored(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         await remember(store, observation("old", "a"))
-        plan = ChangeSet(new=(observation("new", "missing"),), closed=(Supersession("old", "new", at(5), at(4)),))
-        assert await store.apply("alice", plan) == 0
+        change_set = ChangeSet(new=(observation("new", "missing"),), closed=(Supersession("old", "new", at(5), at(4)),))
+        assert await store.apply("alice", change_set) == 0
         assert (await get(store, "old")).current
 
     async def test_a_name_is_superseded_in_its_namespace(self, store: Store) -> None:
@@ -108,9 +108,9 @@ class Memories(Chapter):
         first, second = observation("o", "a"), observation("p", "a")
         await remember(store, first, second)
         stale = Revision(replace(second, text="stale"), 2)
-        plan = ChangeSet(new=(observation("q", "a"),), revised=(Revision(replace(first, text="fresh"), 1), stale))
+        change_set = ChangeSet(new=(observation("q", "a"),), revised=(Revision(replace(first, text="fresh"), 1), stale))
         with pytest.raises(Conflict):
-            await store.apply("alice", plan)
+            await store.apply("alice", change_set)
         assert await ids(store) == ["a", "o", "p"]
         assert await get(store, "o") == first
         with pytest.raises(Conflict):
