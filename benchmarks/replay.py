@@ -37,7 +37,8 @@ class Recorded:
         shown = data(messages)
         if "pair" in shown[0]:
             return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in shown]}
-        lines = {self._ids[line["by"], line["at"], line["text"]]: line for line in shown}
+        known = [(self._ids.get((line["by"], line["at"], line["text"])), line) for line in shown]
+        lines = {id: line for id, line in known if id is not None}  # what is only context may be shortened
         heard = {id: line for id, line in lines.items() if not line.get("context")}
         noted = {o["id"]: o for id in heard for o in self._noted[id]}
         levels = [{"turn": line["n"], "level": 3 if self._noted[id] else 0} for id, line in heard.items()]

@@ -125,6 +125,15 @@ async def test_a_memory_stands_at_its_first_turn_though_only_a_later_one_was_fou
     )
 
 
+async def test_a_memory_of_one_exchange_stands_at_the_turn_that_holds_most_of_it(memory: AsyncMemoryScope) -> None:
+    asked = await say(memory, "What about pets?", "assistant")
+    told = await say(memory, "I keep two goats called Ada and Bo")
+    quotes = (Quote(asked, "pets?"), Quote(told, "I keep two goats called Ada and Bo"))
+    await note(memory, "o", "The user's pets are two goats called Ada and Bo.", asked, told, quotes=quotes)
+    hits = await memory.retrieve("Which pets does the user have?", user="u")
+    assert next(hit for hit in hits if hit.matched).id == told
+
+
 @pytest.mark.parametrize(
     ("text", "query", "line"),
     [

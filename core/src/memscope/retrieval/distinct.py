@@ -31,13 +31,20 @@ def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 
 
 def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
-    """Returns each memory that matched, with the earliest of its hits."""
+    """Returns each memory that matched, with the first of its hits."""
     owners: dict[Hashable, Hit] = {}
     for hit in hits:
         for memory in hit.matched:
             key = _memory_key(memory)
-            owners[key] = min(owners.get(key, hit), hit, key=lambda one: one.time)
+            owners[key] = min(owners.get(key, hit), hit, key=lambda one: _precedence(memory, one.turn))
     return owners
+
+
+def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
+    """Order the source turns of a memory: by day, and within a day the longer quote first: answer before question."""
+    if turn is None:
+        return 0, 0
+    return turn.time.toordinal(), -sum(len(quote.text) for quote in memory.quotes if quote.turn == turn.key)
 
 
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
@@ -109,7 +116,7 @@ def _placed(hit: Hit, turns: Sources) -> list[Hit]:
 def _first(hit: Hit, memory: Observation, turns: Sources) -> Turn:
     assert hit.turn is not None
     known = [turns[key] for key in memory.sources if key in turns]
-    return min([hit.turn, *known], key=lambda turn: turn.time)
+    return min([hit.turn, *known], key=lambda turn: _precedence(memory, turn))
 
 
 def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
