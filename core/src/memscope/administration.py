@@ -16,6 +16,7 @@ from memscope.records import ForgetReport, Insight, Json, Observation, Select
 from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
+    from memscope.reconciliation.audit import AuditFinding
     from memscope.transfer.importers import ImportReport
 
 Progress = Callable[[int, int | None], None]  # done, of how many if known
@@ -70,6 +71,15 @@ async def reject(runtime: Runtime, ids: Sequence[str], *, user: str) -> int:
     validation.scope(user)
     async with runtime.operation("reject"):
         return await approval.reject(runtime.store, user, validation.ids("ids", ids), clock=runtime.clock)
+
+
+async def audit(runtime: Runtime, *, user: str) -> list[AuditFinding]:
+    """Near doubles, contradictions, memories without a living source, loops; no model is asked, nothing is changed."""
+    from memscope.reconciliation.audit import audit
+
+    validation.scope(user)
+    async with runtime.operation("audit"):
+        return audit([record async for page in runtime.store.scan(Select(user)) for record in page])
 
 
 # --------------------------------------------------------------------------------------------------------------- wiping

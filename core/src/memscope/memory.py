@@ -400,6 +400,7 @@ class AsyncMemoryScope:
     # ---- administration
 
     sweep = _method(administration.sweep)
+    audit = _method(administration.audit)
     start = _method(administration.start)
     stop = _method(administration.stop)
     unpark = _method(administration.unpark)

@@ -198,6 +198,7 @@ class MemoryScope:
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)
+    audit = _sync(AsyncMemoryScope.audit)
     start = _sync(AsyncMemoryScope.start)
     stop = _sync(AsyncMemoryScope.stop)
     unpark = _sync(AsyncMemoryScope.unpark)

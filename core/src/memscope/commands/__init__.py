@@ -17,6 +17,7 @@ FAMILIES = {
     "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "status"),
     "plugins": ("plugins",),
     "trust": ("trust",),
+    "audit": ("audit",),
     "doctor": ("doctor",),
 }
 

@@ -16,7 +16,7 @@ def utc_now() -> datetime:
 
 
 def checked_clock(clock: Callable[[], datetime] | None) -> Callable[[], datetime]:
-    """Returns the clock, the system's for None. ``ConfigError`` for no function, or a time without zone or of another age."""
+    """Returns the clock, the system's for None. ``ConfigError`` for a time without zone or of another age."""
     if clock is None:
         return utc_now
     given: object = clock

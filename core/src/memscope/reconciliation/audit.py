@@ -1,0 +1,161 @@
+"""Audit of a user's memories without a model: near doubles, contradictions, lost sources, loops.
+
+doubled        two current memories that say the same in nearly the same words
+contradiction  two current facts of one subject that cannot both hold: another home, job, age; or one the other denied
+unsourced      a memory none of whose sources is in the store
+loop           a turn that quotes a memory back, with a fact resting on it: memory learned from itself
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from memscope.prompts.memory_block import strip_memory
+from memscope.reconciliation.similarity import form, same
+from memscope.records import Insight, Memory, Observation, Record, Turn
+from memscope.text.tokens import fold
+
+NEAR = 0.8  # of the words of both
+QUOTED = 12  # characters of the shortest memory that a turn can be said to quote
+MOST_OF_A_WORD = 50  # memories that share a word; a commoner word tells nothing
+_DENIES = re.compile(r"\b(?:not|no|never|n't|cannot)\b|n't\b|[不没無无未]")
+#: What a person has one of: two current facts of one form and another rest contradict each other.
+_SINGLE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\b(?:lives?|living|resides?) (?:in|at) (?P<rest>.+)",
+        r"\b(?:works?|working) (?:at|for|as) (?P<rest>.+)",
+        r"\b(?:was born|comes?|is originally) (?:in|on|from) (?P<rest>.+)",
+        r"\bis (?P<rest>\d+) years old",
+        r"\b(?:name is|is called|is named) (?P<rest>.+)",
+        r"\bis (?:married to|engaged to) (?P<rest>.+)",
+        r"(?:住在|居住在|定居)(?P<rest>.+)",
+        r"在(?P<rest>.+)(?:工作|上班)",
+        r"(?:名字是|名叫|叫做)(?P<rest>.+)",
+        r"(?:今年)?(?P<rest>\d+)岁",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """``ids``: the records it is about, the older first; ``mend``: the command that helps, without ``--user``."""
+
+    kind: Literal["doubled", "contradiction", "unsourced", "loop"]
+    ids: tuple[str, ...]
+    said: str
+    mend: str
+
+
+def audit(records: Sequence[Record]) -> list[AuditFinding]:
+    """Returns findings about all records of one user."""
+    turns = {one.key: one for one in records if isinstance(one, Turn)}
+    memories = [one for one in records if not isinstance(one, Turn)]
+    current = sorted((one for one in memories if one.current), key=lambda one: (one.said, one.id))
+    known = turns.keys() | {one.id for one in memories}
+    return [*_pairs(current), *_unsourced(current, known), *_loops(current, turns)]
+
+
+# ------------------------------------------------------------------------------------------- doubles, contradictions
+
+
+def _pairs(current: Sequence[Memory]) -> Iterator[AuditFinding]:
+    for old, new in _related(current):
+        ids = (old.id, new.id)
+        if _is_double(old, new):
+            yield AuditFinding(
+                "doubled", ids, "say the same in nearly the same words", f"memscope forget --id {new.id}"
+            )
+        elif isinstance(old, Observation) and isinstance(new, Observation) and _contradict(old, new):
+            said = "cannot both hold now; the newer one may have ended the older"
+            yield AuditFinding("contradiction", ids, said, f"memscope forget --id {old.id}")
+
+
+def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+    """Yields pairs, the older first, of one kind and agent that share a telling word or the form of a fact."""
+    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, one in enumerate(current):
+        words = form(one.text).topics
+        kinds = {f"form {number}" for number, _ in _single(one.text)}
+        for word in words | kinds:
+            groups[type(one), one.scope.agent, one.name, word].append(index)
+    pairs = {pair for group in groups.values() if len(group) <= MOST_OF_A_WORD for pair in combinations(group, 2)}
+    return ((current[old], current[new]) for old, new in sorted(pairs))
+
+
+def _is_double(old: Memory, new: Memory) -> bool:
+    if old.happened != new.happened or _denied(old.text) != _denied(new.text):
+        return False
+    if isinstance(old, Insight) and isinstance(new, Insight) and old.subject != new.subject:
+        return False
+    a, b = form(old.text).topics, form(new.text).topics
+    numbers = {word for word in a ^ b if any(map(str.isdigit, word))}
+    return same(old.text, new.text) or (not numbers and bool(a) and len(a & b) >= NEAR * len(a | b))
+
+
+def _contradict(old: Observation, new: Observation) -> bool:
+    ends = old.valid_to is not None or new.valid_to is not None
+    if old.about != new.about or ends or old.happened is not None or new.happened is not None:
+        return False
+    forms = dict(_single(old.text))
+    if any(number in forms and _differ(forms[number], rest) for number, rest in _single(new.text)):
+        return _denied(old.text) == _denied(new.text)
+    a, b = _undenied(old.text), _undenied(new.text)
+    return _denied(old.text) != _denied(new.text) and bool(a) and a == b
+
+
+def _single(text: str) -> Iterator[tuple[int, str]]:
+    """Yields the number of each form that the text has, and what it says there."""
+    folded = fold(text)
+    for number, pattern in enumerate(_SINGLE):
+        if found := pattern.search(folded):
+            yield number, found["rest"]
+
+
+def _differ(one: str, other: str) -> bool:
+    """Returns whether neither says what the other says more precisely ("Berlin", "Berlin, near the park")."""
+    a, b = (frozenset(form(text).tokens) for text in (one, other))
+    return not (a <= b or b <= a)
+
+
+def _denied(text: str) -> bool:
+    return _DENIES.search(fold(text)) is not None
+
+
+def _undenied(text: str) -> frozenset[str]:
+    return form(_DENIES.sub(" ", fold(text)).replace(" does ", " ").replace(" do ", " ")).topics
+
+
+# ---------------------------------------------------------------------------------------------------- sources, loops
+
+
+def _unsourced(current: Iterable[Memory], known: Iterable[str]) -> Iterator[AuditFinding]:
+    for one in current:
+        if not set(one.sources).intersection(known):
+            said = "rests on nothing that is still in the store"
+            yield AuditFinding("unsourced", (one.id,), said, f"memscope forget --id {one.id}")
+
+
+def _loops(current: Sequence[Memory], turns: Mapping[str, Turn]) -> Iterator[AuditFinding]:
+    learned: dict[str, list[Memory]] = defaultdict(list)
+    for one in current:
+        for source in one.sources if isinstance(one, Observation) else ():
+            learned[source].append(one)
+    for key, resting in learned.items():
+        if key in turns and not turns[key].statement and _quotes_memory(turns[key], current):
+            ids = (key, *(one.id for one in resting))
+            said = "a turn that quotes memory back, and what was learned from it"
+            yield AuditFinding("loop", ids, said, f"memscope forget --id {key}")
+
+
+def _quotes_memory(turn: Turn, current: Sequence[Memory]) -> bool:
+    if strip_memory(turn.text) != turn.text:
+        return True
+    words = fold(turn.text)
+    earlier = (one for one in current if one.recorded < turn.recorded and turn.key not in one.sources)
+    return any(len(one.text) >= QUOTED and fold(one.text).rstrip(".。") in words for one in earlier)
