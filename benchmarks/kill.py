@@ -3,6 +3,7 @@
     python benchmarks/kill.py --kills 40                        writers that add turns
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
     python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
+    python benchmarks/kill.py --kills 100 --stage migrate       processes that open a store of an older version
     python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
@@ -15,18 +16,17 @@ import asyncio
 import json
 import os
 import random
-import signal
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
-from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
+from kill_migrate import migrate_stage
+from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
+from kill_processes import USERS, Found, kill, say, start
 from kill_stores import STORES, Place, SQLitePlace
 
 from memscope import transfer
@@ -36,54 +36,9 @@ from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
 from memscope.testing.records import observation, turn
 
-USERS = ("alice", "bob", "carol")
 WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
 PATIENCE_S = 60.0
-
-
-@dataclass
-class Found:
-    """What is wrong with a store after the kills."""
-
-    lost: int = 0
-    doubled: int = 0
-    corrupt: int = 0
-    unconsolidated: int = 0
-    turns: int = 0
-    died: int = 0  # processes that ended with an error instead of by the kill
-
-    @property
-    def wrong(self) -> int:
-        return self.lost + self.doubled + self.corrupt + self.unconsolidated
-
-    def plus(self, other: Found) -> Found:
-        return Found(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
-
-
-# ---- processes
-
-
-def start(main: Callable[[], Awaitable[None]]) -> int:
-    """A child that runs ``main``; its id. Nothing of the parent's is open when it forks."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        asyncio.run(main())  # type: ignore[arg-type]
-    except MemscopeError:
-        os._exit(3)
-    except BaseException as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        os._exit(1)
-    os._exit(0)
-
-
-def kill(child: int) -> bool:
-    """Whether it had died of an error of its own before."""
-    with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
 # ---- writers
@@ -104,14 +59,6 @@ async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> 
                 os.write(log, f"{key}\n".encode())
 
     await asyncio.gather(*map(line, USERS))
-
-
-async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
-    draft = mutant.draft(TurnInsert(turn(key, f"words of {key}", user=user)))
-    while True:
-        with suppress(StoreBusy):
-            await store.append(user, [draft])
-            return
 
 
 def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
@@ -287,6 +234,7 @@ STAGES = {
     "add": (add_stage, ADD_MUTANTS),
     "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS),
     "transfer": (transfer_stage, TRANSFER_MUTANTS),
+    "migrate": (migrate_stage, MIGRATE_MUTANTS),
 }
 
 
@@ -310,7 +258,7 @@ def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> boo
     """Whether the harness notices, within ``kills``, in rounds of a few."""
     done = 0
     while done < kills:
-        if measure(store, stage, 15, seed + done, mutant).wrong:
+        if measure(store, stage, 15, seed + done, mutant).faults:
             return True
         done += 15
     return False

@@ -21,7 +21,7 @@ from uuid import uuid4
 from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
 from memscope.records import AppendResult
-from memscope_elasticsearch import ElasticsearchStore, Options, append, jobs, user_lock
+from memscope_elasticsearch import ElasticsearchStore, Options, append, documents, jobs, mapping, migrate, user_lock
 from memscope_elasticsearch.append import GroupCommitter
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
@@ -46,6 +46,8 @@ def start_node() -> None:
 class ElasticsearchPlace:
     lease_s = 0.5
     pauses = (0.2, 1.0)  # a process needs half a second to begin
+    migrations = (0.3, 3.0)
+    old_turns = 150
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,6 +62,10 @@ class ElasticsearchPlace:
         store = ElasticsearchStore(self.options)
         await store.open()
         return store
+
+    def older(self) -> None:
+        for module in (documents, mapping, migrate):
+            module.DERIVED = "older"  # type: ignore[attr-defined]
 
     def trouble(self, number: int) -> None:
         """After so many kills of processes, the node's turn."""
@@ -106,7 +112,7 @@ def post(path: str, body: Mapping[str, Any] | None) -> Any:
 def answer_first() -> None:
     """Acknowledges what it has not written."""
 
-    async def write(self: GroupCommitter, group: list[append.Request]) -> None:
+    async def write(self: GroupCommitter, group: list[append.AppendRequest]) -> None:
         for request in group:
             keys = tuple(draft.turn.key for draft in request.inserts)
             request.answer.set_result(AppendResult(keys, ("stored",) * len(keys)))
@@ -124,7 +130,13 @@ def drop_what_was_begun() -> None:
     jobs.redo = redo
 
 
+def renewed_in_name() -> None:
+    """Says that units are of this version, and leaves their terms as they are."""
+    migrate.FIELDS = ("terms",)
+
+
 MUTANTS = {
+    "migrate": (Mutant("renewed in name", renewed_in_name),),
     "add": (Mutant("acknowledges before the write", answer_first), Mutant("keys are not the caller's", draft=keyless)),
     "consolidate": (
         Mutant("nobody finishes what was begun", drop_what_was_begun, save=no_reply_kept),

@@ -11,8 +11,11 @@ from memscope import transfer
 from memscope.records import ChangeSet, Claim, TurnInsert
 from memscope.stores import Store, rules
 from memscope.stores import sqlite as sqlite_store
+from memscope.stores.local import records
+from memscope.stores.local.transaction import UserTransaction
 from memscope.stores.sqlite.engine import Engine, WriteRequest, _answer
 from memscope.testing.records import turn
+from memscope.text.units import units_version
 
 
 async def _save(store: Store, claim: Claim, change_set: ChangeSet) -> None:
@@ -136,3 +139,17 @@ TRANSFER_MUTANTS = (
     Mutant("asks what waits once", break_promise=ask_once),
     Mutant("settles nothing that is here", break_promise=settle_nothing_here),
 )
+
+# ---- migrations
+
+
+def renewed_in_name() -> None:
+    """Says that units are of this version, and leaves their terms as they are."""
+
+    def derive_units(tx: UserTransaction) -> None:
+        tx.terms = units_version
+
+    records.derive_units = derive_units
+
+
+MIGRATE_MUTANTS = (Mutant("renewed in name", renewed_in_name),)

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
-from memscope.stores import Store
-from memscope.stores.sqlite import SQLiteStore
+from memscope.stores import Store, local, sqlite
+from memscope.stores.local import records
+from memscope.stores.sqlite import SQLiteStore, schema, transaction
 
 
 class Place(Protocol):
@@ -18,12 +19,17 @@ class Place(Protocol):
     folder: Path
     lease_s: float
     pauses: tuple[float, float]  # seconds between two kills, from and to
+    migrations: tuple[float, float]  # the same, of processes that migrate
+    old_turns: int  # of each user, to be migrated
 
     async def create(self) -> None:
         """Make an empty store."""
 
     async def open(self) -> Store:
         """Open it in this process."""
+
+    def older(self) -> None:
+        """Let this process be of an older version, for which units are derived otherwise."""
 
     def trouble(self, number: int) -> None:
         """What else befalls the store at kill ``number``."""
@@ -55,6 +61,8 @@ SELECT (SELECT count(*) FROM record r
 class SQLitePlace:
     lease_s = 0.05
     pauses = (0.005, 0.08)
+    migrations = (0.05, 1.0)
+    old_turns = 400
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,6 +75,10 @@ class SQLitePlace:
         store = SQLiteStore(self.path)
         await store.open()
         return store
+
+    def older(self) -> None:
+        for module in (local, records, sqlite, schema, transaction):
+            module.units_version = "older"  # type: ignore[attr-defined]
 
     def trouble(self, number: int) -> None:
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memscope.errors import StoreTooNew
 from memscope.records import ChangeSet, Revision, Scope, Search, Select, TurnInsert, VectorSpace
+from memscope.search.candidates import MEANING, TOPIC
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
-from memscope.text import terms as text_terms
-from memscope.text import tokens
+from memscope.text import analysis, tokens
 from memscope.text.terms import terms
+from memscope.text.topics import topics
+from memscope.text.vectors import sentence_vector
 from memscope.transfer import copy
-from memscope_elasticsearch import ElasticsearchStore, Options, mapping, migrate
+from memscope_elasticsearch import ElasticsearchStore, Options, append, apply, mapping, migrate
 from memscope_elasticsearch import documents as made_of
 from memscope_elasticsearch.client import Cluster
 from stores.elasticsearch.node import Killed, needs_node, opened, texts
@@ -81,6 +86,7 @@ async def test_an_older_format_moves_into_a_new_index(
         await filled(store)
         await store.searchable("alice")
         before = await everything(store)
+    monkeypatch.setattr(mapping, "COPIED", mapping.VERSION)
     monkeypatch.setattr(mapping, "VERSION", mapping.VERSION + 1)
     if dies:
         with monkeypatch.context() as patched:
@@ -110,11 +116,85 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
         before = await everything(store)
         assert await texts(store, "zebras")
     for module in (mapping, migrate, made_of):
-        monkeypatch.setattr(module, "units_version", "other")
+        monkeypatch.setattr(module, "DERIVED", "other")
     monkeypatch.setattr(tokens, "stem", lambda word: word[::-1])
-    text_terms._content_terms.cache_clear()
+    analysis._piece.cache_clear()
     async with opened(place) as store:
         assert {"zebras in Köln"} <= await texts(store, "zebras")
         assert await everything(store) == before
         assert await migrate.renew(store._session) == 0
-    text_terms._content_terms.cache_clear()
+    analysis._piece.cache_clear()
+
+
+NEW = ("topics", "personal", "meaning", "named")  # fields of the second format
+
+
+@contextmanager
+def first_format() -> Iterator[None]:
+    """The store as it was before it had topics and built-in vectors: fewer fields, shorter columns."""
+
+    def older(*args: Any, **more: Any) -> dict[str, Any]:
+        made = made_of.documents(*args, **more)
+        return {
+            id: {name: body[name] for name in body if name not in NEW} | {"columns": body["columns"][:80]}
+            for id, body in made.items()
+        }
+
+    fields = {name: field for name, field in mapping.MEMORY.items() if name not in NEW}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(mapping, "VERSION", 1)
+        patched.setattr(mapping, "MEMORY", fields)
+        for module in (mapping, migrate, made_of):
+            patched.setattr(module, "DERIVED", "older")
+        for module in (append, apply):
+            patched.setattr(module, "documents", older)
+        yield
+
+
+async def in_other_words(store: Store) -> set[str]:
+    """What is found by topic, without a word in common; it has a built-in vector too."""
+    question = "What should I cook for dinner?"
+    asked = Search(Scope("alice"), (1,), topics=tuple(topics(question)), meaning=sentence_vector(question))
+    found = await store.search(asked)
+    legs = TOPIC | MEANING
+    return {str(found.handle[row]) for row in np.flatnonzero(found.legs & legs == legs) if found.meaning[row] > 0}
+
+
+@needs_node
+@pytest.mark.parametrize("kills", [0, 3])
+async def test_an_index_of_the_first_format_learns_topics_in_place(
+    place: Options, monkeypatch: pytest.MonkeyPatch, kills: int
+) -> None:
+    """Broken off, it goes on; a process of the older version cannot open it, what one still writes is renewed."""
+    with first_format():
+        async with opened(place) as store:
+            await filled(store)
+            await store.append("alice", inserts("veg", text="I'm vegetarian."))
+            await store.searchable("alice")
+            before = await ids(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "PAGE", 2)
+        sent = Cluster.bulk
+
+        async def bulk(self: Cluster, operations: Any, **more: Any) -> Any:
+            await sent(self, operations, **more)
+            raise Killed
+
+        patched.setattr(Cluster, "bulk", bulk)
+        for _ in range(kills):
+            with pytest.raises(Killed):
+                async with opened(place):
+                    pass
+    async with opened(place) as store:
+        assert await in_other_words(store) == {"veg"}
+        assert await ids(store) == before
+        with first_format():
+            await store.append("alice", inserts("late", text="I love to bake bread at home."))
+            with pytest.raises(StoreTooNew):
+                async with opened(place):
+                    pass
+        await store.searchable("alice")
+        assert await in_other_words(store) == {"veg"}  # nothing breaks over what it wrote
+    async with opened(place) as store:
+        assert await in_other_words(store) == {"veg", "late"}
+        assert await migrate.renew(store._session) == 0

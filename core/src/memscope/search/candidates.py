@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ HEADER = 0.3  # share of its rarity that a header's term adds to the pool's scor
 DAY = 86_400_000_000
 SHORT = 8 * DAY  # an interval of up to a week is that of an event
 BLOCK, LEAST = 64, -1e30
+NO_COUNTS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,19 @@ def _credited(index: Snapshot, visibility: Visibility, values: Floats) -> Floats
     return found
 
 
-def shared_topics(index: Snapshot, visibility: Visibility, asked: tuple[int, ...]) -> Floats | None:
-    """[rows] rarity of the query's topics that a row, or a memory on it, has; 1 for all of them."""
+def shared_topics(
+    index: Snapshot, visibility: Visibility, asked: tuple[int, ...], counts: Mapping[int, int] = NO_COUNTS
+) -> Floats | None:
+    """[rows] rarity of the query's topics that a row, or a memory on it, has; 1 for all of them.
+
+    ``counts``: rows of the whole scope with each topic, where the snapshot holds only a part of it.
+    """
     total, shared = 0.0, np.zeros(index.rows, np.float32)
     for topic in asked:
         column = index.column["topics" if topic < 64 else "more_topics"]
         has = (column >> np.uint64(topic % 64)) & np.uint64(1) == 1
-        weight = float(np.log1p(visibility.statistics.units / (1 + np.count_nonzero(has & visibility.keys))))
+        count = max(counts.get(topic, 0), int(np.count_nonzero(has & visibility.keys)))
+        weight = float(np.log1p(visibility.statistics.units / (1 + count)))
         total += weight
         shared += np.float32(weight) * has
     return _credited(index, visibility, shared / np.float32(total)) if total and shared.any() else None

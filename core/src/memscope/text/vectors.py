@@ -56,11 +56,13 @@ def sentence_vector(text: str) -> Floats | None:
 
 def packed(found: Sequence[int]) -> bytes:
     """Returns the vector of a text's tokens as int8, its largest component 127; b"" for none."""
-    if not found:
-        return b""
-    summed = _summed(found)
-    scaled: bytes = (summed * (127 / abs(summed).max())).round().astype("int8").tobytes()
-    return scaled
+    return scaled(_summed(found)) if found else b""
+
+
+def scaled(vector: Floats) -> bytes:
+    """Returns a vector as int8, the largest component 127."""
+    made: bytes = (vector * (127 / abs(vector).max())).round().astype("int8").tobytes()
+    return made
 
 
 def _summed(found: Sequence[int]) -> Floats:

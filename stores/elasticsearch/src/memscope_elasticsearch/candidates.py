@@ -54,6 +54,11 @@ class FoundUnit:
         return self.place >> ORDINALS if self.place >= 0 else NO_WINDOW
 
 
+def is_current(source: Mapping[str, Any]) -> bool:
+    """Returns whether a unit's columns are of this version: another process may be about to renew them."""
+    return len(b64decode(source["columns"])) == RECORD.itemsize
+
+
 def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> FoundUnit:
     """Make units from hits. ``terms``: the query's as they are spelled, and their index."""
     columns = b64decode(source["columns"])
@@ -87,6 +92,7 @@ class Counts:
     speakers: tuple[int, ...] = ()
     has_roles: bool = False
     frequency: tuple[int, ...] = ()
+    topics: Mapping[int, int] = field(default_factory=dict)  # turns and insights with each of the query's
 
 
 class PartialIndex(ScopeIndex):
@@ -142,6 +148,8 @@ class CandidateSet:
         """Add units with term scores; by seq, the cosine that a score stands for."""
         cosines = {}
         for hit in hits:
+            if not is_current(hit["_source"]):
+                continue
             unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, self.terms)
             cosines[unit.seq] = 2 * hit["_score"] - 1
             if words or unit.seq not in self.units:
@@ -152,7 +160,7 @@ class CandidateSet:
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace units by their state as just written; remove forgotten ones."""
         for source in fresh.values():
-            if source.get("kind") in KINDS:
+            if source.get("kind") in KINDS and is_current(source):
                 unit = read(source, self.terms)
                 self.units[unit.seq] = unit
         gone = {source["rid"] for source in fresh.values() if source.get("kind") not in KINDS and "rid" in source}
@@ -234,7 +242,7 @@ def measure(pool: CandidateSet) -> Measured:
         period=local_candidates.in_periods(index.column["time"], asked.periods),
         event=local_candidates.events(index, visibility, asked.periods),
         cosine=_cosines(pool, ordered, index, visibility),
-        topic=local_candidates.shared_topics(index, visibility, asked.topics),
+        topic=local_candidates.shared_topics(index, visibility, asked.topics, pool.counts.topics),
     )
     weights = rarity(visibility.statistics.units, found.frequency)
     score = matching.window_scores(index, visibility, matches, weights)
@@ -284,7 +292,7 @@ def _cosines(
     return found
 
 
-def best(measured: Measured, most: int) -> list[FoundUnit]:
+def best(measured: Measured, asked: Search, most: int) -> list[FoundUnit]:
     """Returns the most promising units, from each leg in turn."""
     keys, found = measured.visibility.keys, measured.found
     values = [measured.score]
@@ -297,6 +305,10 @@ def best(measured: Measured, most: int) -> list[FoundUnit]:
         values.append(timely * 1000 + measured.score)
     if found.topic is not None:
         values.append(found.topic)
+    everything = np.arange(measured.index.rows)
+    meaning = local_candidates.meanings(measured.index, measured.visibility, asked, found, everything)
+    if not np.isnan(meaning).all():
+        values.append(np.nan_to_num(meaning, nan=-1))
     orders = [np.argsort(-np.where(keys, value, -9), kind="stable").tolist() for value in values]
     chosen = dict.fromkeys(row for rows in zip(*orders, strict=True) for row in rows if keys[row])
     return [measured.ordered[row] for row in list(chosen)[:most]]

@@ -28,6 +28,7 @@ from memscope.text.units import (
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
+DERIVED = f"{units_version}.es1"  # what the fields of a unit are derived by
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
 BULKY = "words,header,facts,columns"  # of no use to who reads a record
@@ -155,7 +156,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
     header = column["n_header"] * 4
     body = {
         "scope": scope, "kind": kind_of(record), "rid": id_of(record), "part": part,
-        "number": column["number"], "seq": column["seq"], "terms": units_version,
+        "number": column["number"], "seq": column["seq"], "terms": DERIVED,
         "target": names.get(column["target"], id_of(record)),
         "agent": str(column["agent"]), "session": str(column["session"]),
         "role": str(column["role"]), "speaker": column["speaker"], "time": column["time"],
@@ -163,10 +164,23 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "proposed": bool(column["flags"] & Flag.PROPOSED),
         "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
         "length": column["n_terms"], "columns": b64encode(unit.columns).decode(),
+        "topics": [str(topic) for topic in topics_of(column["topics"] | column["more_topics"] << 64)],
+        "personal": bool(column["flags"] & Flag.PERSONAL), "named": _named(column),
+        "meaning": column["meaning"].hex() if any(column["meaning"]) else None,
         "words": hashed(unit.terms[header:]), "header": hashed(unit.terms[:header]),
         "facts": metadata_tokens.tokens(record.metadata if isinstance(record, Turn) else record.data),
     }  # fmt: skip
     return body
+
+
+def topics_of(bits: int) -> list[int]:
+    return [topic for topic in range(bits.bit_length()) if bits >> topic & 1]
+
+
+def _named(column: Mapping[str, Any]) -> list[Body]:
+    """Returns the intervals that a unit's words are about."""
+    pairs = [(column["start"], column["end"]), (column["later_start"], column["later_end"])]
+    return [{"gte": start, "lt": end} for start, end in pairs if end > start]
 
 
 def _known(time: int) -> int | None:

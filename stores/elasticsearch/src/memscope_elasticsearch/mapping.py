@@ -11,10 +11,12 @@ from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
 from memscope.search.bm25 import K1
-from memscope.text.units import units_version
+from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch.client import Body, Cluster
+from memscope_elasticsearch.documents import DERIVED
 
-VERSION = 1
+VERSION = 2
+COPIED = 0  # the last format whose indices are copied; later ones get the fields that they lack
 META = "memscope"
 META_ID, META_ROUTING = "meta", "meta"
 ANOTHER = "choose another prefix, as in elasticsearch://host/PREFIX"
@@ -28,6 +30,11 @@ _KEYWORD, _LONG, _FLAG, _KEPT = (
 # Words are looked for as BM25 has it; in "count" without a part for the length: a score tells how often one is there.
 _COUNT = {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "norms": False, "similarity": "count"}
 _TERMS = {"type": "text", "analyzer": "whitespace", "fields": {"count": _COUNT}}
+# Compared exactly, within one user's units: a graph pays only for scopes of hundreds of thousands.
+_MEANING = {
+    "type": "dense_vector", "element_type": "byte", "dims": DIMENSIONS, "similarity": "cosine", "index": True,
+    "index_options": {"type": "flat"},
+}  # fmt: skip
 SIMILARITY = {"count": {"type": "BM25", "k1": K1, "b": 0.0}}
 
 # Of a unit; the first unit of a record carries the record.
@@ -46,6 +53,8 @@ MEMORY: Mapping[str, Body] = {
     "size": {"type": "integer"},  # bytes of the record, for those who bring it along
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
+    "topics": _KEYWORD, "personal": _FLAG, "meaning": _MEANING,  # text.topics, text.flags, text.vectors
+    "named": {"type": "long_range"},  # intervals that its words are about
     "facts": _KEYWORD,  # of metadata or data, see metadata_tokens.py
     "space": {"type": "integer"},  # the vector space it was embedded for last
     "terms": _KEYWORD,  # text.units_version
@@ -86,7 +95,7 @@ def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -
     else:
         index |= {"refresh_interval": "200ms"}
     fields = MEMORY if alias == names.memory else WORK
-    about = {META: {"version": VERSION, "terms": units_version}}
+    about = {META: {"version": VERSION, "terms": DERIVED}}
     mappings = {"dynamic": False, "_routing": {"required": True}, "_meta": about, "properties": dict(fields)}
     return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
 

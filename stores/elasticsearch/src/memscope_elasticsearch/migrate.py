@@ -12,14 +12,14 @@ from typing import Any
 
 from memscope.errors import StoreGone
 from memscope.records import Turn
-from memscope.text.units import units_version
 from memscope_elasticsearch import mapping
 from memscope_elasticsearch.client import Body, Cluster, Operation
-from memscope_elasticsearch.documents import KINDS, Place, Stored, documents, stored
+from memscope_elasticsearch.documents import DERIVED, KINDS, Place, Stored, documents, stored
 from memscope_elasticsearch.mapping import META, Names
 from memscope_elasticsearch.session import Session
 
 PAGE = 500
+FIELDS = ("columns", "words", "header", "length", "topics", "personal", "meaning", "named", "terms")  # derived
 
 # ---- the format
 
@@ -28,9 +28,23 @@ async def upgrade(cluster: Cluster, names: Names) -> None:
     """Bring each index of an older format to this one."""
     for alias in (names.memory, names.work):
         index, about = await mapping.described(cluster, alias)
-        if mapping.notes(about).get("version", mapping.VERSION) < mapping.VERSION and index != alias:
+        version = mapping.notes(about).get("version", mapping.VERSION)
+        if index == alias or version == mapping.VERSION:
+            continue
+        if version <= mapping.COPIED:
             with suppress(StoreGone):  # another process was quicker
                 await _move(cluster, names, alias, index, about)
+        elif version < mapping.VERSION:
+            await _extend(cluster, names, alias, index, about)
+
+
+async def _extend(cluster: Cluster, names: Names, alias: str, index: str, about: Mapping[str, Any]) -> None:
+    """Add the fields that an older index lacks; from here on, processes of the older version cannot open it."""
+    wanted = mapping.MEMORY if alias == names.memory else mapping.WORK
+    have, meta = about["mappings"].get("properties", {}), about["mappings"]["_meta"]
+    lacking = {name: field for name, field in wanted.items() if name not in have}
+    changed = {**meta, META: {**meta[META], "version": mapping.VERSION}}
+    await cluster.request("PUT", f"/{index}/_mapping", body={"properties": lacking, "_meta": changed})
 
 
 async def _move(cluster: Cluster, names: Names, alias: str, old: str, about: Mapping[str, Any]) -> None:
@@ -77,26 +91,26 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 
 
 async def renew(session: Session) -> int:
-    """Renew units with outdated terms; returns the number of records."""
-    _, about = await mapping.described(session.cluster, session.names.memory)
-    meta = about["mappings"]["_meta"]
-    if meta[META].get("terms") == units_version:
-        return 0
-    count = 0
-    await session.refresh()
+    """Renew units derived by another version; returns the number of records. Processes of that version may go on."""
+    index, about = await mapping.described(session.cluster, session.names.memory)
+    meta, count = about["mappings"]["_meta"], 0
+    outdated = meta[META].get("terms") != DERIVED
+    if outdated:
+        await session.refresh()
     while hits := await _outdated(session):
         for scope in dict.fromkeys(hit["_source"]["scope"] for hit in hits):
             of_scope = [one for hit in hits if (one := stored(hit, scope)) is not None]
             count += await _again(session, scope, of_scope)
         await session.refresh()
-    meta[META] = {**meta[META], "terms": units_version}
-    await session.cluster.request("PUT", f"/{session.names.memory}/_mapping", body={"_meta": meta})
+    if outdated:
+        meta[META] = {**meta[META], "terms": DERIVED}
+        await session.cluster.request("PUT", f"/{index}/_mapping", body={"_meta": meta})
     return count
 
 
 async def _outdated(session: Session) -> list[Mapping[str, Any]]:
     clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
-    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": units_version}}]}}}
+    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": DERIVED}}]}}}
     answer = await session.cluster.search(
         session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits"
     )
@@ -110,19 +124,31 @@ async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
         return 0
     user = found[0].record.scope.user
     roots = await session.load(user, {record_id for one in found for record_id in one.source.get("roots") or ()})
-    operations = []
-    for one in found:
-        on = [
-            (roots[record_id].number, roots[record_id].record)
-            for record_id in one.source.get("roots") or ()
-            if record_id in roots
-        ]
-        turns = [(number, record) for number, record in on if isinstance(record, Turn)]
-        place = Place.at(one.source["places"][0]) if isinstance(one.record, Turn) else None
-        made = documents(one.record, one.number, sorted(turns), place=place)
-        for part, (id, body) in enumerate(made.items()):
-            changed = {name: body[name] for name in ("columns", "words", "header", "length", "terms")}
-            version = one.version if part == 0 else None
-            operations.append(Operation("update", session.names.memory, id, scope, changed, version))
-    await session.cluster.bulk(operations)
-    return len(found)
+    made = {one.id: _derived(one, roots) for one in found}
+    further = [id for units in made.values() for id in list(units)[1:]]
+    known = {one["_id"]: one for one in await session.documents(scope, further, includes="kind")}
+    rest = [
+        Operation("update", session.names.memory, id, scope, units[id], _version(known[id]))
+        for units in made.values()
+        for id in list(units)[1:]
+        if known[id].get("_source", {}).get("kind") in KINDS  # not forgotten meanwhile
+    ]
+    behind = {op.id for op, outcome in zip(rest, await session.cluster.bulk(rest), strict=True) if not outcome.ok}
+    whole = [one for one in found if behind.isdisjoint(made[one.id])]  # the first unit last: it says what is done
+    await session.cluster.bulk(
+        Operation("update", session.names.memory, one.id, scope, made[one.id][one.id], one.version) for one in whole
+    )
+    return len(whole)
+
+
+def _derived(one: Stored, roots: Mapping[str, Stored]) -> dict[str, Body]:
+    """Returns by document what is derived from a record."""
+    on = [roots[record_id] for record_id in one.source.get("roots") or () if record_id in roots]
+    turns = [(root.number, root.record) for root in on if isinstance(root.record, Turn)]
+    place = Place.at(one.source["places"][0]) if isinstance(one.record, Turn) else None
+    made = documents(one.record, one.number, sorted(turns), place=place)
+    return {id: {name: body[name] for name in FIELDS} for id, body in made.items()}
+
+
+def _version(document: Mapping[str, Any]) -> tuple[int, int]:
+    return document["_seq_no"], document["_primary_term"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memscope.records import ROLES, Search
 from memscope.text.units import microseconds, scope_key
+from memscope.text.vectors import scaled
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
@@ -15,12 +16,14 @@ from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
-TEXT, PERIOD, OF_USER, VECTOR = 150, 75, 100, 100  # hits; the first are those that the user did not say
+TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 120, 60, 80, 100, 60, 40  # hits; the first: those of other speakers
 NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
 SHORT, SHARE = 1200, 4
+BEST = 60  # beside three for every hit wanted: records brought along
+LASTING = 0.2  # of a rare topic
 STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
@@ -70,7 +73,8 @@ def _named(asked: Search) -> list[Body]:
 # ---- the first request
 
 
-def legs(asked: Search, vector: Body | None) -> list[Body]:
+def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
+    """Returns the searches for hits by name. Hits by a vector come without their words; the second request asks."""
     fields = [*_UNIT, "body"] if asked.filter else _UNIT
     filters = _wanted(asked)
     terms: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
@@ -83,26 +87,51 @@ def legs(asked: Search, vector: Body | None) -> list[Body]:
         return {**shared, "size": size, "query": {"bool": query}}
 
     of_user = {"term": {"role": str(ROLES.index("user"))}}
-    made = [text(TEXT, [{"bool": {"must_not": [of_user]}}]), text(OF_USER, [of_user])]
+    made = {"text": text(TEXT, [{"bool": {"must_not": [of_user]}}]), "of user": text(OF_USER, [of_user])}
     if asked.periods:
-        made.append({**shared, "size": PERIOD, "query": _in_periods(asked, filters, terms)})
+        made["period"] = {**shared, "size": PERIOD, "query": _in_periods(asked, filters, terms)}
+    if asked.topics:
+        made["topic"] = {
+            **shared,
+            "size": TOPIC,
+            "query": _on_topics(asked, filters),
+            "sort": ["_score", {"time": "desc"}],
+        }
+    if asked.meaning is not None:
+        without = [{"bool": {"must_not": {"exists": {"field": vector["field"]}}}}] if vector is not None else []
+        meaning = {"field": "meaning", "query_vector": scaled(asked.meaning).hex()}
+        made["meaning"] = {**shared, "size": MEANING, "knn": _nearest(meaning, MEANING, [*filters, *without])}
     if vector is not None:
-        knn = {**vector, "k": VECTOR, "num_candidates": VECTOR, "filter": filters}
-        made.append({**shared, "size": VECTOR, "knn": knn})  # what words it has is asked with the neighbours
+        made["vector"] = {**shared, "size": VECTOR, "knn": _nearest(vector, VECTOR, filters)}
     return made
 
 
+def _nearest(vector: Body, count: int, filters: Sequence[Body]) -> Body:
+    return {**vector, "k": count, "num_candidates": count, "filter": list(filters)}
+
+
+def _on_topics(asked: Search, filters: list[Body]) -> Body:
+    """Order hits by the rarity of the query's topics in them, lasting statements a little before the others."""
+    named = [{"term": {"topics": str(topic)}} for topic in asked.topics]
+    lasting = {"term": {"personal": {"value": True, "boost": LASTING}}}
+    shared = {"bool": {"should": named, "minimum_should_match": 1}}
+    return {"bool": {"filter": filters, "must": [shared], "should": [lasting, *_named(asked)]}}
+
+
 def _in_periods(asked: Search, filters: list[Body], terms: list[Body]) -> Body:
-    """Order hits inside a period before those soon after it, then by words."""
-    inside, near = [], []
+    """Order hits inside a period, or about it, before those said soon after it; then by words."""
+    inside: list[Body] = []
+    near: list[Body] = []
+    about: list[Body] = []
     for period in asked.periods:
         start, end = microseconds(period.start), microseconds(period.end)
         slack = 7 if end - start <= 2 * DAY else 20
         inside.append({"range": {"time": {"gte": start, "lt": end}}})
         near.append({"range": {"time": {"gte": start, "lt": end + slack * DAY}}})
-    first = {"constant_score": {"filter": {"bool": {"should": inside}}, "boost": 1000}}
-    turns = {"terms": {"kind": ["turn", "insight"]}}
-    filter = [*filters, turns, {"bool": {"should": near, "minimum_should_match": 1}}]
+        about.append({"range": {"named": {"gte": start, "lt": end, "relation": "intersects"}}})
+    first = {"constant_score": {"filter": {"bool": {"should": [*inside, *about]}}, "boost": 1000}}
+    said = {"filter": [{"terms": {"kind": ["turn", "insight"]}}], "should": near, "minimum_should_match": 1}
+    filter = [*filters, {"bool": {"should": [{"bool": said}, *about], "minimum_should_match": 1}}]
     return {"bool": {"filter": filter, "should": [first, *terms], "minimum_should_match": 0}}
 
 
@@ -113,6 +142,11 @@ def counting(asked: Search) -> Body:
         field + str(i): {"filter": {"term": {name: term}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}}
         for i, term in enumerate(map(spelled, asked.terms))
         for field, name in (("word", "words"), ("header", "header"))
+    }
+    keys = [{"terms": {"kind": ["turn", "insight"]}}]
+    topics = {
+        f"topic{topic}": {"filter": {"bool": {"filter": [*keys, {"term": {"topics": str(topic)}}]}}}
+        for topic in asked.topics
     }
     counted: Body = {
         "keys": {"filter": {"terms": {"kind": ["turn", "insight"]}}, "aggs": {"length": {"sum": {"field": "length"}}}},
@@ -126,6 +160,7 @@ def counting(asked: Search) -> Body:
             },
         },
         **frequency,
+        **topics,
     }
     return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": seen(asked)}}, "aggs": counted}
 
@@ -193,7 +228,7 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
     room -= int(room * BESIDE) if places else 0
     record_ids: dict[str, None] = {}
-    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : 40 + 3 * k]]:
+    for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : BEST + 3 * k]]:
         cost = unit.size + ENVELOPE
         if unit.target not in record_ids and cost < room / SHARE:
             record_ids[unit.target] = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
 _PATHS = f"{_HITS}_source,{_HITS}_id,{_HITS}_score,{_HITS}matched_queries,{_TOLD}"
+BY_VECTOR = ("vector", "meaning")
 Sources = Mapping[str, Mapping[str, Any]]
 
 
@@ -34,20 +35,23 @@ async def search(session: Session, asked: Search) -> Candidates:
     from memscope_elasticsearch.candidates import CandidateSet, best, candidates, measure
 
     pool, vector = CandidateSet(asked), await _vector(session, asked)
-    ids, bodies = await session.fresh(asked.scope.user), [*queries.legs(asked, vector), queries.counting(asked)]
+    ids, bodies = await session.fresh(asked.scope.user), queries.legs(asked, vector)
+    bodies["counts"] = queries.counting(asked)
     fresh, answers = await asyncio.gather(_fresh(session, asked, ids), _ask(session, asked, bodies))
-    _take(pool, answers, fresh, dense=vector is not None)
+    _take(pool, answers, fresh)
     if not pool.units:
         return candidates(pool)
-    front = best(measure(pool), len(pool.units))
+    front = best(measure(pool), asked, len(pool.units))
     await _complete(session, pool, front, vector, fresh)
     return candidates(pool)
 
 
-async def _ask(session: Session, asked: Search, bodies: Sequence[Body]) -> list[Any]:
-    return await session.cluster.searches(
-        session.names.memory, bodies, routing=scope_hash(asked.scope.user), paths=_PATHS
+async def _ask(session: Session, asked: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
+    """Returns the answers under the names of their searches."""
+    found = await session.cluster.searches(
+        session.names.memory, list(bodies.values()), routing=scope_hash(asked.scope.user), paths=_PATHS
     )
+    return dict(zip(bodies, found, strict=True))
 
 
 # ---- the first request
@@ -75,20 +79,20 @@ async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> Sources
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
 
 
-def _take(pool: CandidateSet, answers: Sequence[Mapping[str, Any]], fresh: Sources, *, dense: bool) -> None:
-    """Add the hits to the candidate set; those of the vector leg, the last one, come without words."""
-    *legs, _ = [answer.get("hits", {}).get("hits", []) for answer in answers]
-    pool.counts = _counts(answers[-1].get("aggregations", {}), len(pool.search.terms))
-    by_vector = legs.pop() if dense else []
-    for hits in legs:
-        pool.frequencies.see(hits)
-    pool.add_hits([hit for hits in legs for hit in hits])
+def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: Sources) -> None:
+    """Add the hits to the candidate set; those by a vector come without words."""
+    pool.counts = _counts(answers["counts"].get("aggregations", {}), pool.search)
+    hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
+    worded = [hit for name, found in hits.items() if name not in BY_VECTOR for hit in found]
+    pool.frequencies.see(worded)
+    pool.add_hits(worded)
     known = set(pool.units)
-    pool.cosine |= pool.add_hits(by_vector, words=False)
-    pool.unread = pool.cosine.keys() - known
+    pool.cosine |= pool.add_hits(hits.get("vector", ()), words=False)
+    nearest = pool.add_hits(hits.get("meaning", ()), words=False)
+    pool.unread = (pool.cosine.keys() | nearest.keys()) - known
     pool.replace(fresh)
     if pool.search.filter:
-        sources = [hit["_source"] for hits in (*legs, by_vector) for hit in hits]
+        sources = [hit["_source"] for found in hits.values() for hit in found]
         pool.allowed = frozenset(_fitting(pool.search, [*sources, *fresh.values()]))
 
 
@@ -103,7 +107,7 @@ def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
     }  # fmt: skip
 
 
-def _counts(found: Mapping[str, Any], terms: int) -> Counts:
+def _counts(found: Mapping[str, Any], asked: Search) -> Counts:
     from memscope_elasticsearch.candidates import Counts
 
     if not found:
@@ -116,7 +120,10 @@ def _counts(found: Mapping[str, Any], terms: int) -> Counts:
         windows=turns["sittings"]["value"],
         speakers=tuple(int(one["key"]) for one in turns["speakers"]["buckets"]),
         has_roles=turns["roles"]["doc_count"] > 0,
-        frequency=tuple(_frequency(found[f"word{i}"]) or _frequency(found[f"header{i}"]) for i in range(terms)),
+        frequency=tuple(
+            _frequency(found[f"word{i}"]) or _frequency(found[f"header{i}"]) for i in range(len(asked.terms))
+        ),
+        topics={topic: found[f"topic{topic}"]["doc_count"] for topic in asked.topics},
     )
 
 
@@ -142,7 +149,7 @@ async def _complete(
     }
     if vector is not None:
         bodies["cosines"] = queries.missing_cosines(pool, vector)
-    answers = dict(zip(bodies, await _ask(session, pool.search, list(bodies.values())), strict=True))
+    answers = await _ask(session, pool.search, bodies)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     near = hits["beside"] + hits["neighbours"]
     pool.frequencies.see(near)

@@ -1,0 +1,112 @@
+"""``kill.py --stage migrate``: processes killed while they derive the units of an older store anew.
+
+A process of an older version, with other terms, leaves a store. Two of the present version open it, search, add turns
+and are killed: before, during and after the migration. Each search has to find the one turn that it asks for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from kill_mutants import Mutant
+from kill_processes import USERS, Found, kill, say, start
+from kill_stores import Place
+
+from memscope.errors import StoreBusy
+from memscope.records import Scope, Search, Select, Turn, TurnInsert
+from memscope.stores import Store
+from memscope.testing.records import turn
+from memscope.text import analysis, tokens
+from memscope.text.terms import terms
+
+MIGRATORS = 2
+ASKED = 20  # turns that a process asks for, one after another, before it adds one
+AGED_EVERY = 4  # kills
+
+
+def word(key: str) -> str:
+    """A word that only this turn has, of letters."""
+    return "z" + "".join(chr(ord("a") + ord(char) % 26) + "q" for char in key)
+
+
+def older(place: Place) -> None:
+    """This process is of an older version: its stemmer makes other terms."""
+    tokens.stem = lambda known: known[::-1]  # type: ignore[assignment]
+    analysis._piece.cache_clear()
+    place.older()
+
+
+async def age(place: Place, keys: list[str]) -> None:
+    """Write what is missing, and leave every unit as the older version makes it."""
+    older(place)
+    store = await place.open()
+    for user in USERS:
+        inserts = [TurnInsert(turn(f"{user}-{key}", word(f"{user}{key}"), user=user)) for key in keys]
+        await store.append(user, inserts)
+        await store.searchable(user)
+        for key in keys[:ASKED]:
+            assert await answers(store, user, key) == [f"{user}-{key}"]
+    await store.close()
+
+
+async def answers(store: Store, user: str, key: str) -> list[str]:
+    """The keys of the turns that have the word, not those beside them."""
+    found = await store.search(Search(Scope(user), tuple(terms(word(f"{user}{key}")))))
+    handles = [found.handle[row] for row in found.tf.any(axis=1).nonzero()[0]]
+    return [record.key for record in (await store.fetch(user, handles)).records.values() if isinstance(record, Turn)]
+
+
+async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], notes: Path) -> None:
+    """Search and add, for ever; note wrong answers, and turns that were acknowledged."""
+    mutant.break_promise()
+    store, chance = await place.open(), random.Random(name)
+    log = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for number in range(100_000):
+        for _ in range(ASKED):
+            user, key = chance.choice(USERS), chance.choice(keys)
+            with suppress(StoreBusy):
+                found = await answers(store, user, key)
+                if found != [f"{user}-{key}"]:
+                    os.write(log, f"wrong {user}-{key}\n".encode())
+        key = f"{name}-{number}"
+        await say(store, mutant, USERS[0], key)
+        os.write(log, f"said {key}\n".encode())
+
+
+def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+    keys, notes, died = [str(number) for number in range(place.old_turns)], place.folder / "notes", 0
+    for first in range(0, kills, AGED_EVERY):
+        died += os.waitpid(start(lambda: age(place, keys)), 0)[1] != 0
+        for number in range(first, min(first + AGED_EVERY, kills), MIGRATORS):
+            run = [lambda name=f"{number}-{n}": migrate(place, mutant, name, keys, notes) for n in range(MIGRATORS)]
+            for child in [start(main) for main in run]:
+                time.sleep(chance.uniform(*place.migrations))
+                died += kill(child)
+            place.trouble(number)
+    return replace(asyncio.run(_check(place, keys, notes)), died=died)
+
+
+async def _check(place: Place, keys: list[str], notes: Path) -> Found:
+    lines = [line.split(" ", 1) for line in notes.read_text().splitlines()] if notes.exists() else []
+    said = {text for kind, text in lines if kind == "said"}
+    wrong = sum(kind == "wrong" for kind, _ in lines)
+    store = await place.open()
+    await store.searchable(USERS[0])
+    known, doubled = set[str](), 0
+    for user in USERS:
+        for key in keys:
+            wrong += await answers(store, user, key) != [f"{user}-{key}"]
+        async for page in store.scan(Select(user)):
+            texts = [record.text for record in page]
+            doubled += len(texts) - len(set(texts)) + len(known.intersection(texts))
+            known.update(texts)
+    await store.close()
+    wanted = {f"words of {key}" for key in said} | {word(f"{user}{key}") for user in USERS for key in keys}
+    lost = len(wanted - known)
+    return Found(lost=lost, doubled=doubled, corrupt=await place.damage(), wrong=wrong, turns=len(known))

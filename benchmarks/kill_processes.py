@@ -1,0 +1,70 @@
+"""Processes of ``kill.py`` that are killed, and the findings about what they left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from kill_mutants import Mutant
+
+from memscope.errors import MemscopeError, StoreBusy
+from memscope.records import TurnInsert
+from memscope.stores import Store
+from memscope.testing.records import turn
+
+USERS = ("alice", "bob", "carol")
+
+
+@dataclass
+class Found:
+    """What is wrong with a store after the kills."""
+
+    lost: int = 0
+    doubled: int = 0
+    corrupt: int = 0
+    unconsolidated: int = 0
+    wrong: int = 0  # answers of searches
+    turns: int = 0
+    died: int = 0  # processes that ended with an error instead of by the kill
+
+    @property
+    def faults(self) -> int:
+        return self.lost + self.doubled + self.corrupt + self.unconsolidated + self.wrong
+
+    def plus(self, other: Found) -> Found:
+        return Found(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
+
+
+def start(main: Callable[[], Awaitable[None]]) -> int:
+    """A child that runs ``main``; its id. Nothing of the parent's is open when it forks."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        asyncio.run(main())  # type: ignore[arg-type]
+    except MemscopeError:
+        os._exit(3)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
+def kill(child: int) -> bool:
+    """Whether it had died of an error of its own before."""
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
+    draft = mutant.draft(TurnInsert(turn(key, f"words of {key}", user=user)))
+    while True:
+        with suppress(StoreBusy):
+            await store.append(user, [draft])
+            return
