@@ -26,7 +26,7 @@ from memscope.text import analysis, tokens
 from memscope.text.terms import terms
 
 MIGRATORS = 2
-ASKED = 20  # turns that a process asks for, one after another, before it adds one
+ASKED = 5  # turns that a process asks for, one after another, before it adds one
 AGED_EVERY = 4  # kills
 
 

@@ -61,7 +61,7 @@ SELECT (SELECT count(*) FROM record r
 class SQLitePlace:
     lease_s = 0.05
     pauses = (0.005, 0.08)
-    migrations = (0.05, 1.0)
+    migrations = (0.05, 2.5)
     old_turns = 400
 
     def __init__(self, folder: Path) -> None:

@@ -2,8 +2,10 @@
 """A real Elasticsearch node on loopback, for tests and benchmarks. Standard library only.
 
     node.py start [--port N] [--data DIR] [--heap 1g]   install if needed, start, wait, print the URL
-    node.py stop  [--port N]                            stop the node that `start` left on that port
-    node.py kill  [--port N]                            the same with SIGKILL (crash tests)
+    node.py start [--port N] --nodes 3                  three nodes on N, N+1, N+2 as one cluster; print their URLs
+    node.py stop  [--port N] [--nodes 3]                stop what `start` left there
+    node.py kill  [--port N]                            stop one node with SIGKILL (crash tests)
+    node.py revive [--port N]                           start a node again as it was, with its data, and wait
     node.py install                                     fetch the jars only
 
 The server is the published one (Maven artifacts, pom.xml beside this file), run with Java 21 or newer.
@@ -120,23 +122,37 @@ def node_settings(port: int, data: str | None) -> dict[str, object]:
         "network.host": "127.0.0.1",
         "http.port": port,
         "transport.port": free_port(),
-        "path.data": data or folder / "data",
-        "path.logs": folder,
+        "path.data": data or str(folder / "data"),
+        "path.logs": str(folder),
         "action.destructive_requires_name": "false",
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
 
 
-def launch(port: int, data: str | None, heap: str) -> subprocess.Popen[bytes]:
-    folder = run_folder(port)
-    if data is None:  # nobody asked to keep it
-        shutil.rmtree(folder, ignore_errors=True)
+def cluster_settings(first: int, count: int) -> list[dict[str, object]]:
+    """The settings of nodes that form one cluster."""
+    nodes = [node_settings(port, None) for port in range(first, first + count)]
+    names = [f"node-{node['http.port']}" for node in nodes]
+    shared = {
+        "cluster.name": f"memscope-test-{first}",
+        "discovery.seed_hosts": ",".join(f"127.0.0.1:{node['transport.port']}" for node in nodes),
+        "cluster.initial_master_nodes": ",".join(names),
+    }
+    for node, name in zip(nodes, names, strict=True):
+        del node["discovery.type"]
+        node |= shared | {"node.name": name}
+    return nodes
+
+
+def launch(settings: dict[str, object], heap: str) -> subprocess.Popen[bytes]:
+    folder = run_folder(int(str(settings["http.port"])))
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({"settings": settings, "heap": heap}))
     command = [
         *(java(), f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
         *("-p", str(HOME / "lib"), "--add-modules", "ALL-MODULE-PATH,jdk.incubator.vector"),
         *("--enable-native-access=ALL-UNNAMED", str(HERE / "OneNode.java"), str(HOME)),
-        *(f"{key}={value}" for key, value in node_settings(port, data).items()),
+        *(f"{key}={value}" for key, value in settings.items()),
     ]
     with (folder / "node.log").open("wb") as log:
         node = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
@@ -144,23 +160,39 @@ def launch(port: int, data: str | None, heap: str) -> subprocess.Popen[bytes]:
     return node
 
 
-def start(port: int, data: str | None, heap: str, seconds: float) -> None:
-    url = f"http://127.0.0.1:{port}"
-    if get(f"{url}/_cluster/health"):
-        print(url)
-        return
-    install()
-    node = launch(port, data, heap)
+def start(port: int, data: str | None, heap: str, count: int, seconds: float) -> None:
+    ports = range(port, port + count)
+    if get(f"http://127.0.0.1:{port}/_cluster/health") is None:
+        install()
+        if data is None:  # nobody asked to keep it
+            for one in ports:
+                shutil.rmtree(run_folder(one), ignore_errors=True)
+        wanted = cluster_settings(port, count) if count > 1 else [node_settings(port, data)]
+        wait({one: launch(settings, heap) for one, settings in zip(ports, wanted, strict=True)}, seconds)
+    print(",".join([f"http://127.0.0.1:{port}", *(f"127.0.0.1:{one}" for one in ports[1:])]))
+
+
+def revive(port: int, seconds: float) -> None:
+    kept = json.loads((run_folder(port) / "settings.json").read_text())
+    wait({port: launch(kept["settings"], kept["heap"])}, seconds)
+
+
+def wait(nodes: dict[int, subprocess.Popen[bytes]], seconds: float) -> None:
+    """Until each answers with a master, and sees at least the others; ends them all if one does not."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until and node.poll() is None:
-        health = get(f"{url}/_cluster/health")
-        if health and health["status"] in ("green", "yellow"):
-            print(url)
-            return
+    missing = set(nodes)
+    while missing and time.monotonic() < until and all(node.poll() is None for node in nodes.values()):
+        for port in sorted(missing):
+            health = get(f"http://127.0.0.1:{port}/_cluster/health")
+            if health and health["status"] in ("green", "yellow") and health["number_of_nodes"] >= len(nodes):
+                missing.discard(port)
         time.sleep(0.3)
-    print((run_folder(port) / "node.log").read_text(errors="replace")[-3000:], file=sys.stderr)
-    stop(port, signal.SIGKILL)
-    sys.exit(f"Elasticsearch did not start on {url} within {seconds:.0f} s")
+    for port in sorted(missing):
+        print((run_folder(port) / "node.log").read_text(errors="replace")[-3000:], file=sys.stderr)
+    if missing:
+        for port in nodes:
+            stop(port, signal.SIGKILL)
+        sys.exit(f"Elasticsearch did not start on port {min(missing)} within {seconds:.0f} s")
 
 
 def alive(pid: int) -> bool:
@@ -192,18 +224,22 @@ def stop(port: int, how: signal.Signals = signal.SIGTERM) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["start", "stop", "kill", "install"])
+    parser.add_argument("what", choices=["start", "stop", "kill", "revive", "install"])
     parser.add_argument("--port", type=int, default=19200)
     parser.add_argument("--data", help="keep the data in this folder (default: a fresh one each start)")
     parser.add_argument("--heap", default="1g")
+    parser.add_argument("--nodes", type=int, default=1, help="how many nodes, on consecutive ports")
     parser.add_argument("--seconds", type=float, default=120.0, help="how long to wait for the node")
     chosen = parser.parse_args()
     if chosen.what == "install":
         install()
     elif chosen.what == "start":
-        start(chosen.port, chosen.data, chosen.heap, chosen.seconds)
+        start(chosen.port, chosen.data, chosen.heap, chosen.nodes, chosen.seconds)
+    elif chosen.what == "revive":
+        revive(chosen.port, chosen.seconds)
     else:
-        stop(chosen.port, signal.SIGKILL if chosen.what == "kill" else signal.SIGTERM)
+        for port in range(chosen.port, chosen.port + chosen.nodes):
+            stop(port, signal.SIGKILL if chosen.what == "kill" else signal.SIGTERM)
 
 
 if __name__ == "__main__":
