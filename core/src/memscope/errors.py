@@ -44,6 +44,7 @@ DISTRIBUTIONS = {
     "autogen": "./adapters/autogen",
     "elasticsearch": "./stores/elasticsearch",
     "langchain": '"./adapters/langchain[all]"',
+    "server": "./server",
 }
 
 

@@ -1,0 +1,19 @@
+"""memscope over HTTP: an API and an inspector. ``create_app`` makes the application that ``memscope serve`` runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memscope_server.app import create_app
+
+__version__ = "0.2.0"
+__all__ = ["__version__", "create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        from memscope_server.app import create_app
+
+        return create_app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

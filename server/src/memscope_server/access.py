@@ -1,0 +1,101 @@
+"""The caller: a program's bearer token, or the cookie of a browser that gave one. Another user's memory is missing."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from memscope.errors import NotFound
+from memscope_server.problems import Forbidden, Unauthorized
+from memscope_server.tokens import Token, TokenFile
+
+COOKIE = "memscope_session"
+MOST_SESSIONS = 10_000
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(slots=True)
+class Session:
+    """A signed-in browser. ``csrf`` stands in every form and must come back with it."""
+
+    token_id: str
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+
+
+class Sessions:
+    """Signed-in browsers, in this process only: a restart signs them out."""
+
+    def __init__(self, tokens: TokenFile) -> None:
+        self.tokens = tokens
+        self._sessions: dict[str, Session] = {}
+
+    def open(self, token: Token) -> str:
+        """Sign a browser in; returns the value of its cookie."""
+        while len(self._sessions) >= MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        key = secrets.token_urlsafe(32)
+        self._sessions[key] = Session(token.id)
+        return key
+
+    def close(self, key: str) -> None:
+        self._sessions.pop(key, None)
+
+    def find(self, key: str) -> tuple[Token, Session] | None:
+        """Return the token and the session of a cookie, as long as the token is valid."""
+        session = self._sessions.get(key)
+        token = session and self.tokens.valid(session.token_id)
+        return (token, session) if session and token else None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The token of a request, and the secret of its forms (browsers only)."""
+
+    token: Token
+    csrf: str = ""
+
+    @property
+    def operator(self) -> bool:
+        return self.token.role == "operator"
+
+    def scope(self, user: str, agent: str | None = None) -> dict[str, Any]:
+        """Return the keywords ``user`` and ``agent`` of a call; ``NotFound`` for what the token does not reach."""
+        if self.operator:
+            return {"user": user, "agent": agent}
+        foreign_agent = self.token.agent is not None and agent not in (None, self.token.agent)
+        if user != self.token.user or foreign_agent:
+            raise NotFound(f"there is no user {user!r} here")
+        return {"user": user, "agent": self.token.agent if self.token.agent is not None else agent}
+
+
+def caller(request: Request) -> Caller:
+    """Return the caller; raises ``Unauthorized``, or ``Forbidden`` for a form that is not this server's."""
+    sessions: Sessions = request.app.state.sessions
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and (token := sessions.tokens.find(secret.strip())):
+        return Caller(token)
+    found = sessions.find(request.cookies.get(COOKIE, ""))
+    if scheme or found is None:
+        raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
+    token, session = found
+    if request.method not in SAFE:
+        given = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
+        if not secrets.compare_digest(str(given), session.csrf):
+            raise Forbidden(
+                "this form was not made for you, or you have signed in again since", hint="load the page again"
+            )
+    return Caller(token, session.csrf)
+
+
+def operator(found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """Return the caller if it is an operator; for others there is no such page."""
+    if not found.operator:
+        raise NotFound("there is nothing here", hint="this needs the token of an operator")
+    return found
+
+
+Anyone = Annotated[Caller, Depends(caller)]
+Operator = Annotated[Caller, Depends(operator)]

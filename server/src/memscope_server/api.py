@@ -1,0 +1,243 @@
+"""The HTTP API: memscope's operations under ``/api/v1/users/{user}``, with the limits and errors of the Python ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from memscope import AsyncMemoryScope, __version__
+from memscope.errors import MemscopeError
+from memscope.records import AddReport, ForgetReport, Kind, WorkReport
+from memscope_server import schemas
+from memscope_server.access import Anyone, Operator
+from memscope_server.schemas import record_of, retrieval_of
+
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+MOST_RECORDS = 1000
+Limit = Annotated[int, Query(ge=1, le=MOST_RECORDS)]
+
+router = APIRouter(prefix="/api/v1")
+health_router = APIRouter()
+
+
+def memory_of(request: Request) -> AsyncMemoryScope:
+    memory: AsyncMemoryScope = request.app.state.memory
+    return memory
+
+
+def period_of(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime] | None:
+    """Return the period between two times, open where one is missing."""
+    return None if since is None and until is None else (since or FIRST, until or LAST)
+
+
+# ----------------------------------------------------------------------------------------------------------- the server
+
+
+@health_router.get("/health", tags=["server"])
+async def health() -> schemas.Health:
+    """Say that the server answers; open to everybody, and nothing about what is stored."""
+    return schemas.Health(status="ok", version=__version__)
+
+
+@router.get("/me", tags=["server"])
+async def me(caller: Anyone) -> schemas.Me:
+    """Return the role of the token, and whose memory it reaches."""
+    return schemas.Me(role=caller.token.role, user=caller.token.user, agent=caller.token.agent)
+
+
+@router.get("/users", tags=["server"])
+async def users(request: Request, caller: Operator) -> schemas.UsersOut:
+    """Return all users (operators only)."""
+    async with memory_of(request).runtime.operation("users") as runtime:
+        return schemas.UsersOut(users=sorted(await runtime.store.users()))
+
+
+@router.get("/status", tags=["server"])
+async def status(request: Request, caller: Operator, user: str | None = None) -> dict[str, Any]:
+    """Return counts, pending and failed work, models and cost, of one user or of all (operators only)."""
+    return dict(await memory_of(request).status(user=user))
+
+
+# -------------------------------------------------------------------------------------------------------------- writing
+
+
+@router.post("/users/{user:path}/turns", tags=["writing"])
+async def add_turns(request: Request, caller: Anyone, user: str, given: schemas.TurnsIn) -> AddReport:
+    """Keep turns: durable and searchable when this answers."""
+    turns = [turn.model_dump(exclude_none=True) for turn in given.turns]
+    scope = caller.scope(user, given.agent)
+    return await memory_of(request).add_turns(
+        turns, **scope, session=given.session, replay=given.replay, zone=given.zone
+    )
+
+
+@router.post("/users/{user:path}/memories", tags=["writing"])
+async def add_memory(request: Request, caller: Anyone, user: str, given: schemas.MemoryIn) -> schemas.RecordOut:
+    """Remember a statement as it is. A second one under the same name supersedes the first."""
+    values = given.model_dump(exclude={"agent", "text"}, exclude_none=True)
+    return record_of(await memory_of(request).add_memory(given.text, **caller.scope(user, given.agent), **values))
+
+
+@router.patch("/users/{user:path}/memories/{id:path}", tags=["writing"])
+async def update(
+    request: Request, caller: Anyone, user: str, id: str, given: schemas.MemoryChange
+) -> schemas.RecordOut:
+    """Correct a memory under its id; its history keeps the old version."""
+    values = given.model_dump(exclude_none=True)
+    return record_of(await memory_of(request).update(id, **caller.scope(user), **values))
+
+
+@router.post("/users/{user:path}/forget", tags=["writing"])
+async def forget(request: Request, caller: Anyone, user: str, given: schemas.ForgetIn) -> ForgetReport:
+    """Remove what is selected and all that was derived from it, for good; a receipt without content."""
+    values = given.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
+    period = period_of(given.since, given.until)
+    return await memory_of(request).forget(**caller.scope(user, given.agent), period=period, **values)
+
+
+@router.post("/users/{user:path}/consolidate", tags=["writing"])
+async def consolidate(request: Request, caller: Operator, user: str) -> WorkReport:
+    """Turn what is pending into observations now (operators only)."""
+    return await memory_of(request).consolidate(user=user)
+
+
+@router.post("/users/{user:path}/reflect", tags=["writing"])
+async def reflect(request: Request, caller: Operator, user: str) -> WorkReport:
+    """Consolidate, then bring the insights up to date (operators only)."""
+    return await memory_of(request).reflect(user=user)
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+@router.post("/users/{user:path}/retrieve", tags=["reading"])
+async def retrieve(request: Request, caller: Anyone, user: str, given: schemas.RetrieveIn) -> schemas.RetrievalOut:
+    """Return the best hits for a query, with why they were found if ``explain``."""
+    values = given.model_dump(exclude={"agent", "query"})
+    return retrieval_of(await memory_of(request).retrieve(given.query, **caller.scope(user, given.agent), **values))
+
+
+@router.post("/users/{user:path}/context", tags=["reading"])
+async def context(request: Request, caller: Anyone, user: str, given: schemas.ContextIn) -> schemas.TextOut:
+    """Return the best hits as dated lines for a prompt."""
+    values = given.model_dump(exclude={"agent", "query"})
+    text = await memory_of(request).context(given.query, **caller.scope(user, given.agent), **values)
+    return schemas.TextOut(text=text)
+
+
+@router.get("/users/{user:path}/profile", tags=["reading"])
+async def profile(
+    request: Request, caller: Anyone, user: str, tokens: Annotated[int, Query(ge=1, le=10_000)] = 200
+) -> schemas.TextOut:
+    """Return what is known about the user at a glance."""
+    scope = caller.scope(user)
+    return schemas.TextOut(text=await memory_of(request).profile(**scope, tokens=tokens))
+
+
+@router.get("/users/{user:path}/records", tags=["reading"])
+async def records(
+    request: Request,
+    caller: Anyone,
+    user: str,
+    kind: Annotated[list[Kind] | None, Query()] = None,
+    text: str | None = None,
+    name: str | None = None,
+    namespace: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    superseded: bool = False,
+    limit: Limit = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> schemas.RecordsOut:
+    """Return turns and memories, newest first, page by page."""
+    found = await memory_of(request).list(
+        **caller.scope(user, agent), session=session, kinds=kind, text=text, name=name, namespace=namespace,
+        period=period_of(since, until), superseded=superseded, limit=offset + limit + 1,
+    )  # fmt: skip
+    page = found[::-1][offset : offset + limit]
+    return schemas.RecordsOut(records=list(map(record_of, page)), more=len(found) > offset + limit)
+
+
+@router.get("/users/{user:path}/records/{id:path}", tags=["reading"])
+async def record(request: Request, caller: Anyone, user: str, id: str) -> schemas.RecordOut:
+    """Return the turn or memory with this id."""
+    return record_of(await memory_of(request).get(id, **caller.scope(user)))
+
+
+@router.get("/users/{user:path}/memories/{id:path}/history", tags=["reading"])
+async def history(request: Request, caller: Anyone, user: str, id: str) -> list[schemas.RecordOut]:
+    """Return all versions of a memory, with those it superseded and those that superseded it, oldest first."""
+    return list(map(record_of, await memory_of(request).history(id, **caller.scope(user))))
+
+
+# ------------------------------------------------------------------------------------------------------------- approval
+
+
+@router.get("/users/{user:path}/proposals", tags=["approval"])
+async def proposals(request: Request, caller: Anyone, user: str) -> list[schemas.RecordOut]:
+    """Return the memories that await a person's approval."""
+    caller.scope(user)
+    return list(map(record_of, await memory_of(request).proposals(user=user)))
+
+
+@router.post("/users/{user:path}/proposals/accept", tags=["approval"])
+async def accept(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
+    """Make proposals memories."""
+    caller.scope(user)
+    return schemas.CountOut(count=await memory_of(request).accept(given.ids, user=user))
+
+
+@router.post("/users/{user:path}/proposals/reject", tags=["approval"])
+async def reject(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
+    """Close proposals."""
+    caller.scope(user)
+    return schemas.CountOut(count=await memory_of(request).reject(given.ids, user=user))
+
+
+# ----------------------------------------------------------------------------------------------------------------- chat
+
+
+@router.post(
+    "/users/{user:path}/chat",
+    tags=["chat"],
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def chat(request: Request, caller: Anyone, user: str, given: schemas.ChatIn) -> StreamingResponse:
+    """Answer with the chat model and what is remembered, as events: ``piece``, then ``done`` or ``error``."""
+    scope = caller.scope(user, given.agent)
+    answer = memory_of(request).chat(given.text, **scope, session=given.session, persona=given.persona)
+    return StreamingResponse(_events(answer), media_type="text/event-stream")
+
+
+async def _events(answer: Any) -> AsyncIterator[str]:
+    async with aclosing(answer):
+        try:
+            async for piece in answer:
+                yield _event("piece", {"text": piece})
+            yield _event("done", {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]})
+        except MemscopeError as error:
+            yield _event("error", {"code": error.code, "detail": str(error), "hint": error.hint})
+
+
+def _event(name: str, value: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
+
+
+# -------------------------------------------------------------------------------------------------------------- metrics
+
+
+@health_router.get("/metrics", tags=["server"], response_class=StreamingResponse, include_in_schema=False)
+async def metrics(request: Request, caller: Operator) -> Any:
+    """Return counts as Prometheus text (operators only); no user's name is in it."""
+    from memscope_server.metrics import exposition
+
+    return await exposition(memory_of(request))

@@ -1,0 +1,120 @@
+"""Commands ``memscope serve`` and ``memscope token``."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+import click
+
+from memscope import AsyncMemoryScope
+from memscope.commands.options import Call, Command, command, pass_call
+from memscope.errors import ConfigError
+from memscope_server.tokens import ROLES, Role, TokenFile
+
+
+@command("serve", short_help="Serve the inspector and the HTTP API.")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8710, show_default=True, help="0 takes a free one.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="Another name that browsers use, with its port.")
+@click.option("--cert", type=click.Path(exists=True, dir_okay=False), help="Certificate for TLS, in PEM.")
+@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Its private key, in PEM.")
+@click.option("--insecure", is_flag=True, help="Listen on other addresses without TLS.")
+@click.option("--work", is_flag=True, help="Consolidate and reflect in the background for all users.")
+@pass_call
+def serve(
+    call: Call,
+    address: str,
+    port: int,
+    names: Sequence[str],
+    cert: str | None,
+    key: str | None,
+    insecure: bool,
+    work: bool,
+) -> None:
+    """Serve the inspector and the HTTP API until Ctrl-C, on this machine only.
+
+    Another --address needs --cert and --key, or --insecure. Who may call is said by tokens: 'memscope token add'.
+    """
+    if (cert is None) != (key is None):
+        raise click.UsageError("--cert and --key belong together")
+    if not _local(address) and cert is None and not insecure:
+        raise ConfigError(f"{address} can be reached from other machines", hint="give --cert and --key, or --insecure")
+    asyncio.run(_serve(call, address, port, names, {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}, work))
+
+
+def _local(address: str) -> bool:
+    try:
+        return address == "localhost" or ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls: dict[str, Any], work: bool) -> None:
+    import socket
+
+    import uvicorn
+
+    from memscope_server.app import create_app
+
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, port), family=family) as listening:
+        port = listening.getsockname()[1]
+        shown = f"[{address}]" if ":" in address else address
+        hosts = {f"{name}:{port}" for name in (shown, "localhost", "127.0.0.1")} | set(names)
+        async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
+            if work:
+                await memory.start()
+            tokens, root = TokenFile(), f"{'https' if tls else 'http'}://{shown}:{port}/"
+            app = create_app(memory, tokens=tokens, hosts=hosts)
+            config = uvicorn.Config(app, log_level="warning", server_header=False, **tls)
+            call.show.line(f"memscope serves {memory.runtime.location} on {root}")
+            if _local(address):  # whoever reads this could read the store as well
+                call.show.line(f"sign in as operator: {root}login?token={tokens.add_temporary()}")
+            call.show.line("others need a token: 'memscope token add'; Ctrl-C ends it")
+            sys.stdout.flush()  # what starts this process may read it through a pipe
+            await uvicorn.Server(config).serve(sockets=[listening])
+
+
+@click.group("token", short_help="Tokens of the server: add, list, revoke.")
+def token() -> None:
+    """Say who may call the server, and as whom. A token is shown once; only its digest is kept."""
+
+
+@token.command("add", cls=Command)
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What it may do.")
+@click.option("--name", default="", help="What it is for, to know it again.")
+@pass_call
+def add(call: Call, role: str, name: str) -> None:
+    """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""
+    owner = None if role == "operator" else call.user
+    made, secret = TokenFile().add(cast("Role", role), owner, call.agent if owner else None, name)
+    call.show.data({"id": made.id, "token": secret, "role": made.role, "user": made.user})
+    call.show.line(secret)
+    call.show.line((f"token {made.id}, for {made.user or 'all users'}; it is not shown again", "dim"))
+
+
+@token.command("list", cls=Command)
+@pass_call
+def list_(call: Call) -> None:
+    """List all tokens without their secrets."""
+    for one in TokenFile().tokens():
+        call.show.data({name: value for name, value in asdict(one).items() if name != "digest"})
+        state = f"revoked {one.revoked}" if one.revoked else "valid"
+        call.show.line(
+            f"{one.id}  {one.role:<8}  {one.user or '-'}  {one.agent or '-'}  {one.created}  {state}  {one.name}"
+        )
+
+
+@token.command("revoke", cls=Command)
+@click.argument("id")
+@pass_call
+def revoke(call: Call, id: str) -> None:
+    """Revoke the token ID; a server refuses it from its next request on."""
+    gone = TokenFile().revoke(id)
+    call.show.data({"id": gone.id, "revoked": gone.revoked})
+    call.show.line(f"token {gone.id} is revoked")

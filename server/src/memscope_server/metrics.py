@@ -1,0 +1,52 @@
+"""Counts of a memory in the text format of Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi.responses import PlainTextResponse
+
+from memscope import AsyncMemoryScope
+
+COUNTED = {
+    "users": "Users.",
+    "turns": "Turns kept.",
+    "observations": "Observations, superseded ones too.",
+    "insights": "Insights, superseded ones too.",
+    "units": "Searchable units.",
+    "vectors": "Stored vectors.",
+}
+BY_STAGE = {
+    "pending": "Items that wait for a stage.",
+    "failed": "Items that failed and will be tried again.",
+    "parked": "Items that failed too often.",
+}
+MEDIA_TYPE = "text/plain; version=0.0.4"
+
+
+async def exposition(memory: AsyncMemoryScope) -> PlainTextResponse:
+    """Return all counts; work by stage and errors by code."""
+    return PlainTextResponse("\n".join(lines(await memory.status())) + "\n", media_type=MEDIA_TYPE)
+
+
+def lines(status: Mapping[str, Any]) -> Iterator[str]:
+    for name, about in COUNTED.items():
+        yield from _metric(name, about, {"": status[name]})
+    for name, about in BY_STAGE.items():
+        yield from _metric(name, about, {f'stage="{stage}"': number for stage, number in status[name].items()})
+    errors = {f'code="{_escaped(code)}"': number for code, number in status["errors"].items()}
+    yield from _metric("errors", "Failed work by the code of its last error.", errors)
+    usage = status["usage"]
+    yield from _metric("model_calls_total", "Calls of models by this process.", {"": usage["calls"]}, "counter")
+
+
+def _metric(name: str, about: str, values: Mapping[str, int], kind: str = "gauge") -> Iterator[str]:
+    yield f"# HELP memscope_{name} {about}"
+    yield f"# TYPE memscope_{name} {kind}"
+    for labels, number in values.items():
+        yield f"memscope_{name}{f'{{{labels}}}' if labels else ''} {number}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,15 @@
+"""Registers the commands ``serve`` and ``token``. Imported with the other plugins, so it imports no web code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+
+def memscope_register_commands(cli: click.Group) -> None:
+    from memscope_server.commands import serve, token
+
+    cli.add_command(serve)
+    cli.add_command(token)

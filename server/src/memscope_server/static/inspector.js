@@ -1,0 +1,25 @@
+"use strict";
+// Further rows as the end of a list comes into view.
+const rows = document.getElementById("rows");
+const seen = new IntersectionObserver(async (entries) => {
+  for (const entry of entries.filter((one) => one.isIntersecting)) {
+    const link = entry.target.querySelector("a");
+    seen.unobserve(entry.target);
+    const reply = await fetch(link.href, { credentials: "same-origin" });
+    if (!reply.ok) { continue; }
+    const made = new DOMParser().parseFromString(await reply.text(), "text/html");
+    entry.target.replaceWith(...made.body.children);
+    watch();
+  }
+}, { rootMargin: "600px" });
+function watch() { for (const more of rows?.querySelectorAll(".more") ?? []) { seen.observe(more); } }
+watch();
+// The slider sets the date beside it.
+for (const range of document.querySelectorAll("[data-range]")) {
+  const field = document.getElementById(range.dataset.range);
+  const day = 86400000, first = Date.parse(range.dataset.first), last = Date.parse(range.dataset.last);
+  range.max = Math.max(0, Math.round((last - first) / day));
+  range.value = field.value ? Math.round((Date.parse(field.value) - first) / day) : range.max;
+  range.addEventListener("input", () => { field.value = new Date(first + range.value * day).toISOString().slice(0, 10); });
+  range.addEventListener("change", () => range.form.requestSubmit());
+}

@@ -1,0 +1,38 @@
+"""The inspector's words in English and Chinese."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from fastapi import Request
+
+LANGUAGES = {"en": "English", "zh": "中文"}
+
+
+@cache
+def phrases() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "phrases.json").read_text(encoding="utf-8"))
+    return found
+
+
+def language_of(request: Request) -> str:
+    """Return the language that the reader chose, else the first of the browser's that there is."""
+    chosen = request.cookies.get("lang", "")
+    if chosen in LANGUAGES:
+        return chosen
+    for part in request.headers.get("accept-language", "").split(","):
+        if (code := part.strip()[:2].lower()) in LANGUAGES:
+            return code
+    return "en"
+
+
+class Translation:
+    """The phrases of one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    def say(self, phrase: str, **values: object) -> str:
+        return phrases()[phrase][self.language].format(**values)

@@ -1,0 +1,247 @@
+"""The HTTP API: every operation, its errors as problems, and nothing of another user."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import httpx2
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope_server import create_app
+from memscope_server.tokens import TokenFile
+
+from .conftest import fill
+
+ALICE = "/api/v1/users/alice"
+TURN = {"role": "user", "content": "x"}
+
+
+@pytest.fixture
+def alice(served):
+    with served.client(served.alice) as client:
+        yield client
+
+
+@pytest.fixture
+def operator(served):
+    with served.client(served.operator) as client:
+        yield client
+
+
+# ----------------------------------------------------------------------------------------------------------- operations
+
+
+def test_turns_are_added_found_corrected_and_forgotten(alice):
+    added = alice.post(f"{ALICE}/turns", json={"turns": [{"role": "user", "content": "My dog is called Momo."}]}).json()
+    assert added["stored"] == 1
+    asked = {"query": "What is my dog called?", "explain": True}
+    found = alice.post(f"{ALICE}/retrieve", json=asked).json()
+    assert found["hits"][0]["id"] == added["keys"][0] and found["hits"][0]["features"] and found["explanation"]
+    assert "Momo" in alice.post(f"{ALICE}/context", json={"query": "What is my dog called?"}).json()["text"]
+    memory = alice.post(f"{ALICE}/memories", json={"text": "Likes jazz", "name": "music"}).json()
+    changed = alice.patch(f"{ALICE}/memories/{memory['id']}", json={"text": "Likes blues", "version": 1}).json()
+    assert changed["text"] == "Likes blues" and changed["version"] == 2
+    assert [one["text"] for one in alice.get(f"{ALICE}/memories/{memory['id']}/history").json()] == [
+        "Likes jazz", "Likes blues",
+    ]  # fmt: skip
+    dry = alice.post(f"{ALICE}/forget", json={"ids": [added["keys"][0]], "dry_run": True}).json()
+    assert dry["turns"] == 1 and dry["dry_run"]
+    assert alice.post(f"{ALICE}/forget", json={"ids": [added["keys"][0]]}).json()["physical"] in ("wiped", "pending")
+    assert "Momo" not in alice.get(f"{ALICE}/records").text
+
+
+def test_a_memory_comes_with_its_sources_quotes_and_successor(alice, served):
+    berlin = alice.get(f"{ALICE}/records/fact-berlin").json()
+    assert berlin["sources"] == [served.home] and berlin["quotes"] == [
+        {"turn": served.home, "text": "I live in Berlin"}
+    ]
+    assert berlin["superseded_by"] == "fact-lisbon" and not berlin["current"]
+    assert alice.get(f"{ALICE}/records/fact-lisbon").json()["happened"]["start"].startswith("2026-02-18")
+    insight = alice.get(f"{ALICE}/records", params={"kind": "insight"}).json()["records"]
+    assert [one["subject"] for one in insight] == ["home"]
+
+
+def test_records_come_newest_first_page_by_page(alice):
+    whole = [one["id"] for one in alice.get(f"{ALICE}/records").json()["records"]]
+    pages, offset, more = [], 0, True
+    while more:
+        page = alice.get(f"{ALICE}/records", params={"limit": 3, "offset": offset}).json()
+        pages += [one["id"] for one in page["records"]]
+        offset, more = offset + 3, page["more"]
+    assert pages == whole and len(set(whole)) == len(whole) > 6
+
+
+def test_proposals_are_accepted_and_rejected(alice):
+    assert [one["id"] for one in alice.get(f"{ALICE}/proposals").json()] == ["proposal"]
+    assert alice.post(f"{ALICE}/proposals/accept", json={"ids": ["proposal"]}).json() == {"count": 1}
+    assert alice.get(f"{ALICE}/proposals").json() == []
+    assert alice.get(f"{ALICE}/records/proposal").json()["current"]
+
+
+def test_what_an_operator_sees(operator):
+    assert operator.get("/api/v1/users").json() == {"users": ["alice", "bob"]}
+    status = operator.get("/api/v1/status").json()
+    assert status["users"] == 2 and status["models"]["chat"] == "none"
+    metrics = operator.get("/metrics").text
+    assert "memscope_turns 7" in metrics and 'memscope_pending{stage="consolidate"}' in metrics
+    assert "alice" not in metrics and "bob" not in metrics
+    assert operator.post(f"{ALICE}/reflect").json()["model"] == "none"
+
+
+def test_chat_without_a_model_is_an_error_event_or_a_problem(alice):
+    reply = alice.post(f"{ALICE}/chat", json={"text": "hello"})
+    assert "config" in reply.text and "chat" in reply.text
+
+
+def test_users_and_ids_of_any_characters(operator):
+    user = "团队/а лиса?#%"
+    place = "/api/v1/users/" + "".join(f"%{byte:02X}" for byte in user.encode())
+    turn = {"role": "user", "content": "Rides a motorbike.", "id": "chat/1 2"}
+    assert operator.post(f"{place}/turns", json={"turns": [turn]}).json()["keys"] == ["chat/1 2"]
+    assert operator.get(f"{place}/records/chat%2F1%202").json()["user"] == user
+    assert operator.post(f"{place}/context", json={"query": "motorbike"}).json()["text"]
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "given", "status", "code"),
+    [
+        ("GET", f"{ALICE}/records/none", None, 404, "not_found"),
+        ("POST", f"{ALICE}/retrieve", {"query": 1}, 422, "input"),
+        ("POST", f"{ALICE}/retrieve", {"query": "x", "limit": 3}, 422, "input"),
+        ("POST", f"{ALICE}/retrieve", {"query": "x", "filter": {"a": {"$like": 1}}}, 422, "input"),
+        ("POST", f"{ALICE}/forget", {}, 422, "input"),
+        ("POST", f"{ALICE}/turns", {"turns": []}, 422, "input"),
+        ("PATCH", f"{ALICE}/memories/fact-lisbon", {"text": "x", "version": 9}, 409, "conflict"),
+        ("PUT", f"{ALICE}/turns", {}, 405, "method_not_allowed"),
+        ("GET", "/api/v1/nothing", None, 404, "not_found"),
+    ],
+)
+def test_errors_are_problems_with_a_code_and_a_hint(alice, method, path, given, status, code):
+    reply = alice.request(method, path, json=given)
+    problem = reply.json()
+    assert (reply.status_code, problem["code"]) == (status, code), problem
+    assert reply.headers["content-type"] == "application/problem+json" and "hint" in problem
+
+
+def test_a_body_without_end_is_refused(alice):
+    long = {"turns": [{"role": "user", "content": "x" * 9_000_000}]}
+    reply = alice.post(f"{ALICE}/turns", json=long)
+    assert (reply.status_code, reply.json()["code"]) == (413, "limit")
+
+
+# --------------------------------------------------------------------------------------------------------------- access
+
+
+def test_without_a_token_only_health_answers(served):
+    with served.client(None) as nobody:
+        assert nobody.get("/health").json()["status"] == "ok"
+        for path in ("/api/v1/me", "/api/v1/users", f"{ALICE}/records", "/metrics", "/api/v1/status"):
+            assert nobody.get(path).status_code == 401
+        assert nobody.get("/", follow_redirects=False).headers.get("location", "/login") == "/login"
+    with served.client("memscope_wrong") as wrong:
+        assert wrong.get("/api/v1/me").status_code == 401
+
+
+def test_what_a_user_may_not_see_is_not_there(alice):
+    for path in ("/api/v1/users", "/api/v1/status", "/metrics", "/jobs"):
+        assert alice.get(path).status_code == 404
+    assert alice.post(f"{ALICE}/reflect").status_code == 404
+
+
+def test_a_token_for_an_agent_sees_what_the_agent_was_told(served):
+    with served.client(served.assistant) as helper:
+        assert {one["agent"] for one in helper.get(f"{ALICE}/records").json()["records"]} == {"helper"}
+        assert helper.get(f"{ALICE}/records/{served.home}").status_code == 404
+        assert helper.get(f"{ALICE}/records", params={"agent": "other"}).status_code == 404
+
+
+async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
+    """Every operation, with the names and ids of others, as Bob: never another answer than for who does not exist."""
+    home, tokens, rng = await fill(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json"), random.Random(19)
+    ids = [home, "fact-berlin", "fact-lisbon", "insight-home", "proposal"]
+    bodies = [{"query": "Berlin"}, {"ids": ids}, {"everything": True}, {"text": "Berlin"}, {"turns": [TURN]}]
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
+        app = create_app(memory, tokens=tokens, hosts={"served"})
+        paths = app.openapi()["paths"]
+        operations = [(method, path) for path, methods in paths.items() if "{user}" in path for method in methods]
+        headers = {"Authorization": f"Bearer {tokens.add('user', 'bob')[1]}"}
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://served", headers=headers) as bob:
+
+            async def ask(user, operation, id, body):
+                method, path = operations[operation]
+                given = None if method == "get" else bodies[body]
+                reply = await bob.request(method, path.replace("{user}", user).replace("{id}", id), json=given)
+                return reply.status_code, reply.text.replace(user, "WHO")
+
+            missing, leaked = {}, 0
+            for _ in range(5000):
+                tried = rng.randrange(len(operations)), rng.choice(ids), rng.randrange(len(bodies))
+                if tried not in missing:
+                    missing[tried] = await ask("nobody", *tried)
+                status, text = await ask("alice", *tried)
+                leaked += (status, text) != missing[tried] or status not in (404, 422) or "Berlin" in text
+        assert leaked == 0 and len(operations) > 12
+        assert len(await memory.list(user="alice", superseded=True)) > 8
+
+
+def test_a_revoked_token_is_refused_at_once(served, alice):
+    assert alice.get("/api/v1/me").json() == {"role": "user", "user": "alice", "agent": None}
+    id = next(token.id for token in served.tokens.tokens() if token.user == "alice" and token.agent is None)
+    TokenFile(served.tokens.path).revoke(id)  # as another process does it
+    assert alice.get("/api/v1/me").status_code == 401
+
+
+def test_tokens_are_kept_as_digests_in_a_file_of_ones_own(served):
+    kept = served.tokens.path.read_text()
+    assert served.alice not in kept and served.operator not in kept
+    assert served.tokens.path.stat().st_mode & 0o777 == 0o600
+    assert len(json.loads(kept)) == 4
+
+
+# ---------------------------------------------------------------------------------------------------------- other sites
+
+
+def test_another_host_name_is_refused(served):
+    with served.client(served.operator) as client:
+        assert client.get("/health", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_another_site_changes_nothing(served):
+    with served.client(served.operator) as client:
+        for origin in ("https://evil.example", "null", "http://127.0.0.1:1"):
+            reply = client.post(f"{ALICE}/forget", json={"everything": True}, headers={"Origin": origin})
+            assert reply.status_code == 403
+        assert client.get(f"{ALICE}/records/fact-lisbon").status_code == 200
+
+
+def test_a_browser_needs_the_secret_of_its_forms(served):
+    with served.client(None) as browser:
+        signed = browser.post("/login", data={"token": served.alice}, follow_redirects=False)
+        cookie = signed.headers["set-cookie"]
+        assert signed.status_code == 303 and "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
+        assert served.alice not in cookie
+        assert "Lisbon" in browser.get("/u/alice/").text
+        assert browser.post("/u/alice/forget", data={"everything": "alice"}).status_code == 403
+        assert browser.post("/u/alice/forget", data={"everything": "alice", "csrf": "x"}).status_code == 403
+        assert browser.get("/u/bob/", headers={"Accept": "text/html"}).status_code == 404
+        assert "Lisbon" in browser.get("/u/alice/").text
+
+
+def test_a_link_with_a_token_leads_to_an_address_without_it(served):
+    with served.client(None) as browser:
+        reply = browser.get("/login", params={"token": served.alice}, follow_redirects=False)
+        assert reply.status_code == 303 and reply.headers["location"] == "/"
+
+
+def test_every_reply_keeps_to_itself(served):
+    with served.client(served.operator) as client:
+        for path in ("/login", "/api/v1/me", "/nothing", "/static/style.css"):
+            headers = client.get(path).headers
+            assert "default-src 'none'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
+            assert (headers.get("cache-control") == "no-store") == (not path.startswith("/static"))

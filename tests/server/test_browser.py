@@ -1,0 +1,193 @@
+"""The inspector in a real browser: every page, both languages, forgetting to the end, no script of a memory's text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+selenium = pytest.importorskip("selenium", reason="selenium is not installed")
+axe = pytest.importorskip("axe_core_python.selenium", reason="axe-core-python is not installed")
+
+from selenium import webdriver  # noqa: E402
+from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no browser: Debian's packages chromium and chromium-driver bring one"
+)
+FLAGS = (
+    "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-sync disable-background-networking "
+    "disable-component-update disable-dev-shm-usage window-size=1100,1000"
+).split()
+PAGES = (
+    "", "records", "records/fact-berlin", "records/insight-home", "ask?q=Where+do+I+live%3F", "timeline", "review",
+    "forget", "forget?id=fact-diet",
+)  # fmt: skip
+LABELS = {"en": ("Overview", "Memory of alice"), "zh": ("概览", "alice 的记忆")}
+SCREENSHOTS = os.environ.get("INSPECTOR_PICTURES")  # a folder that pictures for the docs are written to
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    with tempfile.TemporaryDirectory(prefix="memscope-chromium-") as profile:
+        for flag in (*FLAGS, f"user-data-dir={profile}"):
+            options.add_argument(f"--{flag}")
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+
+def sign_in(browser, served, secret):
+    browser.delete_all_cookies()
+    browser.get(f"{served.root}/login")
+    browser.find_element(By.NAME, "token").send_keys(secret, Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda driver: not driver.current_url.endswith("/login"))
+
+
+def choose(browser, served, language):
+    browser.add_cookie({"name": "lang", "value": language})
+    browser.get(f"{served.root}/u/alice/")
+
+
+def text(browser):
+    return browser.find_element(By.TAG_NAME, "body").text
+
+
+def wait_for(browser, words):
+    """Wait until a page with these words is there; the one before it may go meanwhile."""
+    waiting = WebDriverWait(browser, 20, ignored_exceptions=[StaleElementReferenceException])
+    waiting.until(lambda driver: words in text(driver))
+
+
+def picture(browser, name):
+    if SCREENSHOTS:
+        browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_page_in_both_languages_is_accessible_and_runs_no_foreign_script(browser, served, language):
+    sign_in(browser, served, served.alice)
+    choose(browser, served, language)
+    for label in LABELS[language]:
+        assert label in text(browser)
+    for page in PAGES:
+        browser.get(f"{served.root}/u/alice/{page}")
+        assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == language
+        assert "owned" not in browser.title and "Traceback" not in text(browser)
+        found = axe.Axe().run(browser)
+        serious = [(one["id"], page) for one in found["violations"] if one["impact"] in ("serious", "critical")]
+        assert serious == []
+        picture(browser, f"{language}-{page.partition('?')[0].replace('/', '-') or 'overview'}")
+    errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert errors == []
+
+
+def test_a_hostile_text_is_shown_as_it_was_said(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/records?q=homepage")
+    assert "<script>document.title=" in text(browser)
+    assert not browser.find_elements(By.CSS_SELECTOR, "main script, main img")
+
+
+def test_a_memory_shows_where_it_comes_from_and_what_superseded_it(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/records/fact-berlin")
+    assert browser.find_element(By.TAG_NAME, "mark").text == "I live in Berlin"
+    browser.find_element(By.LINK_TEXT, "what superseded it").click()
+    wait_for(browser, "home: Lisbon")  # the insight that rests on it
+    assert browser.current_url.endswith("/records/fact-lisbon")
+
+
+def test_asking_shows_why_with_bars(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/ask?q=Where+do+I+live%3F")
+    browser.find_element(By.TAG_NAME, "summary").click()
+    bars = browser.find_elements(By.CSS_SELECTOR, "details[open] meter")
+    assert len(bars) > 3 and all(bar.is_displayed() for bar in bars)
+
+
+def test_forgetting_to_the_end_with_the_keyboard(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/records/{served.home}")
+    browser.find_element(By.LINK_TEXT, "Forget this").send_keys(Keys.ENTER)
+    wait_for(browser, "This would be forgotten")
+    browser.find_element(By.CSS_SELECTOR, "button.danger").send_keys(Keys.ENTER)
+    wait_for(browser, "This is the receipt")
+    for page in ("", "records?closed=true", "ask?q=Berlin"):
+        browser.get(f"{served.root}/u/alice/{page}")
+        assert "vegetarian" not in text(browser) and "with my sister Kim" not in text(browser)
+    browser.get(f"{served.root}/u/alice/records/fact-berlin")
+    assert "not_found" in text(browser)
+
+
+def test_a_proposal_is_accepted_and_a_memory_corrected(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/review")
+    browser.find_element(By.XPATH, "//button[text()='Accept']").click()
+    wait_for(browser, "Nothing waits for approval")
+    browser.get(f"{served.root}/u/alice/records/fact-diet")
+    field = browser.find_element(By.NAME, "text")
+    field.clear()
+    field.send_keys("The user is vegan.")
+    browser.find_element(By.XPATH, "//button[text()='Correct']").click()
+    wait_for(browser, "History")
+    assert "The user is vegan." in browser.find_element(By.TAG_NAME, "blockquote").text
+
+
+def test_a_foreign_user_and_a_wrong_token(browser, served):
+    sign_in(browser, served, served.bob)
+    for page in PAGES:
+        browser.get(f"{served.root}/u/alice/{page}")
+        assert "not_found" in text(browser) and "Lisbon" not in text(browser)
+    browser.delete_all_cookies()
+    browser.get(f"{served.root}/login")
+    browser.find_element(By.NAME, "token").send_keys("memscope_wrong", Keys.ENTER)
+    wait_for(browser, "not valid")
+
+
+def test_an_operator_sees_users_and_jobs_and_the_link_signs_in(browser, served):
+    browser.delete_all_cookies()
+    browser.get(f"{served.root}/login?token={served.operator}")
+    assert "token=" not in browser.current_url and "bob" in text(browser)
+    browser.get(f"{served.root}/jobs")
+    assert "consolidate" in text(browser)
+    browser.find_element(By.XPATH, "//button[text()='中文']").click()
+    wait_for(browser, "任务")
+
+
+def test_ten_thousand_memories_come_as_they_are_scrolled_to(browser, served):
+    turns = [{"role": "user", "content": f"Remark number {number}."} for number in range(10_000)]
+    with served.client(served.alice) as client:
+        for start in range(0, len(turns), 2000):
+            client.post("/api/v1/users/alice/turns", json={"turns": turns[start : start + 2000]}).raise_for_status()
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/records")
+    shown = len(browser.find_elements(By.CSS_SELECTOR, "#rows .row"))
+    assert shown <= 200 and "Remark number 9999." in text(browser)
+    browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
+    WebDriverWait(browser, 30).until(lambda driver: len(driver.find_elements(By.CSS_SELECTOR, "#rows .row")) > shown)
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.set_window_size(500, 900)
+    try:
+        for page in PAGES:
+            browser.get(f"{served.root}/u/alice/{page}")
+            width, inner = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+            assert width <= inner, page
+    finally:
+        browser.set_window_size(1100, 1000)
