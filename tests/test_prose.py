@@ -18,7 +18,13 @@ PARTS = ("adapters", "administration.py", "blocks", "builtin.py", "chat", "cli.p
          "consolidation", "dates", "demo", "jobs", "memory.py", "models", "pipeline.py", "plugins", "prompts",
          "reconciliation", "records", "retrieval", "runtime.py", "search", "stores", "sync.py", "telemetry.py",
          "testing", "text", "transfer", "validation.py")  # fmt: skip
-OUTSIDE = ("adapters/autogen/src", "adapters/langchain/src", "examples/duckdb_store", "stores/elasticsearch/src")
+OUTSIDE = (
+    "adapters/autogen/src",
+    "adapters/langchain/src",
+    "examples/duckdb_store",
+    "server/src",
+    "stores/elasticsearch/src",
+)
 
 
 def docstrings(path: Path) -> Iterator[tuple[str, str]]:
