@@ -113,7 +113,7 @@ async def unpark(request: Request, caller: Operator) -> Response:
 
 
 class Place:
-    """Whose memory a page shows: the scope of its address, checked against the token."""
+    """The scope of a page's address, checked against the token."""
 
     def __init__(self, caller: Anyone, user: str, agent: str | None = None) -> None:
         self.caller, self.user = caller, user

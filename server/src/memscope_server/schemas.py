@@ -1,4 +1,4 @@
-"""What the API takes and gives: shapes of JSON, each a pydantic model, so that OpenAPI says all of it."""
+"""Shapes of the JSON that the API takes and gives: pydantic models, so that OpenAPI says all of it."""
 
 from __future__ import annotations
 
