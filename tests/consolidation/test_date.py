@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memscope.dates.iso import parse, written
+from memscope.dates.iso import brief, parse, written
 from memscope.records import Interval
 
 from workbench import fact, noted
@@ -48,6 +48,8 @@ async def happened(world, said, quote, when, at=SAID):
         ("At the moment I like tea", "At the moment I like tea", "", None),
         ("两年前我去了上海", "两年前我去了上海", "", parse("2022", UTC)),
         ("我是素食者", "我是素食者", "2024-05-08", None),
+        ("I've been vegetarian for years", "I've been vegetarian for years", "2024-05-08", None),
+        ("我吃素好多年了", "我吃素好多年了", "2024-05-08", None),
         ("去年冬至那天他走了", "去年冬至那天他走了", "2023-12-22", days("2023-12-22")),
         ("五一那天我就戒了，到今天没碰", "五一那天我就戒了", "2024-05-01", days("2024-05-01")),
         ("他今年十二了", "他今年十二了", "", None),
@@ -98,6 +100,41 @@ async def test_what_is_repeated_keeps_its_rule(world):
         {"freq": "year", "interval": 1, "month": 6, "day": 5},
         None,
     ]
+
+
+async def test_parts_of_an_event_follow_its_date_and_what_is_so_does_not(world):
+    await world.say("We went camping yesterday. Tim fell into the lake! He is a good swimmer. Eva stayed away", at=SAID)
+    await world.consolidate(
+        noted(
+            fact("The user went camping yesterday.", "We went camping yesterday", when="2024-05-07"),
+            fact("Tim fell into the lake.", "Tim fell into the lake", when="2024-05-07", about="Tim"),
+            fact("Tim is a good swimmer.", "He is a good swimmer", when="2024-05-07", about="Tim"),
+            fact("Eva stayed away.", "Eva stayed away", about="Eva"),
+        )
+    )
+    assert [memory.happened for memory in await world.memories()] == [days("2024-05-07")] * 2 + [None] * 2
+
+
+@pytest.mark.parametrize(
+    "said, noted_as, when, stored",
+    [
+        ("I saw Anna yesterday", "The user saw Anna yesterday (2024-05-07).", "2024-05-07", "yesterday (2024-05-07)."),
+        ("I saw Anna yesterday", "The user saw Anna yesterday (2024-05-01).", "2024-05-01", "yesterday (2024-05-07)."),
+        ("I moved two months ago", "The user moved two months ago (2024-01).", "", "two months ago (2024-03)."),
+        ("I quit recently", "The user quit recently (2024-05-01).", "2024-05-01", "The user quit recently."),
+        ("I like Nevermind (1991)", "The user likes Nevermind (1991).", "", "The user likes Nevermind (1991)."),
+        ("我昨天见到小安", "用户昨天（2024-05-01）见到小安。", "2024-05-01", "用户昨天（2024-05-07）见到小安。"),
+    ],
+)
+async def test_the_date_beside_the_words_is_the_confirmed_one(world, said, noted_as, when, stored):
+    await world.say(said, at=SAID)
+    await world.consolidate(noted(fact(noted_as, said, when=when)))
+    assert (await world.texts())[0].endswith(stored)
+
+
+@pytest.mark.parametrize("text", ["2024", "2024-05", "2024-05-07", "2024-05-07/2024-05-09", "2024-12-31/2025-01-01"])
+def test_intervals_are_written_briefly(text):
+    assert brief(parse(text, UTC)) == text
 
 
 @pytest.mark.parametrize("text", ["2024-05-07", "2024-05-07/2024-05-09", "2024-12-31/2025-01-01"])

@@ -2,6 +2,8 @@
 
 The model proposes, the rules confirm or correct. A time expression in the quoted words decides; one elsewhere in their
 sentence can only confirm. A proposal for which no word of time stands there goes: no date is better than a wrong one.
+So does the day of saying where nothing names it ("I've been vegetarian for years"). Parts of an event told in one
+message follow the event's date, and dates that the model wrote into a fact's text are those that were confirmed.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from datetime import datetime, timedelta
 
 from memscope.consolidation.batch import FactBatch
 from memscope.dates import Mention, mentions, readings, recurrences, recurring
+from memscope.dates.iso import brief, parse
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval, Json, Observation
 
@@ -27,6 +30,11 @@ _NAMED_DAY = (
     r"|christmas)\b)"
     r"|生日|纪念日|紀念日|[^\W\d_]节|[^\W\d_]節|清明|端午|中秋|重阳|冬至|夏至|除夕|年三十|过年|過年|元宵|五一|十一(?![点點个個月岁歲号號日年块塊元])|国庆|國慶|元旦"
 )
+_BRACKETED = re.compile(r"\s?[(（](?P<date>\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?)[)）]")
+_STATE = re.compile(  # what is so, not what happened
+    r"(?i:\b(?:is|are|has|have|likes?|loves?|wants?|lives?|works?|plans?|needs?|prefers?|enjoys?|hates?|owns?)\b)"
+    r"|是|喜欢|喜歡|住在|有(?!过|過)|想|打算|希望|叫"
+)
 _DAY = re.compile(_NAMED_DAY)  # days that a model may know and the rules do not
 _TIME = re.compile(
     _NAMED_DAY + r"|(?i:\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
@@ -38,7 +46,9 @@ _TIME = re.compile(
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
 async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Returns ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
-    return replace(batch, facts=tuple(date_fact(fact, batch) for fact in batch.facts))
+    dated = [date_fact(fact, batch) for fact in batch.facts]
+    followed = [follow_event(one, fact.happened, dated) for one, fact in zip(dated, batch.facts, strict=True)]
+    return replace(batch, facts=tuple(map(with_confirmed_dates, followed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +81,41 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
 def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
     if found.quoted:
         return _named_day(proposed, found) or confirm(found.quoted, proposed) or _only(found, proposed)
-    if any(map(_TIME.search, found.words)):
-        return proposed
-    if found.beside:
+    if found.beside and not any(map(_TIME.search, found.words)):
         return confirm(found.beside, proposed)
-    return proposed if any(map(_TIME.search, found.sentences)) else None
+    named = any(map(_TIME.search, (*found.words, *found.sentences)))
+    return proposed if named and not _is_day_of_saying(proposed, found.said) else None
+
+
+def _is_day_of_saying(proposed: Interval | None, said: datetime) -> bool:
+    return proposed is not None and said in proposed and proposed.end - proposed.start <= DAY
+
+
+def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[Observation]) -> Observation:
+    """Date a part of an event by another fact of the same turns, where the model proposed that time for it too."""
+    if fact.happened or proposed is None or _STATE.search(fact.text):
+        return fact
+    of_same_turns = (one for one in dated if not set(one.sources).isdisjoint(fact.sources))
+    fitting = (one.happened for one in of_same_turns if one.happened and one.happened.overlaps(proposed))
+    return replace(fact, happened=min(fitting, key=lambda when: when.end - when.start, default=None))
+
+
+def with_confirmed_dates(fact: Observation) -> Observation:
+    """Correct dates in brackets that the model set beside the words, or remove them where nothing was confirmed."""
+
+    def checked(found: re.Match[str]) -> str:
+        meant = parse(found["date"], fact.said.tzinfo)
+        if meant is None or any(found["date"] in quote.text for quote in fact.quotes):
+            return found.group()
+        if fact.happened is None:
+            return ""
+        return (
+            found.group()
+            if meant.overlaps(fact.happened)
+            else found.group().replace(found["date"], brief(fact.happened))
+        )
+
+    return replace(fact, text=_BRACKETED.sub(checked, fact.text))
 
 
 # ------------------------------------------------------------------------------------------------------------- evidence

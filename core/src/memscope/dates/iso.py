@@ -16,6 +16,13 @@ def written(interval: Interval) -> str:
     return first if first == last else f"{first}/{last}"
 
 
+def brief(interval: Interval) -> str:
+    """Returns the year or month where the interval is one, else its days."""
+    first = interval.start.date().isoformat()
+    short = (first[:length] for length in (4, 7))
+    return next((one for one in short if parse(one, interval.start.tzinfo) == interval), written(interval))
+
+
 def parse(text: str, zone: tzinfo | None) -> Interval | None:
     """Returns the interval, the last date included; None if there is no date. A time of day is taken to the minute."""
     first, _, last = text.strip().partition("/")
