@@ -183,3 +183,14 @@ def test_a_store_that_does_not_find_fails_the_round_trip(examined, monkeypatch):
     monkeypatch.setattr(AsyncMemoryScope, "retrieve", nothing)
     code, found = examined()
     assert (code, found["round trip"][0]["state"]) == (4, "fail")
+
+
+def test_turns_that_may_hold_secrets_are_named_by_their_ids(examined, store):
+    with MemoryScope(store, settings={}) as memory:
+        turns = [{"role": "user", "content": "my card is 4111 1111 1111 1111", "id": "one"}]
+        memory.add_turns([*turns, {"role": "user", "content": "I like tea.", "id": "two"}], user="alice b")
+    code, found = examined()
+    (finding,) = found["secrets"]
+    assert (code, finding["state"]) == (6, "warn") and "4111" not in str(finding)
+    assert "1 turn" in finding["said"] and "card number" in finding["said"]
+    assert "memscope forget --user 'alice b' --id one" in finding["mend"]

@@ -243,11 +243,12 @@ def assemble(
     from memscope.config.clock import checked_clock
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
+    from memscope.plugins.redaction import redactors
     from memscope.prompts.loader import Prompts
 
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
-    loaded = Plugins(configured.plugins, extra=plugins, limits=limits)
+    loaded = Plugins(configured.plugins, extra=[*redactors(configured), *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place

@@ -39,6 +39,7 @@ from memscope.config.sources import Layers, Sources
 from memscope.errors import ConfigError
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
+from memscope.text.secrets import PATTERNS
 from memscope.validation import Limits, json_object
 
 
@@ -144,6 +145,19 @@ class LimitSettings(Section):
     depth: Count = 8
 
 
+class RedactionSettings(Section):
+    """``mask``: kinds of secrets that are masked before turns are stored (``text/secrets.py``)."""
+
+    mask: Annotated[frozenset[str], BeforeValidator(_listed)] = frozenset()
+
+    @field_validator("mask")
+    @classmethod
+    def _check_kinds(cls, kinds: frozenset[str]) -> frozenset[str]:
+        if unknown := kinds - PATTERNS.keys():
+            raise ValueError(f"has no kind {min(unknown)[:40]!r}; known: {', '.join(PATTERNS)}")
+        return kinds
+
+
 class ModelSettings(Section):
     """One model: who asks it (``provider``, a registered name), and an ``Endpoint``; unset fields are the preset's."""
 
@@ -219,6 +233,7 @@ class Settings(Section):
     reflection: ReflectionSettings = ReflectionSettings()
     blocks: BlockSettings = BlockSettings()
     limits: LimitSettings = LimitSettings()
+    redaction: RedactionSettings = RedactionSettings()
     chat: ModelSettings | None = None
     embedding: ModelSettings | None = None
     rerank: ModelSettings | None = None

@@ -25,7 +25,7 @@ import click
 
 from memscope import AsyncMemoryScope, __version__
 from memscope.commands.doctor.examination import Check, Examination, Finding, State
-from memscope.commands.doctor.memory_checks import clock, memories, work
+from memscope.commands.doctor.memory_checks import clock, memories, secrets, work
 from memscope.commands.doctor.model_checks import models
 from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call, require_store
 from memscope.commands.output import Display, count_nouns, visible
@@ -228,5 +228,5 @@ async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     *(versions, sqlite, settings, plugins, place, store, store_findings, users),
-    *(models, clock, work, memories, round_trip),
+    *(models, clock, work, memories, secrets, round_trip),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from memscope.commands.output import count_nouns
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
 from memscope.stores import Store
+from memscope.text.secrets import find
 
 MOST = 20_000  # memories that are looked at
 AHEAD = timedelta(hours=26)  # further than any two time zones are apart
@@ -90,6 +92,35 @@ async def memories(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding(
             "memories", "ok", f"{count_nouns(looked, 'memory', 'memories')}{some} looked at: none doubled, none stale"
         )
+
+
+async def secrets(exam: Examination) -> AsyncIterator[Finding]:
+    """Turns that look as if they held a key or a card number. Only their ids are named."""
+    if exam.memory is None:
+        return
+    store, looked, clean = exam.memory.runtime.store, 0, True
+    for user in await store.users():
+        kinds: dict[str, list[str]] = {}
+        async for page in store.scan(Select(user, kinds=frozenset({"turn"}))):
+            looked += len(page)
+            kinds |= {one.key: held for one in page if isinstance(one, Turn) and (held := [*find(one.text)])}
+            if looked >= MOST:
+                break
+        if kinds:
+            clean = False
+            yield _revealing(user, kinds)
+        if looked >= MOST:
+            break
+    if clean:
+        yield Finding("secrets", "ok", f"{count_nouns(looked, 'turn')} looked at: no keys or card numbers")
+
+
+def _revealing(user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
+    told = ", ".join(sorted({kind.replace("_", " ") for held in kinds.values() for kind in held}))
+    forget = " ".join(f"--id {shlex.quote(key)}" for key in list(kinds)[:NAMED])
+    said = f"user {user!a}: {count_nouns(len(kinds), 'turn')} that may hold secrets ({told})"
+    mend = f"memscope forget --user {shlex.quote(user)} {forget}; the setting redaction.mask keeps new ones out"
+    return Finding("secrets", "warn", said, mend)
 
 
 def _held(user: str) -> Select:
