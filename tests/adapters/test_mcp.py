@@ -30,11 +30,11 @@ def store(tmp_path):
 
 
 @asynccontextmanager
-async def speaking(store, user="alice", **variables):
+async def speaking(store, user="alice", more=(), **variables):
     """``ask(tool, **arguments)``: whether it went well, and the text of the answer; and the session."""
     from mcp.client.stdio import stdio_client
 
-    args = ["-m", "memscope.cli", "--store", str(store), "mcp", "--user", user]
+    args = ["-m", "memscope.cli", "--store", str(store), "mcp", "--user", user, *more]
     environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(store.parent), **variables}
     server = mcp.StdioServerParameters(command=sys.executable, args=args, env=environment, cwd=str(store.parent))
     with (store.parent / "errors.txt").open("w") as errors:
@@ -56,6 +56,19 @@ async def test_the_five_tools_take_no_user(store):
     schemas = [getattr(tool, "input_schema", None) or tool.inputSchema for tool in tools.values()]
     assert {name for schema in schemas for name in schema["properties"]} == {"text", "query", "kinds", "limit", "ids"}
     assert all(len(tool.description) > 40 for tool in tools.values())
+
+
+async def test_more_tools_edit_core_memory(store):
+    async with speaking(store, more=("--tools", "all")) as (ask, session):
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        assert len(tools) == len(TOOLS) + 7
+        told = await ask("memory_append", label="human", text="Alice sails.", reason="she said so")
+        assert told == (True, "Block 'human' is at version 1, 12 of 2000 characters.")
+        refused, why = await ask("memory_replace", label="human", old="Bob", new="x", reason="r")
+        assert (refused, "0 matches" in why) == (False, True)
+        assert "moved to Berlin" in (await ask("conversation_search", text="berlin"))[1]
+    with MemoryScope(store, settings={}) as memory:
+        assert memory.blocks("alice").get("human").value == "Alice sails."
 
 
 async def test_remember_search_list_forget_reflect(store):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from agentscope.message import ToolUseBlock
+from agentscope.tool import Toolkit
+
 from memscope.testing import AdapterSuite
 from memscope_agentscope import MemoryScopeLongTermMemory
 
@@ -19,6 +22,18 @@ class TestReActAgent(AdapterSuite):
         if state is not None:
             made.load_state_dict(state)
         return Talk(made, m)
+
+    async def use_tools(self, memory, which, *, user, agent=None):
+        toolkit = Toolkit()
+        for tool in MemoryScopeLongTermMemory(user=user, agent=agent, memory=memory).tools(which):
+            toolkit.register_tool_function(tool)
+
+        async def use(name, **arguments):
+            call = ToolUseBlock(type="tool_use", id="1", name=name, input=arguments)
+            pieces = [piece async for piece in await toolkit.call_tool_function(call)]
+            return pieces[-1].content[0]["text"]
+
+        return use
 
 
 class TestBoth(TestReActAgent):

@@ -23,6 +23,15 @@ class TestAgent(AdapterSuite):
     async def tools(self, memory):
         return []
 
+    async def use_tools(self, memory, which, *, user, agent=None):
+        made = await MemoryScopeMiddleware(user=user, agent=agent, memory=memory, tools=which).list_tools()
+        tools = {tool.name: tool for tool in made}
+
+        async def use(name, **arguments):
+            return (await tools[name](**arguments, _agent_state=AgentState(session_id="one"))).content[0].text
+
+        return use
+
 
 class TestWithoutStreaming(TestAgent):
     stream = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autogen_core.model_context import BufferedChatCompletionContext, TokenLimitedChatCompletionContext
+from autogen_core.tools import StaticWorkbench
 
 from memscope.testing import AdapterSuite
 from memscope_autogen import MemoryScopeMemory
@@ -20,6 +21,14 @@ class TestAssistantAgent(AdapterSuite):
         if state is not None:
             await made.load_state(state)
         return Talk(made, m)
+
+    async def use_tools(self, memory, which, *, user, agent=None):
+        made = StaticWorkbench(MemoryScopeMemory(user=user, agent=agent, memory=memory).tools(which))
+
+        async def use(name, **arguments):
+            return (await made.call_tool(name, arguments)).to_text()
+
+        return use
 
     def given(self, memory):
         return memory

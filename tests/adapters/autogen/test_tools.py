@@ -37,6 +37,15 @@ async def test_what_they_are_called_and_take(memory):
     ]  # fmt: skip
 
 
+async def test_tools_of_core_memory_are_components(tmp_path):
+    memory = MemoryScopeMemory(user="alice", memory={"store": str(tmp_path / "memory.db")})
+    made = StaticWorkbench(memory.tools("all"))
+    loaded = StaticWorkbench.load_component(made.dump_component())
+    assert [tool["name"] for tool in await loaded.list_tools()] == [tool["name"] for tool in await made.list_tools()]
+    await loaded.call_tool("memory_append", {"label": "human", "text": "Alice sails.", "reason": "said"})
+    assert "Alice sails." in (await memory.bridge.core())
+
+
 async def test_remember_search_forget(memory, core):
     search, remember, forget = memory.tools()
     assert await run(search, query="boat") == NOTHING_FOUND

@@ -25,6 +25,16 @@ class Suite(AdapterSuite):
     plugin = "memscope_langchain.plugin"
     framework = ("langchain_core", "langchain", "langchain_classic", "langgraph")
 
+    async def use_tools(self, memory, which, *, user, agent=None):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, tools=which)
+        tools = {tool.name: tool for tool in middleware.tools}
+
+        async def use(name, **arguments):
+            call = {"name": name, "args": arguments, "id": "1", "type": "tool_call"}
+            return (await tools[name].ainvoke(call, configured(user, "one"))).content
+
+        return use
+
 
 class TestShownAgain(Suite):
     """Without a checkpointer: the caller shows the whole history every time."""

@@ -10,8 +10,9 @@ The agent keeps what ``retrieve`` returned in its short-term memory for good. So
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, cast
 
 from agentscope.memory import LongTermMemoryBase
@@ -19,6 +20,7 @@ from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
 from memscope.adapters.instances import Memory as Given
+from memscope.adapters.memory_tools import Tool, ToolSet, bound, tool_set
 from memscope.adapters.session import MemorySession, Recall, Record, format_hits
 from memscope.errors import MemscopeError
 from memscope.prompts.memory_block import TurnInput, choose_query, is_injected
@@ -136,6 +138,12 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
     # ---- what a program calls
 
+    def tools(self, which: ToolSet = "core") -> list[Callable[..., Awaitable[ToolResponse]]]:
+        """Returns functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
+        memory and the conversation ("archival"), or both ("all").
+        """
+        return [_answering(bound(tool, self._bridge)) for tool in tool_set(which).values()]
+
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
         """Load a saved state; a state saved without this memory is empty."""
         super().load_state_dict({"seen": [], "shown": [], **state_dict}, strict)
@@ -162,6 +170,17 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
             for message, words in spoken
             if words.strip() and _said(message, words)
         ]
+
+
+def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
+    @wraps(tool)
+    async def called(**given: Any) -> ToolResponse:
+        try:
+            return _response(await tool(**given))
+        except MemscopeError as error:
+            return _response(f"Error: {error}")
+
+    return called
 
 
 def _said(message: Msg, words: str) -> bool:

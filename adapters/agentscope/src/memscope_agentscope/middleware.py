@@ -24,6 +24,7 @@ from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
 from memscope.adapters.instances import Memory as Given
+from memscope.adapters.memory_tools import ToolSet, tool_set
 from memscope.adapters.session import (
     FORGET,
     REMEMBER,
@@ -64,11 +65,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
     ``user`` is required. ``agent`` is written with every turn and narrows what is recalled; the session is the agent's
     own (``agent.state.session_id``). ``mode``: "static_control" shows what is remembered, "agent_control" gives tools
     (``list_tools``), "both" does both; what is said is recorded in each. ``k`` memories and ``tokens`` are the most
-    that is shown. ``recall="session"`` narrows to the session. ``record``: "both", "user", "assistant" or "none". A
-    memory that fails leaves the agent answering, with one warning in the log; ``strict=True`` raises. ``memory``:
-    settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the environment
-    says, else one SQLite file. ``parameters``: what a form of the agent service filled in, in the place of the
-    arguments it names.
+    that is shown. ``tools``: "core" for those that edit core memory, "archival" for archival memory and the
+    conversation, "all" for both. ``recall="session"`` narrows to the session. ``record``: "both", "user", "assistant"
+    or "none". A memory that fails leaves the agent answering, with one warning in the log; ``strict=True`` raises.
+    ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+    environment says, else one SQLite file. ``parameters``: what a form of the agent service filled in, in the place of
+    the arguments it names.
 
     It holds no conversation and opens nothing when it is made: make one per chat turn, or share one between agents.
     """
@@ -101,6 +103,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         recall: Recall = "user",
         record: Record = "both",
         strict: bool = False,
+        tools: ToolSet | None = None,
         memory: Given = None,
         parameters: Parameters | None = None,
     ) -> None:
@@ -110,6 +113,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         if mode not in get_args(Mode):
             raise ConfigError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.user, self.agent, self.mode = user, agent, mode
+        self._more_tools = tuple(tool_set(tools)) if tools is not None else ()
         self._bridges = SessionPool(
             memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
         )
@@ -162,9 +166,14 @@ class MemoryScopeMiddleware(MiddlewareBase):
         return f"{current_prompt}\n\n{INSTRUCTIONS}"
 
     async def list_tools(self) -> list[ToolBase]:
-        """``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; none in mode "static_control"."""
-        from memscope_agentscope.tools import ForgetTool, RememberTool, SearchMemoryTool
+        """``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; not in mode "static_control".
 
+        With ``tools`` the set of that name in their place, in every mode.
+        """
+        from memscope_agentscope.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
+
+        if self._more_tools:
+            return [CoreMemoryTool(self, name) for name in self._more_tools]
         made = () if self.mode == "static_control" else (SearchMemoryTool, RememberTool, ForgetTool)
         return [tool(self) for tool in made]
 

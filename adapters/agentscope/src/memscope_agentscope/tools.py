@@ -10,6 +10,7 @@ from agentscope.permission import PermissionBehavior, PermissionDecision
 from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
+from memscope.adapters.memory_tools import READING, described, schema, tool_set
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import MemscopeError
 
@@ -93,3 +94,18 @@ class ForgetTool(_MemoryTool):
 
     async def run(self, state: AgentState | None, *, ids: list[str] | None = None, **_: Any) -> str:
         return await self.memory.bridge(state).answer_forget(ids or [])
+
+
+class CoreMemoryTool(_MemoryTool):
+    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+
+    def __init__(self, memory: AgentMemory, name: str) -> None:
+        self.tool = tool_set("all")[name]
+        self.name, self.description, self.input_schema = name, described(self.tool), schema(self.tool)
+        self.is_read_only = name in READING
+        example = SearchMemoryTool if self.is_read_only else RememberTool
+        self.permission, self.reason = example.permission, example.reason  # type: ignore[misc]
+        super().__init__(memory)
+
+    async def run(self, state: AgentState | None, **given: Any) -> str:
+        return await self.tool(self.memory.bridge(state), **given)

@@ -18,9 +18,11 @@ _HOMES = {
     "SearchMemoryTool": "tools",
     "RememberTool": "tools",
     "ForgetTool": "tools",
+    "CoreMemoryTool": "tools",
 }
 
 __all__ = [
+    "CoreMemoryTool",
     "ForgetTool",
     "MemoryScopeMemory",
     "MemoryScopeMemoryConfig",

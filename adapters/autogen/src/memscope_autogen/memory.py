@@ -15,13 +15,14 @@ from autogen_core.tools import BaseTool
 
 from memscope.adapters.instances import Memory as Given
 from memscope.adapters.instances import identity, to_config
+from memscope.adapters.memory_tools import ToolSet, tool_set
 from memscope.adapters.session import MemorySession, Recall, Record
 from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport
 from memscope_autogen import content as contents
 from memscope_autogen.config import MemoryScopeMemoryConfig
 from memscope_autogen.conversation import Ledger, Tap
-from memscope_autogen.tools import ForgetTool, RememberTool, SearchMemoryTool
+from memscope_autogen.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
 SOURCE = "memory"  # name of the message that shows memories
@@ -106,8 +107,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         """Release the memory; the last release closes it. Using this one again opens it again."""
         await self._bridge.close()
 
-    def tools(self) -> list[BaseTool[Any, Any]]:
-        """Returns ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall."""
+    def tools(self, which: ToolSet | None = None) -> list[BaseTool[Any, Any]]:
+        """Returns ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall.
+
+        "core": the tools that edit core memory; "archival": archival memory and the conversation; "all": both.
+        """
+        if which is not None:
+            return [CoreMemoryTool(self, name) for name in tool_set(which)]
         return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
 
     async def seen(self) -> set[str]:

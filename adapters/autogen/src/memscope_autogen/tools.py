@@ -8,8 +8,9 @@ from typing import Any, Protocol, Self, cast
 from autogen_core import CancellationToken, Component
 from autogen_core.memory import Memory
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
+from memscope.adapters.memory_tools import arguments, described, tool_set
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, ToolText
 from memscope_autogen.config import MemoryScopeMemoryConfig
 
@@ -98,3 +99,31 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
 
     async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> ToolAnswer:
         return ToolAnswer(text=await self.memory.bridge.answer_forget(args.ids))
+
+
+class NamedToolConfig(ToolConfig):
+    tool: str
+
+
+class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
+    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+
+    component_config_schema = NamedToolConfig
+    component_provider_override = "memscope_autogen.CoreMemoryTool"
+
+    def __init__(self, memory: ToolMemory, name: str) -> None:
+        self.tool = tool_set("all")[name]
+        fields: dict[str, Any] = arguments(self.tool)
+        self.arguments, self.words = create_model(name, **fields), ToolText(name, described(self.tool))
+        super().__init__(memory)
+
+    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> ToolAnswer:
+        return ToolAnswer(text=await self.tool(self.memory.bridge, **args.model_dump()))
+
+    def _to_config(self) -> NamedToolConfig:
+        return NamedToolConfig(memory=self.memory.config(), tool=self.name)
+
+    @classmethod
+    def _from_config(cls, config: NamedToolConfig) -> Self:
+        memory = Memory.load_component({"provider": PROVIDER, "config": config.memory.model_dump()})
+        return cls(cast(ToolMemory, memory), config.tool)

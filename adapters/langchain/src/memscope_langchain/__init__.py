@@ -27,11 +27,13 @@ _HOMES = {
     "SearchMemoryTool": "tools",
     "RememberTool": "tools",
     "ForgetTool": "tools",
+    "CoreMemoryTool": "tools",
     "user_of_run": "run",
 }
 _NEED_MORE = {"classic", "middleware", "store"}  # modules; the others need langchain-core only
 
 __all__ = [
+    "CoreMemoryTool",
     "ForgetTool",
     "MemoryScopeChatMessageHistory",
     "MemoryScopeMemory",

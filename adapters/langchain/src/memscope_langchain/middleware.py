@@ -19,6 +19,7 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
 from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.memory_tools import ToolSet
 from memscope.adapters.session import MemorySession, Recall, Record, SessionPool
 from memscope.prompts.memory_block import choose_query
 from memscope_langchain.messages import turns_of
@@ -51,8 +52,9 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     narrows what is recalled. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
     ``MemoryScope``; by default what the environment says, else one SQLite file. ``recall="session"`` narrows to the
     thread. ``k`` hits and ``tokens`` are the most that is shown. ``record``: "both", "user", "assistant" or "none".
-    ``tools=False`` leaves out search_memory, remember and forget. A memory that fails leaves the agent answering, with
-    one warning in the log; ``strict=True`` raises.
+    ``tools``: True for search_memory, remember and forget, "core" for those that edit core memory, "archival" for
+    archival memory and the conversation, "all" for both, False for none. A memory that fails leaves the agent
+    answering, with one warning in the log; ``strict=True`` raises.
     """
 
     state_schema = MiddlewareState
@@ -66,14 +68,14 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         k: int = 10,
         tokens: int = 1000,
         record: Record = "both",
-        tools: bool = True,
+        tools: bool | ToolSet = True,
         strict: bool = False,
     ) -> None:
         super().__init__()
         self._bridges = SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
         )
-        self.tools = tools_over(self._bridges, strict=strict) if tools else []
+        self.tools = tools_over(self._bridges, tools, strict=strict)
 
     # ---- hooks
 

@@ -5,14 +5,15 @@ The user and the thread come from the run (``ToolRuntime``, else the config), ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from memscope.adapters.instances import wait_for
+from memscope.adapters.memory_tools import Tool, ToolSet, arguments, described, tool_set
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, SessionPool
 from memscope.errors import MemscopeError
 from memscope_langchain.run import thread_of, user_of
@@ -102,7 +103,25 @@ class ForgetTool(MemoryTool):
         return await told(self._bridge(runtime, config).answer_forget(ids))
 
 
-async def told(answer: Coroutine[Any, Any, str]) -> str:
+class CoreMemoryTool(MemoryTool):
+    """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
+
+    _tool: Tool = PrivateAttr()
+
+    def __init__(self, name: str, **given: Any) -> None:
+        tool = tool_set("all")[name]
+        fields: dict[str, Any] = {**arguments(tool), "runtime": (FromRun, None)}
+        super().__init__(name=name, description=described(tool), args_schema=create_model(name, **fields), **given)
+        self._tool = tool
+
+    def _run(self, *, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
+        return wait_for(told(self._tool(self._bridge(runtime, config), **given)))
+
+    async def _arun(self, *, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
+        return await told(self._tool(self._bridge(runtime, config), **given))
+
+
+async def told(answer: Awaitable[str]) -> str:
     """Returns the answer; raises failures as the one kind of error that a tool may report to the model."""
     try:
         return await answer
@@ -110,11 +129,15 @@ async def told(answer: Coroutine[Any, Any, str]) -> str:
         raise ToolException(f"Memory failed: {error}") from error
 
 
-def tools_over(bridges: SessionPool, *, strict: bool) -> list[BaseTool]:
-    """Returns the three tools over the memory of a middleware."""
-    made: list[MemoryTool] = [
-        kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)
-    ]
+def tools_over(bridges: SessionPool, which: ToolSet | bool, *, strict: bool) -> list[BaseTool]:
+    """Returns tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
+    if not which:
+        return []
+    made: list[MemoryTool] = (
+        [kind(handle_tool_error=not strict) for kind in (SearchMemoryTool, RememberTool, ForgetTool)]
+        if which is True
+        else [CoreMemoryTool(name, handle_tool_error=not strict) for name in tool_set(which)]
+    )
     for tool in made:
         tool._bridges = bridges
     return list(made)

@@ -1,22 +1,20 @@
-"""Memory as an MCP server: five tools for one user, whom a setting names and no model can choose.
+"""Memory as an MCP server: tools for one user, whom a setting names and no model can choose.
 
 Translation only: the tools are a ``MemorySession``'s. Runs with the SDK's versions 1 and 2 (extra ``mcp``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import wraps
 from pkgutil import resolve_name
-from typing import Any, TypeAlias
+from typing import Any
 
+from memscope.adapters.memory_tools import Tool, ToolSet, bound, described, tool_set
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
 from memscope.records import Kind, Record, Turn, WorkReport
-
-Tool: TypeAlias = Callable[..., Awaitable[str]]
 
 SERVERS = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP"))  # versions 2 and 1
 INSTRUCTIONS = (
@@ -28,11 +26,16 @@ REFLECT = "Make memories of what was said since the last time, and bring what is
 MOST = 100  # memories of one list
 
 
-def server(session: MemorySession) -> Any:
-    """The SDK's server with the five tools; ``run_stdio_async()`` serves it. ``ConfigError`` without the SDK."""
+def server(session: MemorySession, more: ToolSet | None = None) -> Any:
+    """The SDK's server with the five tools, and those of the set ``more``; ``run_stdio_async()`` serves it.
+
+    ``ConfigError`` without the SDK.
+    """
     server_class, tool_error = _sdk()
     made = server_class("memscope", instructions=INSTRUCTIONS)
-    for name, (about, tool) in tools(session).items():
+    named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
+    every = tools(session) | {name: (described(tool), tool) for name, tool in named.items()}
+    for name, (about, tool) in every.items():
         made.add_tool(_refusing(tool, tool_error), name=name, description=about)
     return made
 

@@ -24,7 +24,10 @@ from memscope.records import Json, Role, Turn
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from memscope.records import ForgetReport, Hit, Kind, Observation, Retrieval
+    from datetime import tzinfo
+
+    from memscope.memory import AsyncMemoryScope
+    from memscope.records import Block, ForgetReport, Hit, Kind, Observation, Retrieval
 
 from memscope.prompts.memory_block import TurnInput, block, strip_memory
 
@@ -279,6 +282,25 @@ class MemorySession:
         except NotFound:
             return False
         return True
+
+    async def edit(self, operation: str, label: str, *texts: Any, reason: str = "", **more: Any) -> Block:
+        """Edit a block of core memory for the model: append, replace, remove, insert or rethink."""
+        if not reason.strip():
+            raise InputError("an edit of core memory needs a reason")
+
+        async def edit(memory: AsyncMemoryScope) -> Block:
+            method = getattr(memory.blocks(self.user, agent=self.agent), operation)
+            return await method(label, *texts, author="model", reason=reason, **more)  # type: ignore[no-any-return]
+
+        return await self.do(edit)
+
+    async def zone(self) -> tzinfo | None:
+        """Returns the time zone of the settings, None for the system's."""
+
+        async def read(memory: AsyncMemoryScope) -> tzinfo | None:
+            return memory.runtime.zone
+
+        return await self.do(read)
 
     async def clear(self) -> ForgetReport:
         """Forget all records of this scope."""

@@ -11,6 +11,7 @@ from dataclasses import asdict
 import click
 
 from memscope import AsyncMemoryScope
+from memscope.adapters.memory_tools import ToolSet
 from memscope.commands.formatting import summarize
 from memscope.commands.options import Call, command, pass_call
 from memscope.commands.output import Display, visible
@@ -80,22 +81,25 @@ def stop_on_signal() -> Iterator[asyncio.Event]:
 
 
 @command("mcp", short_help="Serve memory as MCP tools over stdio.")
+@click.option(
+    "--tools", type=click.Choice(["core", "archival", "all"]), help="More tools: for core memory, or archival."
+)
 @pass_call
-def mcp(call: Call) -> None:
-    """Serve one user's memory to an MCP client over stdio, as five tools.
+def mcp(call: Call, tools: ToolSet | None) -> None:
+    """Serve one user's memory to an MCP client over stdio, as five tools, and more with --tools.
 
     The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
     """
-    asyncio.run(run_mcp(call))
+    asyncio.run(run_mcp(call, tools))
 
 
-async def run_mcp(call: Call) -> None:
+async def run_mcp(call: Call, tools: ToolSet | None = None) -> None:
     from memscope.adapters.mcp import server
     from memscope.adapters.session import MemorySession
 
     scope = call.scope
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
-        made = server(MemorySession(**scope, memory=memory))
+        made = server(MemorySession(**scope, memory=memory), tools)
         memory.runtime.work.work_by_itself()
         memory.runtime.work.work_for(scope["user"])
         await made.run_stdio_async()

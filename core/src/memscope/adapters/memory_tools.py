@@ -1,0 +1,198 @@
+"""Tools of a model over a ``MemorySession``: core memory, archival memory, the conversation.
+
+Each is a function whose signature and docstring are the tool's schema in every framework; the session comes from the
+adapter, never from the model. ``arguments`` and ``described`` give an adapter what its framework wants.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any, Literal, TypeAlias, get_type_hints
+
+from memscope.adapters.session import MemorySession, format_hits
+from memscope.errors import ConfigError, InputError
+from memscope.prompts.memory_block import block, strip_memory
+from memscope.records import ROLES, Block, Interval, Turn
+
+Tool: TypeAlias = Callable[..., Awaitable[str]]
+ToolSet: TypeAlias = Literal["core", "archival", "all"]
+PAGE = 5
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+# ---- core memory
+
+
+async def memory_append(session: MemorySession, label: str, text: str, reason: str) -> str:
+    """Add lines to a block of core memory, such as human (the user) or persona (you)."""
+    return _told(await session.edit("append", label, strip_memory(text), reason=reason))
+
+
+async def memory_replace(session: MemorySession, label: str, old: str, new: str, reason: str) -> str:
+    """Replace text in a block of core memory. `old` must stand there exactly once; an empty `new` removes it."""
+    if not new:
+        return _told(await session.edit("remove", label, old, reason=reason))
+    return _told(await session.edit("replace", label, old, strip_memory(new), reason=reason))
+
+
+async def memory_insert(session: MemorySession, label: str, text: str, line: int, reason: str) -> str:
+    """Insert text into a block of core memory so that it begins at this line (1 is the first, -1 the end)."""
+    return _told(await session.edit("insert", label, strip_memory(text), line, reason=reason))
+
+
+async def memory_rethink(session: MemorySession, label: str, value: str, version: int, reason: str) -> str:
+    """Rewrite a whole block of core memory. `version` is the one shown with the block, 0 for one not shown."""
+    return _told(await session.edit("rethink", label, strip_memory(value), reason=reason, version=version))
+
+
+def _told(changed: Block) -> str:
+    return (
+        f"Block {changed.label!r} is at version {changed.version}, {len(changed.value)} of {changed.limit} characters."
+    )
+
+
+# ---- archival memory: what ``remember`` and ``retrieve`` keep and find
+
+
+async def archival_insert(session: MemorySession, text: str) -> str:
+    """Keep a self-contained statement for later conversations, outside core memory."""
+    return await session.answer_remember(text)
+
+
+async def archival_search(session: MemorySession, query: str, page: int = 0) -> str:
+    """Search everything remembered about this user by meaning, best first, a page at a time."""
+    first = _first(page)
+    found = await session.search(query, k=min(first + PAGE + 1, 100))
+    shown = format_hits(found.hits[first : first + PAGE])
+    return f"{shown}\n{_more(page)}" if len(found) > first + PAGE else shown
+
+
+# ---- the conversation
+
+
+async def conversation_search(
+    session: MemorySession,
+    text: str = "",
+    roles: list[str] | None = None,
+    start: str = "",
+    end: str = "",
+    page: int = 0,
+) -> str:
+    """Search earlier messages for words as they were said, newest first, a page at a time.
+
+    Days are YYYY-MM-DD, both included. Roles: user, assistant.
+    """
+    unknown = set(roles or ()) - set(ROLES)
+    if unknown:
+        raise InputError(f"there is no role {min(unknown)!r}", hint=f"roles are {', '.join(ROLES)}")
+    first, whose = _first(page), {"user": session.user, "agent": session.agent}
+    zone = await session.zone()
+    period = days(start, end, zone)
+    turns = await session.do(lambda memory: memory.list(**whose, kinds=["turn"], text=text, period=period))  # type: ignore[arg-type]
+    fitting = [turn for turn in turns if isinstance(turn, Turn) and not turn.statement]
+    fitting = [turn for turn in fitting if not roles or turn.role in roles]
+    fitting.sort(key=lambda turn: turn.time, reverse=True)
+    shown = fitting[first : first + PAGE]
+    if not shown:
+        return "Nothing was said that fits."
+    counted = f"{first + 1}-{first + len(shown)} of {len(fitting)}"
+    more = f" {_more(page)}" if first + PAGE < len(fitting) else ""
+    return f"{block(chr(10).join(_line(turn, zone) for turn in shown))}\nShown: {counted}.{more}"
+
+
+def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
+    """Returns the time from the first to the last day, both whole, in the user's zone; None for all time."""
+    if not start and not end:
+        return None
+    first, last = (_day(what, text) for what, text in (("start", start), ("end", end)))
+    if first and last and last < first:
+        raise InputError(f"end {end!r} is before start {start!r}")
+    return Interval(
+        _midnight(first, zone) if first else EARLIEST,
+        _midnight(last + timedelta(days=1), zone) if last else LATEST,
+    )
+
+
+def _day(what: str, text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10]) if text else None
+    except ValueError:
+        raise InputError(f"{what} is no day: {text[:20]!r}", hint="write it as 2024-01-20") from None
+
+
+def _midnight(day: date, zone: tzinfo | None) -> datetime:
+    begins = datetime.combine(day, time.min)
+    return begins.replace(tzinfo=zone) if zone else begins.astimezone()
+
+
+def _line(turn: Turn, zone: tzinfo | None) -> str:
+    said = turn.time.astimezone(zone)
+    return f"[id {turn.key}] [{said:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
+
+
+def _first(page: int) -> int:
+    if not 0 <= page < 20:
+        raise InputError(f"there is no page {page}", hint="pages go from 0 to 19")
+    return page * PAGE
+
+
+def _more(page: int) -> str:
+    return f"More on page {page + 1}."
+
+
+# ---- sets, and what frameworks need to know
+
+CORE = (memory_append, memory_replace, memory_insert, memory_rethink)
+ARCHIVAL = (archival_insert, archival_search, conversation_search)
+READING = frozenset({"archival_search", "conversation_search"})
+_SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "archival": ARCHIVAL, "all": (*CORE, *ARCHIVAL)}
+
+
+def tool_set(name: str) -> dict[str, Tool]:
+    """Returns the tools of "core", "archival" or "all" by name; ``ConfigError`` for another set."""
+    if name not in _SETS:
+        raise ConfigError(f"there is no set of tools {name!r}", hint=f"there are {', '.join(_SETS)}")
+    return {tool.__name__: tool for tool in _SETS[name]}
+
+
+def described(tool: Tool) -> str:
+    """Returns the tool's description for a model."""
+    return " ".join((inspect.getdoc(tool) or "").split())
+
+
+def arguments(tool: Tool) -> dict[str, tuple[Any, Any]]:
+    """Returns type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
+    hints = get_type_hints(tool)
+    given = list(inspect.signature(tool).parameters.values())[1:]
+    return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in given}
+
+
+def bound(tool: Tool, session: MemorySession) -> Tool:
+    """Returns the tool for one session, as a function with the signature and docstring that a model sees."""
+
+    async def call(**given: Any) -> str:
+        return await tool(session, **given)
+
+    signature, hints = inspect.signature(tool), get_type_hints(tool)
+    shown = [one.replace(annotation=hints[one.name]) for one in list(signature.parameters.values())[1:]]
+    call.__signature__ = signature.replace(parameters=shown, return_annotation=str)  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = tool.__name__
+    call.__annotations__ = {one.name: one.annotation for one in shown} | {"return": str}
+    call.__doc__ = described(tool)
+    return call
+
+
+def schema(tool: Tool) -> dict[str, Any]:
+    """Returns the JSON schema of the arguments, as small as can be."""
+    fields = arguments(tool)
+    required = [name for name, (_, default) in fields.items() if default is ...]
+    properties = {name: dict(_TYPES[kind]) for name, (kind, _) in fields.items()}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_TYPES: Mapping[Any, Mapping[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    list[str] | None: {"type": "array", "items": {"type": "string"}},
+}
