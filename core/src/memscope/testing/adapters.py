@@ -19,22 +19,20 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
+from memscope.testing.core_memory import CoreMemory
 from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 
 FACT = "My boat is called Aurora."
 QUESTION = "What is my boat called?"
 USER = "alice"
 RESCUE_S = 20.0
-
-
-UseTool = Callable[..., Awaitable[str]]
 
 
 class Conversation(Protocol):
@@ -53,7 +51,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite:
+class AdapterSuite(CoreMemory):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]
@@ -83,10 +81,6 @@ class AdapterSuite:
     ) -> Conversation:
         """A new conversation with a new agent over ``memory``; with ``state`` it goes on with that history."""
         raise NotImplementedError
-
-    async def use_tools(self, memory: AsyncMemoryScope, which: Any, *, user: str, agent: str | None = None) -> UseTool:
-        """``use(name, **arguments)`` calls a tool of the set as the framework does; returns its answer or error."""
-        pytest.skip("no use_tools in this suite")
 
     # ---- fixtures
 
@@ -310,41 +304,6 @@ class AdapterSuite:
             roles = [shown.role for shown in script.shown[-1]]
             assert "Aurora" in script.latest
             assert "system" not in roles[1:]
-
-    # ---- core memory
-
-    async def test_core_memory_is_shown_in_every_turn_and_never_recorded(
-        self, memory: AsyncMemoryScope, script: ScriptedModel
-    ) -> None:
-        talk = await self._talk(memory, script)
-        await memory.blocks(USER, agent="helper").append("human", "Alice sails.")
-        await talk.say("hello")
-        assert script.latest.count("Alice sails.") == 1
-        await memory.blocks(USER, agent="other").append("human", "She has a dog.", author="model")
-        await talk.say("hello again")
-        assert script.latest.count("She has a dog.") == 1
-        for number in range(3):
-            await talk.say(f"question {number}")
-            assert "She has a dog." in script.latest
-            assert script.latest.count("She has a dog.") == 1
-        assert not [text for text in await _texts(memory, user=USER) if "dog" in text or "sails" in text]
-
-    async def test_the_model_edits_core_memory_with_tools(
-        self, memory: AsyncMemoryScope, script: ScriptedModel
-    ) -> None:
-        use = await self.use_tools(memory, "all", user=USER, agent="helper")
-        told = await use("memory_append", label="human", text="Alice sails.", reason="she said so")
-        assert "version 1" in told
-        assert "0 matches" in await use("memory_replace", label="human", old="Bob", new="x", reason="r")
-        await use("memory_insert", label="human", text="Sailor.", line=1, reason="r")
-        await use("memory_rethink", label="human", value="Alice, sailor.", version=2, reason="shorter")
-        assert (await memory.blocks(USER).get("human")).value == "Alice, sailor."
-        await use("archival_insert", text="The boat is called Aurora.")
-        assert "Aurora" in await use("archival_search", query="boat")
-        await (await self._talk(memory, script)).say(FACT)
-        assert "Aurora" in await use("conversation_search", text="boat", roles=["user"])
-        assert [one.author for one in await memory.blocks(USER).history("human")] == ["model"] * 3
-        assert (await memory.blocks("bob").get("human")).value == ""
 
     # ---- when something goes wrong
 
