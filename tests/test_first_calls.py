@@ -12,7 +12,7 @@ PROGRAM = """
 import asyncio, sys, threading, time
 from memscope import AsyncMemoryScope
 
-SLOW = {"numpy", "httpx2", "memscope.retrieval", "memscope.consolidation"}
+SLOW = {"numpy", "httpx2", "anyio", "anyio._backends._asyncio", "memscope.retrieval", "memscope.consolidation"}
 on_loop = []
 
 def watch(event, details):

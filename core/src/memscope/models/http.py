@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,8 @@ def _library() -> Any:
 
 
 def _certificates(trust_env: bool) -> ssl.SSLContext:
+    with suppress(ImportError):  # httpx2 imports it with the first connection, on the event loop
+        import_module("anyio._backends._asyncio")
     context: ssl.SSLContext = _library().create_ssl_context(trust_env=trust_env)
     return context
 

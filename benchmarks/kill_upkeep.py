@@ -1,0 +1,192 @@
+"""Clients that add and forget, beside keepers that back up, copy, compact, unpark and sweep, all killed at random.
+
+    python benchmarks/kill_upkeep.py --kills 60
+
+A client notes a turn that was acknowledged, and a forget before it begins and when its receipt says "wiped". When all
+are dead, what was added must be there (``lost``, ``doubled``), what was forgotten neither there nor in the bytes of the
+file (``leaked``), every backup whole (``corrupt``), and after ``compact`` nothing unfinished beside the store. The same
+harness then runs two stores with one promise broken each; it has to catch them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from kill import USERS, kill, say, start
+from kill_mutants import AnswersFirst, Mutant, sound, use
+from kill_stores import Place, SQLitePlace
+
+from memscope.errors import MemscopeError, StoreBusy
+from memscope.records import ForgetReport, Select
+from memscope.stores import Store, unfinished
+from memscope.stores.sqlite import SQLiteStore, secure_erase
+from memscope.text import load_tables
+from memscope.transfer.copy import copy
+
+CLIENTS, KEEPERS = 3, 2
+FORGETS = 0.4  # of the turns
+
+
+@dataclass
+class Left:
+    """What is wrong with a store after the kills."""
+
+    lost: int = 0
+    doubled: int = 0
+    leaked: int = 0
+    corrupt: int = 0
+    unfinished: int = 0
+    turns: int = 0
+    died: int = 0  # processes that ended with an error instead of by the kill
+
+    @property
+    def wrong(self) -> int:
+        return self.lost + self.doubled + self.leaked + self.corrupt + self.unfinished
+
+
+async def client(place: Place, mutant: Mutant, name: str, log: int) -> None:
+    """Add turns and forget some of them, three users at once."""
+    mutant.break_promise()
+    store, chance = await place.open(), random.Random(name)
+
+    async def line(user: str) -> None:
+        for number in range(100_000):
+            key = f"{name}-{user}-{number}-"
+            await say(store, mutant, user, key)
+            os.write(log, f"added {key}\n".encode())
+            if chance.random() < FORGETS:
+                os.write(log, f"forgetting {key}\n".encode())
+                with suppress(StoreBusy):
+                    receipt = await store.forget(Select(user, ids=frozenset({key})))
+                    os.write(log, f"{receipt.physical} {key}\n".encode())
+
+    await asyncio.gather(*map(line, USERS))
+
+
+async def keeper(place: Place, target: Place, mutant: Mutant, name: str) -> None:
+    mutant.break_promise()
+    store, other, chance = await place.open(), await target.open(), random.Random(name)
+    for number in range(100_000):
+        tasks: tuple[Callable[[], Awaitable[object]], ...] = (
+            lambda number=number: store.backup(place.folder / f"{name}-{number}.backup"),  # type: ignore[misc]
+            store.compact,
+            store.unpark,
+            lambda: store.forget(Select(USERS[0], expired_by=datetime.now(UTC))),
+            lambda: copy(store, other),
+        )
+        with suppress(StoreBusy):
+            await chance.choice(tasks)()
+        await asyncio.sleep(0.01)
+
+
+def run(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Left:
+    target = SQLitePlace(place.folder / "copy")
+    target.folder.mkdir()
+    log = os.open(place.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    lives = Counter[int]()
+    load_tables()  # once, for all processes
+
+    def begin(number: int) -> int:
+        lives[number] += 1
+        name = f"{number}x{lives[number]}"
+        if number < CLIENTS:
+            return start(lambda: client(place, mutant, name, log))
+        return start(lambda: keeper(place, target, mutant, name))
+
+    children, died = [begin(number) for number in range(CLIENTS + KEEPERS)], 0
+    for _ in range(kills):
+        time.sleep(chance.uniform(0.02, 0.4))
+        victim = chance.randrange(len(children))
+        died += kill(children[victim])
+        children[victim] = begin(victim)
+    died += sum(map(kill, children))
+    os.close(log)
+    return replace(asyncio.run(check(place)), died=died)
+
+
+async def check(place: Place) -> Left:
+    said: dict[str, set[str]] = {word: set() for word in ("added", "forgetting", "wiped", "pending", "none")}
+    for line in (place.folder / "log").read_text().splitlines():
+        word, _, key = line.partition(" ")
+        said[word].add(key)
+    found = Left(leaked=sum(_in_bytes(place.folder, said["wiped"])))
+    with suppress(MemscopeError):
+        store = await place.open()
+        kept = await _texts(store)
+        found.turns, found.doubled = len(kept), kept.total() - len(kept)
+        found.lost = sum(not kept[f"words of {key}"] for key in said["added"] - said["forgetting"])
+        found.leaked += sum(kept[f"words of {key}"] for key in said["wiped"] | said["pending"])
+        await store.compact()
+        await store.close()
+    found.unfinished = len(list(place.folder.glob(f"*{unfinished.SUFFIX}*")))
+    found.corrupt = await place.damage() + sum([await _is_broken(path) for path in place.folder.glob("*.backup")])
+    return found
+
+
+def _in_bytes(folder: Path, keys: set[str]) -> list[bool]:
+    files = b"".join(path.read_bytes() for path in folder.glob("*.db*") if not path.name.endswith("-lock"))
+    return [f"words of {key}".encode() in files for key in keys]
+
+
+async def _texts(store: Store) -> Counter[str]:
+    texts: Counter[str] = Counter()
+    for user in USERS:
+        async for page in store.scan(Select(user)):
+            texts.update(record.text for record in page)
+    return texts
+
+
+async def _is_broken(path: Path) -> bool:
+    try:
+        store = SQLiteStore(path)
+        await _texts(store)
+        await store.close()
+    except MemscopeError:
+        return True
+    return False
+
+
+# ---- the whole
+
+
+def wipe_nothing() -> None:
+    for name in ("wipe", "rebuild"):
+        setattr(secure_erase, name, lambda *_: ForgetReport(physical="wiped"))
+
+
+MUTANTS = (
+    Mutant("says wiped without wiping", break_promise=wipe_nothing),
+    Mutant("acknowledges before the commit", break_promise=use(AnswersFirst)),
+)
+
+
+def measure(kills: int, seed: int, mutant: Mutant) -> Left:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        place = SQLitePlace(Path(folder))
+        asyncio.run(place.create())
+        return run(place, kills, random.Random(seed), mutant)
+
+
+@click.command()
+@click.option("--kills", type=int, default=40)
+@click.option("--seed", type=int, default=1)
+def main(kills: int, seed: int) -> None:
+    found = measure(kills, seed, sound)
+    caught = sum(any(measure(20, seed + n, mutant).wrong for n in range(5)) for mutant in MUTANTS)
+    click.echo(json.dumps(asdict(found) | {"mutants_caught": caught, "mutants": len(MUTANTS), "kills": kills}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""All operations at once for a long time, and everything that can go wrong: what is lost, doubled, leaked, stuck?
+
+    python benchmarks/soak.py --minutes 60
+
+Four processes on one SQLite file through the public API, 200 users; three are killed at random and begin again. Their
+model, over HTTP, answers, fails and hangs; their disk is full at times and their clock is set. An oracle notes what was
+acknowledged. In the end the model heals, what is left is done, and the store is held against the oracle.
+
+    lost            acknowledged and not there, or no fact was made of it
+    doubled         there twice, as a turn or as a fact
+    leaked          of another user, or forgotten
+    stuck           still pending in the end, or a call without end
+    untyped         errors that are none of memscope's
+    stalls          the event loop computed for 100 ms
+    noticed         of two losses that the harness makes up, one of a turn and one of a forget
+    fds, memory_mb  growth from a third of the time to its end, in the process that lives
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+from soak_model import ITEM, heal, server
+from soak_worker import USERS, settings
+
+from memscope import AsyncMemoryScope
+from memscope.records import Observation, Turn
+
+PROCESSES = 4
+SETTLE_S = 120.0
+STATES, STAGES = ("pending", "failed", "parked"), ("consolidate", "reflect")
+EVENTS = ("leaked", "doubled", "untyped", "stuck")
+NAMED = 5  # events of a kind that are printed
+
+
+class Oracle:
+    """What the processes said, line by line."""
+
+    def __init__(self) -> None:
+        self.added: set[str] = set()
+        self.forgetting: set[str] = set()
+        self.forgot: set[str] = set()
+        self.events: dict[str, list[dict[str, Any]]] = {name: [] for name in (*EVENTS, "stall", "end")}
+
+    def hear(self, line: dict[str, Any]) -> None:
+        match line["op"]:
+            case "added":
+                self.added.update(line["items"])
+            case "forgetting":
+                self.forgetting.add(line["item"])
+            case "forgot":
+                self.forgot.add(line["item"])
+            case other:
+                self.events[other].append(line)
+
+
+async def follow(process: asyncio.subprocess.Process, oracle: Oracle) -> None:
+    assert process.stdout is not None
+    async for line in process.stdout:
+        if line.endswith(b"\n"):  # not the half of one
+            oracle.hear(json.loads(line))
+
+
+async def run_process(store: Path, url: str, number: int, ends: float, chance: random.Random, oracle: Oracle) -> int:
+    """Run one process to the end, killed and begun again now and then unless it is the first; returns the kills."""
+    kills = 0
+    while (left := ends - time.monotonic()) > 3:
+        name = f"p{number}x{kills}"
+        command = [sys.executable, str(Path(__file__).with_name("soak_worker.py")), store, url, name, str(left)]
+        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 20)
+        following = asyncio.create_task(follow(process, oracle))
+        try:
+            async with asyncio.timeout(chance.uniform(3, 20) if number else None):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            kills += 1
+        await following
+        if await process.wait() > 0:
+            oracle.hear({"op": "untyped", "call": "process", "error": f"ended with {process.returncode}"})
+    return kills
+
+
+async def settle(memory: AsyncMemoryScope) -> int:
+    """Do what is left with a model that answers; returns what is still pending."""
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        await memory.unpark()
+        await memory.consolidate()
+        for user in range(USERS):
+            await memory.reflect(user=f"user-{user}")
+        status = await memory.status()
+        left = sum(
+            status[state][stage] for state in ("pending", "failed", "parked") for stage in ("consolidate", "reflect")
+        )
+        if not left or time.monotonic() > deadline:
+            return left
+
+
+async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
+    """Hold the store against the oracle."""
+    found: Counter[str] = Counter()
+    stands: set[str] = set()
+    for user in range(USERS):
+        records = await memory.list(user=f"user-{user}")
+        turns = Counter(item for one in records if isinstance(one, Turn) for item in ITEM.findall(one.text))
+        facts = Counter(item for one in records if isinstance(one, Observation) for item in ITEM.findall(one.text))
+        named = {item for one in records for item in ITEM.findall(one.text)}
+        found["doubled"] += sum(times > 1 for counts in (turns, facts) for times in counts.values())
+        found["leaked"] += sum(not item.startswith(f"item-{user}-") for item in named) + len(named & oracle.forgot)
+        found["unlearned"] += len(turns.keys() - facts.keys())
+        stands |= turns.keys()
+    found["lost"] = len(oracle.added - oracle.forgetting - stands) + found["unlearned"]
+    return found
+
+
+def tampered(oracle: Oracle) -> Oracle:
+    """An oracle that remembers one item that never was, and one as forgotten that was not."""
+    made = Oracle()
+    made.added, made.forgetting = oracle.added | {"item-0-never-1"}, oracle.forgetting
+    made.forgot = oracle.forgot | {min(oracle.added - oracle.forgetting)}
+    return made
+
+
+async def soak(minutes: float, folder: Path) -> dict[str, Any]:
+    oracle, store = Oracle(), folder / "memory.db"
+    ends = time.monotonic() + minutes * 60
+    with server() as model:
+        url = model.base_url
+        runs = [run_process(store, url, n, ends, random.Random(n), oracle) for n in range(PROCESSES)]
+        kills = sum(await asyncio.gather(*runs))
+        heal(model)
+        async with AsyncMemoryScope(store, settings=settings(url)) as memory:
+            left = await settle(memory)
+            found = await compare(memory, oracle)
+            noticed = await compare(memory, tampered(oracle))
+            turns = (await memory.status())["turns"]
+    for name, events in oracle.events.items():
+        for event in events[:NAMED]:
+            click.echo(f"{name}: {event}", err=True)
+    steady = max(oracle.events["end"], key=lambda end: sum(end["calls"].values()), default={})
+    return {
+        "lost": found["lost"],
+        "doubled": found["doubled"] + len(oracle.events["doubled"]),
+        "leaked": found["leaked"] + len(oracle.events["leaked"]),
+        "stuck": left + len(oracle.events["stuck"]),
+        "untyped": len(oracle.events["untyped"]),
+        "stalls": len(oracle.events["stall"]),
+        "fds": steady.get("fds"),
+        "memory_mb": steady.get("mb"),
+        "late_ms": steady.get("late_ms"),
+        "noticed": noticed["lost"] - found["lost"] + noticed["leaked"] - found["leaked"],
+        "calls": steady.get("calls"),
+        "kills": kills,
+        "added": len(oracle.added),
+        "forgotten": len(oracle.forgot),
+        "turns": turns,
+    }
+
+
+@click.command()
+@click.option("--minutes", default=2.0, show_default=True)
+def main(minutes: float) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        click.echo(json.dumps(asyncio.run(soak(minutes, Path(folder)))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The model of ``soak.py`` behind a real endpoint: one fact per item that is named; it answers, fails and hangs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from servers.faults import FaultServer, Plan
+from servers.faults.replies import Reply
+
+ITEM = re.compile(r"item-\d+-\w+-\d+")
+SHOWN = 10  # items that an insight names at most
+FAULTS: list[dict[str, Any]] = [
+    {"fault": fault, "endpoint": endpoint, "ratio": ratio}
+    for endpoint, ratios in {
+        "chat": {"server_error": 0.05, "disconnect": 0.03, "malformed_json": 0.03, "cut": 0.03, "hang": 0.02},
+        "embeddings": {"server_error": 0.03, "hang": 0.01, "nan": 0.01},
+    }.items()
+    for fault, ratio in ratios.items()
+]
+
+
+class Notes:
+    """Replies made from the prompt, in the place of the server's script."""
+
+    def answer(self, body: Mapping[str, Any]) -> Reply | None:
+        lines = str(body["messages"][-1]["content"]).split("\n")
+        shown = next((json.loads(line) for line in lines if line[:1] in ("[", "{")), None)
+        if isinstance(shown, list):
+            return _reply(_verdicts(shown) if shown and "pair" in shown[0] else _extraction(shown))
+        return _reply(_reflection(shown)) if isinstance(shown, dict) else None
+
+
+def server() -> FaultServer:
+    made = FaultServer(faults=FAULTS, seed=1, latency={"dist": "uniform", "low": 0.0, "high": 0.05})
+    made.script = Notes()  # type: ignore[assignment]
+    return made
+
+
+def heal(running: FaultServer) -> None:
+    """From now on the model answers."""
+    running.plan = Plan([])
+
+
+def _reply(value: Any) -> Reply:
+    return Reply(json.dumps(value))
+
+
+def _verdicts(pairs: Sequence[Mapping[str, Any]]) -> Any:
+    return {"pairs": [{"pair": pair["pair"], "relation": "unrelated"} for pair in pairs]}
+
+
+def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:
+    heard = [line for line in lines if not line.get("context")]
+    facts = [
+        {"text": f"The user keeps {item}.", "about": "user", "level": 3, "when": "", "keywords": ["things"],
+         "quotes": [{"turn": line["n"], "words": item}]}
+        for line in heard for item in dict.fromkeys(ITEM.findall(line["text"]))
+    ]  # fmt: skip
+    return {"turns": [{"turn": line["n"], "level": 3} for line in heard], "facts": facts}
+
+
+def _reflection(shown: Mapping[str, Any]) -> Any:
+    if "subjects" in shown:
+        known = [subject["n"] for subject in shown["subjects"] if isinstance(subject, dict) and "n" in subject][:1]
+        return {
+            "places": [{"fact": one["n"], "subject": (known or [0])[0], "name": "" if known else "things"}
+                       for one in shown["facts"]]
+        }  # fmt: skip
+    items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-SHOWN:]
+    value = f"The user keeps {', '.join(items) or 'things'}."
+    return {"value": value, "facts": [one["n"] for one in shown["facts"]], "relations": []}
