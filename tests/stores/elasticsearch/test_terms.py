@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 import memscope.stores
 from memscope.errors import InputError
+from memscope.records import Interval, Scope, Search
 from memscope.records.filters import check, matches
 from memscope.search.bm25 import K1
-from memscope_elasticsearch import metadata_tokens
-from memscope_elasticsearch.documents import document_id, scope_hash
+from memscope.text.vectors import DIMENSIONS
+from memscope_elasticsearch import metadata_tokens, queries
+from memscope_elasticsearch.documents import document_id, scope_hash, topics_of
 from memscope_elasticsearch.term_frequencies import TermFrequencies
 
 SOURCE = Path(memscope.stores.__file__).parent / "elasticsearch"
@@ -90,3 +93,23 @@ def test_nothing_is_a_query_language_or_a_script() -> None:
         source = path.read_text(encoding="utf-8")
         for word in ("query_string", "_by_query", '"script', "wildcard", "regexp", "refresh=true"):
             assert word not in source, (path.name, word)
+
+
+def test_every_leg_of_a_search_is_of_one_user() -> None:
+    """As a filter of the query, and of the search by vector itself: beside it, others' units would take the places."""
+    period = Interval(datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC))
+    meaning = np.full(DIMENSIONS, 0.1, np.float32)
+    asked = Search(Scope("alice"), (1, 2), periods=(period,), topics=(3,), meaning=meaning)
+    legs = queries.legs(asked, {"field": "vec_1", "query_vector": ""})
+    assert set(legs) == {"text", "of user", "period", "topic", "meaning", "vector"}
+    mine = {"term": {"scope": scope_hash("alice")}}
+    for body in [*legs.values(), queries.counting(asked)]:
+        clauses = body["knn"]["filter"] if "knn" in body else body["query"]["bool"]["filter"]
+        assert mine in clauses
+    without = {"bool": {"must_not": {"exists": {"field": "vec_1"}}}}
+    assert without in legs["meaning"]["knn"]["filter"]  # beside an embedder, for units that it has not reached
+
+
+@given(topics=st.frozensets(st.integers(0, 127)))
+def test_a_unit_names_its_topics(topics: frozenset[int]) -> None:
+    assert set(topics_of(sum(1 << topic for topic in topics))) == topics
