@@ -224,6 +224,12 @@ async def flush(runtime: Runtime, *, timeout_s: float | None = None) -> bool:
 # ------------------------------------------------------------------------------------------------------------ the whole
 
 
+async def users(runtime: Runtime) -> list[str]:
+    """Return the users of the store, in the order of their names. For operators: a user sees no other."""
+    async with runtime.operation("users"):
+        return sorted(await runtime.store.users())
+
+
 async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, Json]:
     """Versions, store, models, plugins, counts; pending, failed and parked work with its errors."""
     from memscope import __version__

@@ -416,6 +416,7 @@ class AsyncMemoryScope:
     recover = _method(administration.recover)
     reembed = _method(administration.reembed)
     flush = _method(administration.flush)
+    users = _method(administration.users)
     status = _method(administration.status)
     close = _method(administration.close)
 

@@ -214,5 +214,6 @@ class MemoryScope:
     recover = _sync(AsyncMemoryScope.recover)
     reembed = _sync(AsyncMemoryScope.reembed)
     flush = _sync(AsyncMemoryScope.flush)
+    users = _sync(AsyncMemoryScope.users)
     status = _sync(AsyncMemoryScope.status)
     close = _sync(AsyncMemoryScope.close)

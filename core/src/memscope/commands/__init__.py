@@ -14,7 +14,7 @@ FAMILIES = {
     "edit": ("update", "review", "forget"),
     "work": ("consolidate", "reflect", "reembed", "unpark"),
     "serve": ("worker", "mcp"),
-    "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "status"),
+    "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "users", "status"),
     "plugins": ("plugins",),
     "trust": ("trust",),
     "audit": ("audit",),

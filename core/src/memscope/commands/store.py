@@ -146,6 +146,19 @@ def sweep(call: Call) -> None:
     call.show.line(f"{count_nouns(report.observations + report.insights, 'memory', 'memories')} removed")
 
 
+@command("users", short_help="List the users.")
+@pass_call
+def users(call: Call) -> None:
+    """List the users of the store, one per line."""
+    with call.memory() as memory:
+        found = memory.users()
+    call.show.data({"users": found})
+    for user in found:
+        call.show.line(visible(user))
+    if not found:
+        print_error("memscope: nobody has a memory in this store yet")
+
+
 @command("status", short_help="Show the store, the models, what is waiting.")
 @pass_call
 def status(call: Call) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple, overload
 
+from memscope.records import printing
 from memscope.records.entities import Insight, Interval, Json, Observation, Turn
 from memscope.records.messages import VectorSpace
 
@@ -30,7 +31,7 @@ class Repeats(NamedTuple):
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """A turn with the current observations that rest on it, or an insight.
 
@@ -72,8 +73,11 @@ class Hit:
         said = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
         return said.astimezone(self.zone) if self.zone else said
 
+    def __repr__(self) -> str:
+        return f"Hit({printing.short(self)})"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Retrieval(Sequence[Hit]):
     """The hits, best first; ``reason`` says why there is none and how to get one, and repeats the ``notes``.
 
@@ -98,6 +102,15 @@ class Retrieval(Sequence[Hit]):
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    def __repr__(self) -> str:
+        return f"Retrieval({len(self.hits)} hits of {self.considered}, reason={self.reason!r})"
+
+    def __str__(self) -> str:
+        return printing.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return printing.as_html(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""How a result prints: in a shell, and as a table in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from html import escape
+from typing import Protocol
+
+SHORT = 80
+_STYLE = "text-align: left; vertical-align: top"
+
+
+class PrintedHit(Protocol):
+    """The parts of a hit that are printed."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def time(self) -> datetime: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def found_by(self) -> tuple[str, ...]: ...
+    @property
+    def changed(self) -> datetime | None: ...
+
+
+class PrintedRetrieval(Protocol):
+    """The parts of a result that are printed."""
+
+    @property
+    def hits(self) -> tuple[PrintedHit, ...]: ...
+    @property
+    def profile(self) -> tuple[PrintedHit, ...]: ...
+    @property
+    def reason(self) -> str: ...
+
+
+def as_text(found: PrintedRetrieval) -> str:
+    """Return the hits as numbered, dated lines with what found them, the profile, and the reason if there is one."""
+    return "\n".join(_lines(found)) or "nothing found"
+
+
+def as_html(found: PrintedRetrieval) -> str:
+    """Return the hits as a table; every text is escaped."""
+    head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))
+    rows = "".join(_row(number, hit) for number, hit in _numbered(found))
+    note = f"<p>{escape(found.reason)}</p>" if found.reason else ""
+    return (
+        f"{note}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else note or "nothing found"
+    )
+
+
+def short(hit: PrintedHit) -> str:
+    """Return a hit in one line for ``repr``."""
+    text = " ".join(hit.text.split())
+    return f"{hit.id!r}, {hit.score:.2f}, {text[:SHORT] + '…' if len(text) > SHORT else text!r}"
+
+
+def _numbered(found: PrintedRetrieval) -> Iterator[tuple[str, PrintedHit]]:
+    yield from ((str(number), hit) for number, hit in enumerate(found.hits, 1))
+    yield from (("profile", hit) for hit in found.profile)
+
+
+def _lines(found: PrintedRetrieval) -> Iterable[str]:
+    for number, hit in _numbered(found):
+        changed = f" (changed later: {hit.changed:%Y-%m-%d})" if hit.changed else ""
+        text = " ".join(hit.text.split())
+        yield f"{number}. [{hit.time:%Y-%m-%d}] {text}{changed}  ({_why(hit)})"
+    if found.reason:
+        yield found.reason
+
+
+def _row(number: str, hit: PrintedHit) -> str:
+    changed = f" <em>changed later: {hit.changed:%Y-%m-%d}</em>" if hit.changed else ""
+    cells = (number, f"{hit.time:%Y-%m-%d %H:%M}", escape(hit.text) + changed, escape(_why(hit)))
+    return "<tr>" + "".join(f'<td style="{_STYLE}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _why(hit: PrintedHit) -> str:
+    return f"{hit.score:.2f}, {', '.join(hit.found_by)}" if hit.found_by else "profile"
