@@ -45,7 +45,9 @@ def _trust(call: Call, path: Path) -> None:
     names = [name for name, _ in trust.guarded(Sources.read(path, os.environ).file)]
     trust.add(path)
     call.show.data({"file": str(path.resolve()), "state": "trusted", "settings": names})
-    call.show.line(f"{visible(str(path.resolve()))} is trusted as it is now; it sets {', '.join(names) or 'no server'}")
+    call.show.line(
+        f"{visible(str(path.resolve()))} is trusted as it is now; what needs it: {', '.join(names) or 'nothing'}"
+    )
 
 
 def _show(call: Call, known: Mapping[str, str]) -> None:
