@@ -162,6 +162,18 @@ class SyncBlocks:
     revert = _sync_blocks(AsyncBlocks.revert)
 
 
+def _viewed(
+    method: Callable[Concatenate[AsyncMemoryScope, P], AsyncBlocks],
+) -> Callable[Concatenate[MemoryScope, P], SyncBlocks]:
+    """Returns the method with its signature and docstring; its blocks are used without ``await``."""
+
+    @functools.wraps(method)
+    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> SyncBlocks:
+        return SyncBlocks(method(self.memory, *args, **kwargs))
+
+    return cast("Callable[Concatenate[MemoryScope, P], SyncBlocks]", call)
+
+
 class MemoryScope:
     """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
 
@@ -191,10 +203,7 @@ class MemoryScope:
     list = _sync(AsyncMemoryScope.list)
     history = _sync(AsyncMemoryScope.history)
 
-    @functools.wraps(AsyncMemoryScope.blocks)
-    def blocks(self, user: str, *, agent: str | None = None) -> SyncBlocks:
-        return SyncBlocks(self.memory.blocks(user, agent=agent))
-
+    blocks = _viewed(AsyncMemoryScope.blocks)
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)

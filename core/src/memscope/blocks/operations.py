@@ -284,6 +284,9 @@ def _check_open(block: Block, version: int | None, *, locked: bool) -> None:
     if block.author == "operator" and not block.version:
         raise InputError(f"block {block.label!r} is of the settings", hint="whoever runs memscope changes it there")
     if locked and block.read_only:
-        raise InputError(f"block {block.label!r} is read-only", hint="a person can change that: configure")
+        raise InputError(
+            f"block {block.label!r} is read-only",
+            hint="a person can open it: memscope block set --editable",
+        )
     if version is not None and version != block.version:
         raise Conflict(f"block {block.label!r} is at version {block.version}", hint="read it again and repeat the edit")

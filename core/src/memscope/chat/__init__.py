@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memscope import validation
+from memscope.blocks import AsyncBlocks, render
+from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.prompt import build_prompt, fit_hits
 from memscope.chat.window import recent_turns
@@ -71,7 +73,8 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         found = await answer.spare("memories", _recall(runtime, request, exclude), Retrieval())
         answer.notes += found.notes
         answer.memories, lines = fit_hits(found, request.tokens)
-        messages = build_prompt(request.text, runtime.ctx.prompts, request.persona, lines, window, runtime.now())
+        persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, ""))
+        messages = build_prompt(request.text, runtime.ctx.prompts, persona, lines, window, runtime.now(), core)
         async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
                 yield piece
@@ -91,6 +94,14 @@ async def _window(runtime: Runtime, request: ChatRequest) -> list[Turn]:
 async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddReport:
     async with runtime.operation("add_turns"):
         return await runtime.store_turns([{"role": role, "content": text}], scope)
+
+
+async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, str]:
+    """Returns the persona, which is the block where none is given, and the other blocks as text."""
+    blocks = await AsyncBlocks(runtime, request.scope.user, request.scope.agent).list()
+    written = {block.label: block.value for block in blocks}.get(PERSONA)
+    others = [block for block in blocks if block.label != PERSONA]
+    return request.persona or written or None, render(others, runtime.settings.blocks.tokens)
 
 
 async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ...]) -> Retrieval:

@@ -32,13 +32,14 @@ def fit_hits(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
 
 
 def build_prompt(
-    text: str, prompts: Prompts | None, persona: str | None, lines: str, window: Sequence[Turn], now: datetime
-) -> list[Message]:
+    text: str, prompts: Prompts | None, persona: str | None, lines: str, window: Sequence[Turn], now: datetime,
+    core: str = "",
+) -> list[Message]:  # fmt: skip
     lang = "zh" if language(text) == "zh" else "en"
     today = f"{now:%Y-%m-%d}, {dates.weekday(now, lang)}"
     system = (prompts or Prompts()).text("chat", lang, persona=persona or PERSONA[lang], today=today)
     worded = [(_side_of(turn), _text_of(turn)) for turn in window]
-    return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, text))])]
+    return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, core, text))])]
 
 
 def _side_of(turn: Turn) -> str:
@@ -49,8 +50,8 @@ def _text_of(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}" if turn.role == "person" else turn.text
 
 
-def _add_memories(lines: str, text: str) -> str:
-    return f"{block(lines)}\n\n{text}" if lines else text
+def _add_memories(lines: str, core: str, text: str) -> str:
+    return f"{block(lines, core)}\n\n{text}" if lines or core else text
 
 
 def _join_sides(worded: Iterable[tuple[str, str]]) -> list[Message]:

@@ -12,6 +12,7 @@ FAMILIES = {
     "turns": ("add", "import_", "export"),
     "read": ("retrieve", "context", "profile", "list_", "show", "history"),
     "edit": ("update", "review", "forget"),
+    "block": ("block",),
     "work": ("consolidate", "reflect", "reembed", "unpark"),
     "serve": ("worker", "mcp"),
     "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "users", "status"),

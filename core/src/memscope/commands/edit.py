@@ -107,6 +107,7 @@ def forget(
 def show_receipt(show: Display, report: ForgetReport) -> None:
     """Print the receipt of a ``forget``."""
     counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
+    counts["block"] = report.blocks
     gone = ", ".join(count_nouns(number, noun) for noun, number in counts.items() if number)
     if not gone:
         show.line("nothing matches" if report.dry_run else "nothing matched, nothing was removed")
@@ -115,3 +116,5 @@ def show_receipt(show: Display, report: ForgetReport) -> None:
     show.line(f"{gone} would be removed" if report.dry_run else f"{gone} removed{wiped}")
     for id in report.ids if report.dry_run else ():
         show.line((id, "dim"), indent=2)
+    if report.may_hold and not report.dry_run:
+        show.line(f"these blocks may repeat it, look at them: {', '.join(report.may_hold)}")

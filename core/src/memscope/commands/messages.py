@@ -39,6 +39,7 @@ EN: Mapping[str, str] = {
     "/status": "|the store, the models, what is waiting",
     "/user": "[NAME]|talk as another user",
     "/session": "[NAME]|begin or take up another session",
+    "/block": "[LABEL [TEXT]]|core memory: all blocks, one, or add to one",
     "/help": "|this",
     "/exit": "|the end",
 }
@@ -76,6 +77,7 @@ ZH: Mapping[str, str] = {
     "/status": "|存储、模型、待处理的内容",
     "/user": "[名字]|换一个用户",
     "/session": "[名字]|开始或继续另一个会话",
+    "/block": "[名称 [内容]]|核心记忆：全部、一块，或追加内容",
     "/help": "|本说明",
     "/exit": "|结束",
 }

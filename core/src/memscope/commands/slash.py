@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from memscope.commands.block import show_block, show_line
 from memscope.commands.edit import show_receipt
 from memscope.commands.formatting import hit_json, hit_parts, retrieval_json, show_record, show_work, why
 from memscope.commands.input import QUOTES
@@ -160,6 +161,18 @@ def session(talk: Talk, name: str) -> None:
     _switch(talk, talk.user, name or talk.session)
 
 
+def block(talk: Talk, argument: str) -> None:
+    blocks = talk.memory.blocks(talk.user, agent=talk.agent)
+    label, _, text = argument.partition(" ")
+    if text.strip():
+        show_block(talk.show, blocks.append(label, text.strip()))
+    elif label:
+        show_block(talk.show, blocks.get(label))
+    else:
+        for one in blocks.list():
+            show_line(talk.show, one)
+
+
 def _switch(talk: Talk, name: str, session: str) -> None:
     from memscope import validation
 
@@ -185,6 +198,7 @@ COMMANDS: Mapping[str, Command] = {
     "/status": status,
     "/user": user,
     "/session": session,
+    "/block": block,
     "/help": help_,
     "/exit": exit_,
 }
