@@ -1,4 +1,4 @@
-"""What a turn of an agent costs with memory: against the same agent without one, and with the framework's own.
+"""The cost of an agent's turn with memory: against the same agent without one, and with the framework's own.
 
     python benchmarks/adapter_overhead.py --adapter autogen
 

@@ -1,4 +1,4 @@
-"""What the back end asks of a chat model, counted at a scripted server: ``python benchmarks/consolidation.py``.
+"""The back end's calls of a chat model, counted at a scripted server: ``python benchmarks/consolidation.py``.
 
 Prints one JSON object: calls and prompt characters (schema included) for ten short messages, with a contradiction, for
 a reflect with 50 insights and nothing new, and for one with 20 new observations.

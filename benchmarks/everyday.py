@@ -1,4 +1,4 @@
-"""What people say to an assistant with memory, and whether memory shows it when it is asked for.
+"""Everyday talk with an assistant, and whether memory shows it when it is asked for.
 
     python benchmarks/everyday.py SCENARIOS --noise FILE [--mode turns|facts] [--embedder URL] [--store URL]
 
@@ -62,7 +62,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was shown for one scenario, and whether it is right."""
+    """The lines shown for one scenario, and whether they are right."""
 
     mode: str
     category: str

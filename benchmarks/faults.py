@@ -1,4 +1,4 @@
-"""What every fault of the fault server does to what is asked of models: ``python benchmarks/faults.py [--seeds N]``.
+"""Every fault of the fault server against every call of a model: ``python benchmarks/faults.py [--seeds N]``.
 
 A subject is a public call with items as its result: facts of a chat reply, vectors, scores. Each fault is run at
 ratio 1 and, with N seeds, at 0.5, and then the fault ends. Within its deadline + 1 s a call must give a typed error or

@@ -27,7 +27,7 @@ ANOTHER_TEXT = frozenset({"malformed_json", "wrong_schema", "wrong_language", "f
 
 
 class Broken(Exception):
-    """What must not fail has failed: no typed error, so that the benchmark ends with it."""
+    """A step that must not fail has failed: no typed error, so that the benchmark ends with it."""
 
 
 def at(url: str, deadline: float) -> Endpoint:

@@ -1,4 +1,4 @@
-"""What ``import memscope`` costs, and how much an installation brings along.
+"""The cost of ``import memscope``, and the distributions an installation brings along.
 
     python benchmarks/imports.py
 

@@ -52,7 +52,7 @@ def connect(path: Path, mode: files.Mode) -> sqlite3.Connection:
 
 
 def sync_ms(folder: Path) -> float:
-    """What the disk needs for a small write that is synced."""
+    """Returns milliseconds of a small synced write."""
     file, times = os.open(folder / "probe", os.O_RDWR | os.O_CREAT), []
     for number in range(100):
         begin = time.perf_counter()

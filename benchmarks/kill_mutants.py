@@ -114,7 +114,7 @@ CONSOLIDATE_MUTANTS = (
 
 
 def ask_once() -> None:
-    """What waits is asked before the records are read, not after."""
+    """Pending items are asked for before the records are read, not after."""
     known: dict[tuple[str, str], set[str]] = {}
     asked = transfer.waiting
 

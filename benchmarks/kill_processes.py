@@ -22,7 +22,7 @@ USERS = ("alice", "bob", "carol")
 
 @dataclass
 class Found:
-    """What is wrong with a store after the kills."""
+    """Faults of a store after the kills."""
 
     lost: int = 0
     doubled: int = 0

@@ -1,4 +1,4 @@
-"""Where ``kill.py`` keeps a store, and how it looks for damage from outside."""
+"""The stores of ``kill.py``: their places, and checks for damage from outside."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place(Protocol):
         """Let this process be of an older version, for which units are derived otherwise."""
 
     def trouble(self, number: int) -> None:
-        """What else befalls the store at kill ``number``."""
+        """Further harm to the store at kill ``number``."""
 
     async def damage(self) -> int:
         """How many things do not fit together, looked at without the store's own code."""

@@ -34,7 +34,7 @@ QUOTED = 3  # turns that an insight names
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was found before and after the back end worked; what it made, and how often it asked."""
+    """Recall before and after the back end worked; the records it made, and its calls."""
 
     before: list[Asked]
     after: list[Asked]

@@ -61,7 +61,7 @@ def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[s
 
 
 async def measure(path: str, configured: Mapping[str, Any]) -> tuple[list[Asked], list[Asked]]:
-    """What was found without observations, and with them."""
+    """Recall without observations, and with them."""
     before, after = [], []
     for conversation in conversations(path):
         chat = ScriptedChat(Recorded(conversation))

@@ -1,4 +1,4 @@
-"""What a retrieve costs, and what nothing could do it for: everything measured in one run, one user unless ``--users``.
+"""The cost of a retrieve beside the least it could be: everything measured in one run, one user unless ``--users``.
 
     python benchmarks/speed.py --size 10000 [--users 1000] [--texts DATA] [--dims 384]
 

@@ -1,4 +1,4 @@
-"""What keeps a memory going beside its verbs: export and import, backup, recovery, closing."""
+"""Administration of a memory beside its verbs: export and import, backup, recovery, closing."""
 
 from __future__ import annotations
 

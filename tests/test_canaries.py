@@ -59,7 +59,7 @@ def told_of(error):
 
 
 def shown(memory):
-    """Whatever somebody may print of a memory while looking for a mistake."""
+    """Everything somebody may print of a memory while looking for a mistake."""
     ctx = memory.runtime.ctx
     parts = [memory, memory.runtime.settings, ctx.settings, ctx.chat, ctx.embedder, ctx.reranker, ctx.usage, ctx.notes]
     parts += [model.endpoint for model in (ctx.chat, ctx.embedder, ctx.reranker)]

@@ -1,4 +1,4 @@
-"""What a reader is told to install: never a bare name, which on a public index is somebody else's package."""
+"""Instructions to install: never a bare name, which on a public index is somebody else's package."""
 
 from __future__ import annotations
 

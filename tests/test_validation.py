@@ -1,4 +1,4 @@
-"""What comes in is taken whole or refused with a reason, and never changed on the way."""
+"""Input is taken whole or refused with a reason, and never changed on the way."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Model(ChatModelBase):
 
 
 class Client:
-    """What mem0 would be if it cost nothing: ten memories for every question."""
+    """mem0 if it cost nothing: ten memories for every question."""
 
     async def search(self, query: str, **_: Any) -> dict[str, Any]:
         return {"results": [{"memory": f"Remark {number}."} for number in range(10)]}

@@ -40,7 +40,7 @@ class Model(BaseChatModel):
 
 
 class StoreMiddleware(AgentMiddleware[Any, Any]):
-    """What one would write with LangGraph's store: search, extend the system message, put."""
+    """Memory as one would write it with LangGraph's store: search, extend the system message, put."""
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         said = state["messages"][-1]

@@ -17,7 +17,7 @@ INFO = ModelInfo(vision=False, function_calling=True, json_output=False, family=
 
 @contextlib.contextmanager
 def endpoint(script: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What a model client needs to be told. Without OPENAI_API_KEY a server with scripted replies runs meanwhile."""
+    """Arguments of a model client. Without OPENAI_API_KEY a server with scripted replies runs meanwhile."""
     if os.environ.get("OPENAI_API_KEY"):
         yield {"model": os.environ.get("OPENAI_MODEL", "gpt-4.1-mini")}
         return

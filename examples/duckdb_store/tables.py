@@ -40,5 +40,8 @@ class Tables:
         return [row[0] for row in self.all(query, *values)]
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert all rows by one statement, which is planned once."""
         if rows:
-            self.db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            marks = f"({', '.join('?' * len(rows[0]))})"
+            values = [value for row in rows for value in row]
+            self.db.execute(f"INSERT INTO {table} VALUES {', '.join([marks] * len(rows))}", values)

@@ -1,4 +1,4 @@
-"""What all adapters share: the block, the query, what is kept, and a memory that fails."""
+"""Shared by all adapters: the block, the query, what is kept, and a memory that fails."""
 
 from __future__ import annotations
 

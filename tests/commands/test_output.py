@@ -1,4 +1,4 @@
-"""What a terminal is shown."""
+"""Output on a terminal."""
 
 from __future__ import annotations
 

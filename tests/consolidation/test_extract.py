@@ -1,4 +1,4 @@
-"""What a model says about turns, and how little of it is believed."""
+"""A model's facts about turns, and how little of them is believed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table of hostile replies has, over real HTTP: a turn is consolidated, or pending with a code."""
+"""The table of hostile replies over real HTTP: a turn is consolidated, or pending with a code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known is merged, what is over is superseded, and the rest is left alone."""
+"""Known facts are merged, facts that are over are superseded, the others are left alone."""
 
 from __future__ import annotations
 

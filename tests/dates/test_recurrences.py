@@ -1,4 +1,4 @@
-"""What is repeated: its rule, and the days that the rule names."""
+"""Recurrences: the rule, and the days that the rule names."""
 
 from __future__ import annotations
 

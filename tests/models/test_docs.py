@@ -1,4 +1,4 @@
-"""What docs/models.md shows works: each block of settings, and the two models of one's own."""
+"""The examples of docs/models.md work: each block of settings, and the two models of one's own."""
 
 from __future__ import annotations
 

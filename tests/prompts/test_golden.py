@@ -1,4 +1,4 @@
-"""What a model is sent, kept as files: a change of a prompt, a schema or the data beside it is seen in a review.
+"""Messages to models, kept as files: a change of a prompt, a schema or the data beside it is seen in a review.
 
 python tests/prompts/test_golden.py        writes them anew
 """

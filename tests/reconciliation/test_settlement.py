@@ -1,4 +1,4 @@
-"""What verdicts lead to in everyday use: late news, plans, what was, recaps, several verdicts on one fact."""
+"""Consequences of verdicts in everyday use: late news, plans, what was, recaps, several verdicts on one fact."""
 
 from __future__ import annotations
 

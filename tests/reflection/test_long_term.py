@@ -1,4 +1,4 @@
-"""What a model says of the facts of one subject, over the long term."""
+"""A model's values of one subject, over the long term."""
 
 from __future__ import annotations
 

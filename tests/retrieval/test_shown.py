@@ -1,4 +1,4 @@
-"""What is shown of what people say again, change, ask and tell of themselves, in English and Chinese."""
+"""Lines shown of what people say again, change, ask and tell of themselves, in English and Chinese."""
 
 from __future__ import annotations
 

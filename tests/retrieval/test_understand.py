@@ -1,4 +1,4 @@
-"""What a query asks for."""
+"""Understanding a query."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ TURNS = [
 
 @dataclass
 class Served:
-    """Where a memory is served, and the secrets of its tokens."""
+    """The address of a served memory, and the secrets of its tokens."""
 
     root: str
     operator: str

@@ -112,7 +112,7 @@ def memories(draw: st.DrawFn, ids: st.SearchStrategy[str], sources: st.SearchStr
 
 @st.composite
 def revisions(draw: st.DrawFn, ids: st.SearchStrategy[str], sources: st.SearchStrategy[str]) -> dict[str, Any]:
-    """What becomes of the memory as it is read from the store at that moment."""
+    """A change of the memory as it is read from the store at that moment."""
     fields: dict[str, Any] = {"text": draw(st.sampled_from(WORDS)), "recorded": draw(times)}
     if draw(st.booleans()):
         fields["proposed"] = draw(st.booleans())

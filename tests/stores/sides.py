@@ -112,7 +112,7 @@ class Side:
         return await self.store.adopt_secret(secret), await self.store.secret() == secret
 
     async def search(self, user: str, words: str, vector: bool) -> Any:
-        """What the index of a local store holds; the pool is never full here."""
+        """Contents of a local store's index; the pool is never full here."""
         if not isinstance(self.store, LocalSearch):
             return None
         space = (await self.store.stats()).space

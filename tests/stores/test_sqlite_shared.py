@@ -320,7 +320,7 @@ TENANT = ("record", "source", "history", "tombstone", "unit", "gone", "vector", 
 
 
 async def test_every_statement_names_the_user(path: Path) -> None:
-    """What the operations of a user send to SQLite: each statement on a table of users' data has a user in it."""
+    """Statements that a user's operations send to SQLite: each statement on a table of users' data has a user in it."""
     seen: list[str] = []
 
     def traced(path: Path, mode: files.Mode) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""What asks, what knows nothing, what says the same, and what is asked about the user."""
+"""Questions, empty answers, equal statements, and questions about the user."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Talk:
 
 
 async def texts(core: Any, **scope: Any) -> list[str]:
-    """What is kept of alice."""
+    """Texts stored of alice."""
     return [turn.text for turn in await core.list(user="alice", **scope)]
 
 

@@ -1,4 +1,4 @@
-"""What the long-term memory for 1.x does beyond the suite: tools, modes, state, what is none of it."""
+"""The long-term memory for 1.x beyond the suite: tools, modes, state, what is none of it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_agent_control(core, memory):
 
 
 async def test_both(core, memory):
-    """What the note shows is not given by the tool once more; what a tool gave is not recorded."""
+    """A tool does not repeat the note; its answer is not recorded."""
     await core.add_turns([{"role": "user", "content": FACT}], user="alice")
     script = answers(call("retrieve_from_memory", keywords=[QUESTION]), "Aurora.")
     agent = agent_with(memory, script, "both")

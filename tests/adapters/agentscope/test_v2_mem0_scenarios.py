@@ -1,4 +1,4 @@
-"""What AgentScope asks of its own mem0 middleware (tests/mem0_middleware_test.py), asked of ours.
+"""AgentScope's tests of its own mem0 middleware (tests/mem0_middleware_test.py), asked of ours.
 
 Each test names the upstream test it stands for; docs/agentscope.md lists them all, with those that cannot apply.
 """

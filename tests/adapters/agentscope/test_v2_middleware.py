@@ -1,4 +1,4 @@
-"""What the middleware does beyond the suite and upstream's scenarios."""
+"""The middleware beyond the suite and upstream's scenarios."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_a_structured_answer_is_recorded(core, memory):
 
 
 async def test_a_reply_that_waits_for_the_user_is_recorded_when_it_is_whole(core, memory):
-    """What is said before and after a confirmation is one message, under one id."""
+    """Words before and after a confirmation are one message, under one id."""
     replies = [[TextBlock(text="Let me see."), *call("forget", ids=["x"])], "There was nothing."]
     agent = agent_with(memory, answers(*replies), tools=await memory.list_tools())
     events = [event async for event in agent.reply_stream(UserMsg("user", "Forget x."))]

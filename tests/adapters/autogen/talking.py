@@ -102,7 +102,7 @@ def agent_with(memory: Any, script: ScriptedModel, name: str = "helper", **more:
 
 
 async def texts(core, **scope):
-    """What is kept of alice."""
+    """Texts stored of alice."""
     return [turn.text for turn in await core.list(user="alice", **scope)]
 
 

@@ -66,7 +66,7 @@ async def test_a_foreign_id_is_an_unknown_one(memory, core):
 
 
 async def test_in_an_agent_beside_recall(memory, core):
-    """What a tool answered is not recorded, and a search does not find the question itself."""
+    """A tool's answer is not recorded, and a search does not find the question itself."""
     await core.add_turns([{"role": "user", "content": FACT}], user="alice", session="before")
     script = calls(call("search_memory", query="What is my boat called?"))
     agent = agent_with(memory, script, tools=memory.tools(), reflect_on_tool_use=True)

@@ -1,4 +1,4 @@
-"""What the tests of the store have in common."""
+"""Shared by the tests of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation with less than everything says and can do."""
+"""Installations with less than everything: what they say and can do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FRAMEWORKS = ("langchain", "langchain_classic", "langgraph")
 
 
 def without(missing: str, code: str) -> str:
-    """What ``code`` prints where ``missing`` is not installed."""
+    """Returns the output of ``code`` where ``missing`` is not installed."""
     begin = f"import sys\nsys.modules.update(dict.fromkeys({missing.split()!r}))\n"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", begin + code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What LangGraph's own store tests ask of items and namespaces. Each test names the one it stands for.
+"""LangGraph's own store tests of items and namespaces. Each test names the one it stands for.
 
 A: libs/checkpoint/tests/test_store.py      B: libs/checkpoint-sqlite/tests/test_store.py and test_async_store.py
 C: libs/checkpoint-postgres/tests/test_store.py

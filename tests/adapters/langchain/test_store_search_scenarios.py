@@ -1,4 +1,4 @@
-"""What LangGraph's own store tests ask of search, filters and time. Each test names the one it stands for.
+"""LangGraph's own store tests of search, filters and time. Each test names the one it stands for.
 
 A, B, C: as in test_store_scenarios.py.
 """

@@ -81,7 +81,7 @@ def test_the_model_sees_one_argument(made, argument):
 
 
 async def test_search_in_an_agent(core):
-    """What a tool answered is not recorded, and a search does not find the question itself."""
+    """A tool's answer is not recorded, and a search does not find the question itself."""
     await core.add_turns([{"role": "user", "content": FACT}], user="alice", session="before")
     script = calling(call("search_memory", query=QUESTION))
     agent = agent_with(MemoryScopeMiddleware(memory=core), script)

@@ -1,4 +1,4 @@
-"""Which fault strikes which request, and how long a reply takes: all drawn from one seed."""
+"""The fault of each request, and the time of its reply: all drawn from one seed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Plan:
         self.seen: collections.Counter[str] = collections.Counter()
 
     def key(self, endpoint: str, number: int, raw: bytes) -> str:
-        """What random draws depend on: the arrival number, or what the request says."""
+        """The seed of random draws: the arrival number, or what the request says."""
         if self.draw == "order":
             return f"{endpoint}:{number}"
         digest = hashlib.blake2b(raw, digest_size=12).hexdigest()

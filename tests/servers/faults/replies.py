@@ -1,4 +1,4 @@
-"""What the pretend provider says when nothing is wrong: scripted, fitted to a schema, or echoed; hashed vectors."""
+"""Replies of the pretend provider when nothing is wrong: scripted, fitted to a schema, or echoed; hashed vectors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def dump(value: Any) -> str:
 
 @dataclass
 class Reply:
-    """What the pretend model says."""
+    """Reply of the pretend model."""
 
     content: str | None = ""
     tool_calls: list[dict[str, Any]] = field(default_factory=list)

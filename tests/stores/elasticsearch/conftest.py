@@ -1,4 +1,4 @@
-"""What the tests of several stores share."""
+"""Fixtures of the tests of Elasticsearch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster answers when it cannot, simulated: each failure is a typed error, in time, no secret in it."""
+"""A cluster's refusals, simulated: each failure is a typed error, in time, no secret in it."""
 
 from __future__ import annotations
 

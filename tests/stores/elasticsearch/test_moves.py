@@ -152,7 +152,7 @@ def first_format() -> Iterator[None]:
 
 
 async def in_other_words(store: Store) -> set[str]:
-    """What is found by topic, without a word in common; it has a built-in vector too."""
+    """Found by topic, without a word in common; it has a built-in vector too."""
     question = "What should I cook for dinner?"
     asked = Search(Scope("alice"), (1,), topics=tuple(topics(question)), meaning=sentence_vector(question))
     found = await store.search(asked)

@@ -295,7 +295,7 @@ async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> N
 
 
 async def leave(store: ElasticsearchStore) -> None:
-    """What the end of an event loop does, without its complaints."""
+    """End an event loop without its complaints."""
     await store._session.close()
     await store.cluster.disconnect()
 

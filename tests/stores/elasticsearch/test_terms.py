@@ -1,4 +1,4 @@
-"""What Elasticsearch is asked, and what its scores tell, without a server."""
+"""Queries to Elasticsearch, and what its scores tell, without a server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ filters = st.dictionaries(keys, st.one_of(values, conditions), min_size=1, max_s
 
 
 def fulfils(tokens: list[str], clause: dict[str, Any]) -> bool:
-    """What a keyword field does: terms are equal, ranges go by the bytes."""
+    """A keyword field: terms are equal, ranges go by the bytes."""
     if "term" in clause:
         return clause["term"]["facts"] in tokens
     bounds = {name: value.encode("utf-8", "surrogatepass") for name, value in clause["range"]["facts"].items()}

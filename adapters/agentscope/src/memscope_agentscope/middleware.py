@@ -76,7 +76,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     """
 
     class Parameters(BaseModel):
-        """What a user may tune; the agent service renders its schema as a form."""
+        """Settings a user may tune; the agent service renders its schema as a form."""
 
         mode: Mode = Field(
             default="both",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memscope.records import Block
-from memscope.text.language import language
-from memscope.text.tokens import estimate_tokens
 
 _NOTE = {
     "en": "Core memory, always shown, with the characters used of each block. Data about the user and the assistant, "
@@ -24,6 +22,9 @@ def render(blocks: Sequence[Block], tokens: int) -> str:
 
     A block that does not fit is named, never cut: a model that saw half of one would rewrite that half only.
     """
+    from memscope.text.language import language  # the text of turns is not read by `import memscope`
+    from memscope.text.tokens import estimate_tokens
+
     filled = [block for block in blocks if block.value.strip()]
     if not filled:
         return ""

@@ -38,7 +38,7 @@ class Related(BaseModel):
 
 
 class Value(BaseModel):
-    """What is known, and which of the facts say so."""
+    """The subject's value, and the facts that say so."""
 
     value: str
     facts: list[int]
