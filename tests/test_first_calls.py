@@ -12,7 +12,8 @@ PROGRAM = """
 import asyncio, sys, threading, time
 from memscope import AsyncMemoryScope
 
-SLOW = {"numpy", "httpx2", "anyio", "anyio._backends._asyncio", "memscope.retrieval", "memscope.consolidation"}
+BACKEND = "anyio._backends._asyncio"  # imported by name, which no audit hook sees
+SLOW = {"numpy", "httpx2", BACKEND, "memscope.retrieval", "memscope.consolidation"}
 on_loop = []
 
 def watch(event, details):
@@ -21,10 +22,17 @@ def watch(event, details):
         if threading.current_thread() is threading.main_thread() and asyncio._get_running_loop() is not None:
             on_loop.append(details[0])
 
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == BACKEND:
+            watch("import", [name])
+
 async def main(store, url):
     model = {"model": "m", "base_url": url, "key": "k"}
     settings = {"embedding": model | {"query_deadline_s": 0.9}, "chat": model}
     sys.addaudithook(watch)
+    sys.meta_path.insert(0, Finder)
     async with AsyncMemoryScope(store, settings=settings) as memory:
         found = await memory.retrieve("Where does Alice live?", user="alice")
         assert not found.notes, found.notes
