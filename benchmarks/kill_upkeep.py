@@ -24,8 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from kill import USERS, kill, say, start
 from kill_mutants import AnswersFirst, Mutant, sound, use
+from kill_processes import USERS, kill, say, start
 from kill_stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
