@@ -21,6 +21,7 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {"adapters.md", "agentscope.md", "autogen.md", "langchain.md"}  # run where their framework is installed
 PAGES = [
     ROOT / "README.md",
+    ROOT / "README.zh.md",
     ROOT / "core" / "README.md",
     *(page for page in sorted(DOCS.glob("*.md")) if page.name not in ELSEWHERE),
 ]
