@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from memscope import MemoryScope
 from memscope.cli import cli
 
-from servers.faults import FaultServer, Plan
+from servers.faults import FaultServer, Plan, Script
 
 EXTRACTED = {
     "turns": [{"turn": 1, "level": 3}],
@@ -138,3 +138,38 @@ def test_a_worker_without_a_model_says_what_to_set(server, monkeypatch):
             monkeypatch.delenv(f"MEMSCOPE_{section}__{name}")
     done = run("worker")
     assert done.exit_code == 3 and "set chat or embedding" in done.stderr
+
+
+def test_what_was_refused_is_said_with_its_quote_and_how_much_it_is(server):
+    bad = [{**EXTRACTED["facts"][0], "text": f"The user was in Rome {n}.",
+            "quotes": [{"turn": 1, "words": "I was in Rome"}]} for n in range(2)]  # fmt: skip
+    server.script = Script(
+        [{"in": "user", "match": '"by":', "reply": {**EXTRACTED, "facts": EXTRACTED["facts"] + bad}}]
+    )
+    done = run("consolidate", "--user", "alice", "--preview")
+    assert "The user was in Rome 0.  no_quote  “I was in Rome”" in " ".join(done.stdout.split("\n"))
+    assert "67 % of the facts were refused: no_quote" in " ".join(done.stdout.split())
+
+
+def test_review_shows_what_a_proposal_rests_on_and_what_it_would_replace(server, monkeypatch):
+    assert run("consolidate", "--user", "alice").exit_code == 0
+    monkeypatch.setenv("MEMSCOPE_APPROVE", "yes")
+    moved = {
+        **EXTRACTED["facts"][0],
+        "text": "The user left Berlin.",
+        "quotes": [{"turn": 1, "words": "I left Berlin"}],
+    }
+    lost = {**moved, "text": "The user was in Rome.", "quotes": [{"turn": 1, "words": "I was in Rome"}]}
+    server.script = Script(
+        [
+            {"in": "user", "match": '"pair":', "reply": {"pairs": [{"pair": 1, "relation": "ends", "rest": ""}]}},
+            {"in": "user", "match": '"by":', "reply": {"turns": [{"turn": 1, "level": 3}], "facts": [moved, lost]}},
+        ]
+    )
+    with MemoryScope(settings={"embedding": None}) as memory:
+        memory.add_turns([{"role": "user", "content": "I left Berlin."}], user="alice", session="later")
+    assert run("consolidate", "--user", "alice").exit_code == 0
+    lines = [" ".join(line.split()) for line in run("review", "--user", "alice").stdout.splitlines()]
+    assert "said “I left Berlin”" in lines
+    assert "replaces The user moved to Berlin." in lines
+    assert "refused no_quote “I was in Rome”" in lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memscope.errors import NotFound
-from memscope.reconciliation.approval import SUPERSESSIONS, accept, proposals, reject
+from memscope.reconciliation.approval import REFUSED, SUPERSESSIONS, WORDS, accept, proposals, reject
 from memscope.records import Search
 from memscope.text.terms import terms
 
@@ -76,3 +76,39 @@ async def test_only_what_waits_can_be_decided_on(world, decide):
     await decide(world.store, "alice", [id], clock=world.clock)
     with pytest.raises(NotFound):
         await decide(world.store, "alice", [id], clock=world.clock)
+
+
+async def test_the_same_proposal_never_waits_twice(world):
+    ids = await proposed(world, BERLIN, BERLIN)
+    assert len(ids) == 1
+    await world.say("I live in Berlin!")
+    report = await world.consolidate(noted(fact(BERLIN["text"], "I live in Berlin")))
+    assert (report.new, dict(report.rejected), report.pending) == (0, {"proposed_before": 1}, 0)
+
+
+async def test_what_was_rejected_is_not_proposed_again(world):
+    (id,) = await proposed(world, BERLIN)
+    await reject(world.store, "alice", [id], clock=world.clock)
+    assert await proposed(world, BERLIN) == []
+
+
+async def test_a_refused_quote_waits_for_a_person_with_its_words_and_the_reason(world):
+    world.settings["approve"] = True
+    await world.say("I live in Berlin")
+    bad = fact("The user was in Rome.", "I was in Rome")
+    await world.consolidate(noted(BERLIN, bad))
+    waiting = await proposals(world.store, "alice")
+    assert [(one.text, one.data.get(REFUSED), one.data.get(WORDS)) for one in waiting] == [
+        (BERLIN["text"], None, None),
+        ("The user was in Rome.", "no_quote", ["I was in Rome"]),
+    ]
+    await accept(world.store, "alice", [waiting[1].id], clock=world.clock)
+    (memory,) = await world.memories()
+    assert (memory.text, memory.sources, memory.quotes) == ("The user was in Rome.", ("t1",), ())
+
+
+async def test_without_approval_a_refused_quote_is_only_counted(world):
+    await world.say("I live in Berlin")
+    report = await world.consolidate(noted(BERLIN, fact("The user was in Rome.", "I was in Rome")))
+    assert (report.new, dict(report.rejected)) == (1, {"no_quote": 1})
+    assert await proposals(world.store, "alice") == []

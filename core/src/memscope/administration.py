@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memscope import validation
 from memscope.errors import ConfigError, InputError, StoreError
-from memscope.records import ForgetReport, Insight, Json, Observation, Select
+from memscope.records import ForgetReport, Insight, Json, Observation, Select, refusals
 from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -246,6 +246,8 @@ async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, J
             "plugins": [plugin.name for plugin in runtime.plugins.listed() if plugin.state == "loaded"],
             "usage": asdict(ctx.usage),
             "usage_by_operation": usage,
+            "facts": dict(ctx.facts),
+            "refused": refusals(ctx.facts["kept"], ctx.facts),
             "embedding_error": error.code if error else None,
             **asdict(await runtime.store.stats(user)),
         }

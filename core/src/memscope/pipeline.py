@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, tzinfo
@@ -46,6 +47,7 @@ class WorkerContext:
     prompts: Prompts | None = None
     zone: tzinfo | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
+    facts: Counter[str] = field(default_factory=Counter)  # "kept" by this process, and rejected ones by reason
 
     async def import_operations(self) -> None:
         """Import in a thread what the first calls need: it takes longer than an event loop may stand still."""

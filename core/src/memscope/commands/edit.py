@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import show_record
+from memscope.commands.formatting import show_proposal, show_record
 from memscope.commands.options import (
     PARTLY,
     Call,
@@ -20,7 +22,12 @@ from memscope.commands.options import (
     period_options,
 )
 from memscope.commands.output import Display, count_nouns, print_error
+from memscope.errors import NotFound
+from memscope.reconciliation.approval import superseded_by
 from memscope.records import ForgetReport
+
+if TYPE_CHECKING:
+    from memscope import MemoryScope
 
 ALL = "all"
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
@@ -56,14 +63,24 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
         every = tuple(one.id for one in waiting)
         accepted = memory.accept(every if ALL in accept else accept, **whose) if accept else 0
         rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
+        replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
     if accept or reject:
         call.show.data({"accepted": accepted, "rejected": rejected})
         call.show.line(f"{count_nouns(accepted, 'proposal')} accepted, {rejected:,} rejected")
         return
     for one in waiting:
-        show_record(call.show, one)
+        show_proposal(call.show, one, replaced[one.id])
     if not waiting:
         print_error("memscope: nothing waits for review")
+
+
+def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
+    """Returns the texts of the memories that are still there."""
+    texts = []
+    for id in ids:
+        with suppress(NotFound):
+            texts.append(memory.get(id, user=user).text)
+    return texts
 
 
 @command("forget", short_help="Remove what is selected, for good.")

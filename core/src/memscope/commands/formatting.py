@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memscope.commands.output import Display, Part, count_nouns, visible
-from memscope.records import Hit, Interval, Observation, Record, Retrieval, Turn, WorkReport
+from memscope.reconciliation.approval import REFUSED, WORDS
+from memscope.records import Hit, Insight, Interval, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
 from memscope.stores.rules import record_id
 
@@ -52,6 +53,18 @@ def record_line(show: Display, record: Record) -> None:
     show.line(*parts, (f"  {visible(record_id(record))}", "dim"), *_state(record), hang=2)
 
 
+def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequence[str]) -> None:
+    """Print a proposal with its quotes, why the words were refused as a quote, and the texts that it would replace."""
+    show_record(show, memory)
+    for quote in memory.quotes if isinstance(memory, Observation) else ():
+        show.line(("said      ", "dim"), f"“{visible(quote.text)}”", indent=2)
+    if reason := memory.data.get(REFUSED):
+        words = " ".join(f"“{visible(str(one))}”" for one in memory.data.get(WORDS, ()))
+        show.line((f"refused   {reason}  ", "yellow"), words, indent=2)
+    for text in replaced:
+        show.line(("replaces  ", "yellow"), visible(text), indent=2)
+
+
 def _state(record: Record) -> list[Part]:
     if isinstance(record, Turn):
         return []
@@ -83,13 +96,14 @@ def _field(value: Any) -> str:
 
 
 def action_parts(action: Mapping[str, Any]) -> list[Part]:
-    """One memory action: its name, the kind of memory, the text, the id."""
+    """One memory action: its name, the kind of memory, the text, and the id, or why it was rejected and its quotes."""
     what = str(action["action"])
+    quotes = " ".join(f"“{visible(words)}”" for words in action.get("quotes", ()))
     return [
         (f"{what:<11} ", ACTION_STYLES.get(what, "")),
         (f"{action['kind']}  ", "magenta"),
         visible(str(action["text"])),
-        (f"  {action['id']}", "dim"),
+        (f"  {action['id']}" if "id" in action else f"  {action['why']}  {quotes}", "dim"),
     ]
 
 
@@ -100,6 +114,8 @@ def summarize(report: WorkReport) -> str:
     parts = [f"{count_nouns(report.done, read)} read" if not report.preview else "nothing was written", *done]
     if report.rejected:
         parts.append(f"{sum(report.rejected.values()):,} rejected ({', '.join(sorted(report.rejected))})")
+        if words := refusals(report.new + report.merged, report.rejected):
+            parts.append(words)
     if report.pending:
         why = f" ({', '.join(f'{code} {number}' for code, number in report.errors.items())})" if report.errors else ""
         parts.append(f"{report.pending:,} pending{why}")

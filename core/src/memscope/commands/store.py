@@ -189,6 +189,8 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
     if (spent := status["usage"])["calls"]:
         lines["usage"] = f"{count_nouns(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
         lines["usage"] += f"{spent['milliseconds'] / 1000:.1f} s"
+    if status["refused"]:
+        lines["facts"] = status["refused"]
     details = {name.replace("_", " "): value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in {**lines, **details}.items():
         show.line((f"{name:<13} ", "dim"), visible(f"{value:,}" if type(value) is int else str(value)), hang=14)

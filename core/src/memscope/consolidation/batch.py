@@ -18,7 +18,7 @@ class FactBatch:
     ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``left`` are
     turns that no usable reply was had for: they stay pending. ``facts`` are observations to be, ``happened`` as the
     model proposed it until ``date`` has looked. ``revised`` and ``closed`` are for what is stored already. ``rejected``
-    counts what was left out, by reason.
+    counts what was left out, by reason; ``doubtful`` are refused facts that a person may accept all the same.
     """
 
     id: str
@@ -28,6 +28,7 @@ class FactBatch:
     left: frozenset[str] = frozenset()
     levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
+    doubtful: tuple[Observation, ...] = ()
     revised: tuple[Revision, ...] = ()
     closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
@@ -69,5 +70,6 @@ def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False
         batch = batch.act("new", memory)
     report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "left": len(batch.left)}
     done = tuple(key for key in done if key not in batch.left)
-    new = tuple(proposed(memory, batch.closed) for memory in batch.facts) if propose else batch.facts
+    waiting = (*batch.facts, *batch.doubtful) if propose else ()
+    new = tuple(proposed(memory, batch.closed) for memory in waiting) if propose else batch.facts
     return ChangeSet(new, () if propose else batch.closed, batch.revised, done, report=report)

@@ -27,6 +27,7 @@ from memscope.models.structured_output import ask, with_instruction
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
+from memscope.reconciliation.approval import REFUSED, WORDS
 from memscope.reconciliation.similarity import translated
 from memscope.records import Observation, Quote, Scope, Turn
 
@@ -42,6 +43,7 @@ AGAIN = (
 INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
 USELESS = 2  # turns read alone without a usable reply, before any was
 SHOWN = 20  # refused facts in a report
+DOUBTFUL = frozenset(("no_quote", "translated", "not_said_by_user"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 USER = frozenset({"", "user", "the user", "用户"})
 
@@ -115,7 +117,7 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 # ----------------------------------------------------------------------------------------------------------- the worker
 
 
-@worker(reads=["turns", "before", "quiet"], writes=["facts", "levels", "left", "rejected", "actions"])
+@worker(reads=["turns", "before", "quiet"], writes=["facts", "doubtful", "levels", "left", "rejected", "actions"])
 async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Extract facts with their quotes, and a level for every turn; ``left`` are turns without a usable reply."""
     waiting = lines_per_call(batch)
@@ -128,7 +130,8 @@ async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
             waiting = [*split, *waiting]
             batch = batch if split else leave(batch, lines, error)
     facts = tuple(fact for fact in batch.facts if batch.left.isdisjoint(fact.sources))
-    return replace(batch, facts=facts)
+    doubtful = tuple(fact for fact in batch.doubtful if batch.left.isdisjoint(fact.sources))
+    return replace(batch, facts=facts, doubtful=doubtful)
 
 
 def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
@@ -190,6 +193,9 @@ def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extract
     for reason, fact in refused[:SHOWN]:
         batch = batch.refuse(reason, fact.text[:LONGEST], [quote.words[:LONGEST] for quote in fact.quotes])
     batch = batch.reject(Counter(reason for reason, _ in refused[SHOWN:]))
+    if ctx.settings.approve:
+        doubtful = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
+        batch = replace(batch, doubtful=(*batch.doubtful, *filter(None, doubtful)))
     return replace(batch, facts=(*batch.facts, *taken))
 
 
@@ -261,6 +267,20 @@ def make_observation(
         level=level,
         fiction=level == 1,
     )
+
+
+def make_doubtful(
+    fact: Fact, reason: str, lines: Sequence[TranscriptLine], batch: FactBatch, ctx: WorkerContext, ordinal: int
+) -> Observation | None:
+    """Returns a refused fact for a person to decide on; None where it names no turn, or is no fact at all."""
+    numbers = {quote.turn for quote in fact.quotes if 1 <= quote.turn <= len(lines)}
+    cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context) for number in sorted(numbers)]
+    if reason not in DOUBTFUL or all(one.context for one in cited):
+        return None
+    made = make_observation(fact, cited, batch, ctx, ordinal)
+    words = [clean(quote.words) for quote in fact.quotes]
+    id = memory_id(f"{batch.id}/{len(batch.doubtful)}/refused", ordinal)
+    return replace(made, id=id, quotes=(), happened=None, data={REFUSED: reason, WORDS: words})
 
 
 def fact_subject(name: str, heard: Sequence[Turn]) -> str:

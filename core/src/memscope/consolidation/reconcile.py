@@ -21,6 +21,7 @@ from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts.loader import Prompts
+from memscope.reconciliation.approval import proposed_before
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.similarity import CLOSE, closeness, same
@@ -70,9 +71,13 @@ class Pair:
     closeness: float
 
 
-@worker(reads=["facts", "turns", "before"], writes=["facts", "revised", "closed", "actions"])
+@worker(
+    reads=["facts", "doubtful", "turns", "before"],
+    writes=["facts", "doubtful", "rejected", "revised", "closed", "actions"],
+)
 async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Merge repeated facts, then supersede memories that the new facts end."""
+    batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
     own = user_names((*batch.facts, *known))
     settlement = Settlement(
@@ -83,6 +88,16 @@ async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     if pairs:
         settlement.settle(await judge_pairs(pairs, ctx))
     return apply_settlement(batch, settlement)
+
+
+async def without_earlier_proposals(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
+    """Leave out facts that wait already, and those that a person rejected."""
+    before = await proposed_before(ctx.store, Scope(batch.user, batch.agent))
+    again = [fact for fact in (*batch.facts, *batch.doubtful) if any(is_equal(fact, one) for one in before)]
+    for fact in again:
+        batch = batch.refuse("proposed_before", fact.text, [quote.text for quote in fact.quotes])
+    facts = tuple(fact for fact in batch.facts if fact not in again)
+    return replace(batch, facts=facts, doubtful=tuple(fact for fact in batch.doubtful if fact not in again))
 
 
 def apply_settlement(batch: FactBatch, settlement: Settlement) -> FactBatch:

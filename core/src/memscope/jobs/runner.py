@@ -199,7 +199,10 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
             return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
     result = JobResult(claim.user, change_set, moved=bool(change_set.done))
-    await job.hooks.after(job.stage, summary(job.stage, [result]), scope=Scope(claim.user))
+    report = summary(job.stage, [result])
+    if job.stage == "consolidate":
+        ctx.facts.update({"kept": report.new + report.merged, **report.rejected})
+    await job.hooks.after(job.stage, report, scope=Scope(claim.user))
     return result
 
 

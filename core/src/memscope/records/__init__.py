@@ -39,7 +39,17 @@ from memscope.records.messages import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.records.results import AddReport, Feature, ForgetReport, Hit, Repeats, Retrieval, Stats, WorkReport
+from memscope.records.refusals import refusals
+from memscope.records.results import (
+    AddReport,
+    Feature,
+    ForgetReport,
+    Hit,
+    Repeats,
+    Retrieval,
+    Stats,
+    WorkReport,
+)
 
 __all__ = [
     "AUTHORS",
@@ -83,4 +93,5 @@ __all__ = [
     "TurnInsert",
     "VectorSpace",
     "WorkReport",
+    "refusals",
 ]
