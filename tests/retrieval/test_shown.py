@@ -175,6 +175,43 @@ async def test_a_superseded_turn_is_marked(memory: AsyncMemoryScope, said: str, 
     assert "'o' (superseded)" in (await memory.retrieve(query, user="u", explain=True)).explanation
 
 
+async def test_the_fact_that_took_the_place_of_another_is_shown_beside_it(memory: AsyncMemoryScope) -> None:
+    first = await say(memory, "I begin my apprenticeship at the clinic in Brandenburg")
+    for n in range(12):
+        await say(memory, f"The apprenticeship office of trade {n} wrote again", day=1 + n)
+    later = await say(memory, "Sorry, wrong: it is the one in Potsdam", day=20)
+    last = await say(memory, "They sent me on to Cottbus", day=30)
+    old = await note(memory, "a", "The user begins an apprenticeship in Brandenburg", first)
+    await note(memory, "b", "The clinic is the one in Potsdam", later, day=20)
+    await note(memory, "c", "They sent the user on to Cottbus", last, day=30)
+    for one, by, day in (("a", "b", 20), ("b", "c", 30)):
+        when = START + timedelta(days=day)
+        await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession(one, by, when, when),)))
+    memory.days.now = START + timedelta(days=40)  # type: ignore[attr-defined]
+    found = await memory.retrieve("Where does my apprenticeship begin?", user="u")
+    lines = (await memory.context("Where does my apprenticeship begin?", user="u")).split("\n")
+    assert old.sources[0] in {hit.id for hit in found} and len(found) <= 10
+    assert any("Cottbus" in line and not line.endswith(")") for line in lines)
+    assert not any("Potsdam" in line for line in lines)
+    before = await memory.retrieve("Where does my apprenticeship begin?", user="u", as_of=START + timedelta(days=25))
+    assert any("Potsdam" in hit.text for hit in before)
+
+
+async def test_a_lasting_statement_is_shown_for_a_request_in_other_words(memory: AsyncMemoryScope) -> None:
+    await say(memory, "I get terribly seasick.")
+    await say(memory, "I'm left-handed, by the way.")
+    for n in range(60):
+        await say(memory, f"The shop of street {n} said yes to a parcel, then no", day=1 + n)
+    assert "left-handed" in await memory.context("Should I say yes to these scissors?", user="u")
+
+
+async def test_the_line_that_names_a_day_is_shown_for_a_question_for_a_date(memory: AsyncMemoryScope) -> None:
+    await say(memory, "Tomorrow the boat leaves, at high water")
+    for n in range(30):
+        await say(memory, f"The boat of neighbour {n} needs paint", day=1 + n)
+    assert "(2026-03-03)" in await memory.context("On which date did the boat leave?", user="u")
+
+
 async def test_a_turn_of_which_another_fact_still_holds_is_marked_only_for_what_changed(
     memory: AsyncMemoryScope,
 ) -> None:

@@ -14,6 +14,7 @@ from growth import growth
 from memscope.records import Interval
 from memscope.retrieval import Query, understand
 from memscope.retrieval.understand import MOST_PERIODS
+from memscope.text.lasting import LASTING
 from memscope.text.terms import name_key, term
 
 KIT: Any = SimpleNamespace()
@@ -25,8 +26,8 @@ def day(year: int, month: int, date: int) -> datetime:
 
 
 async def test_terms_are_distinct_and_fillers_count_half(question: Ask) -> None:
-    asked = await understand(question("Did Ben mention dogs, a dog, or pottery?"), KIT)
-    assert asked.terms == tuple(map(term, ["ben", "mention", "dog", "potteri"]))
+    asked = await understand(question("Did Ben mention boats, a boat, or pottery?"), KIT)
+    assert asked.terms == tuple(map(term, ["ben", "mention", "boat", "potteri"]))
     assert asked.weights == (1, 0.5, 1, 1)
 
 
@@ -35,6 +36,28 @@ async def test_chinese_characters_without_meaning_are_left_out(question: Ask) ->
     assert term("日落") in asked.terms
     assert term("的") not in asked.terms
     assert (await understand(question("你的是什么"), KIT)).terms
+
+
+@pytest.mark.parametrize("query", ["Should I book the cruise?", "Recommend a hotel", "帮我选一家餐厅"])
+async def test_a_personal_question_brings_lasting_statements_that_weigh_nothing_as_words(
+    question: Ask, query: str
+) -> None:
+    asked = await understand(question(query), KIT)
+    assert (asked.terms[-1], asked.weights[-1]) == (LASTING, 0)
+    assert LASTING not in (await understand(question("Who wrote Hamlet?"), KIT)).terms
+
+
+@pytest.mark.parametrize(
+    ("query", "when"),
+    [
+        ("On which date did I move?", True),
+        ("When is the race?", True),
+        ("我几号搬的家？", True),
+        ("Where is it?", False),
+    ],
+)
+async def test_a_question_for_a_date_is_known(question: Ask, query: str, when: bool) -> None:
+    assert (await understand(question(query), KIT)).asks_when == when
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!…", "🙂🙂", "。，"])
@@ -46,6 +69,19 @@ async def test_periods_without_a_year_are_those_of_every_year(question: Ask) -> 
     periods = (await understand(question("What happened in March?"), KIT)).periods
     assert Interval(day(2024, 3, 1), day(2024, 4, 1)) in periods
     assert Interval(day(2011, 3, 1), day(2011, 4, 1)) in periods
+
+
+async def test_a_day_of_the_week_may_lie_ahead_where_the_words_look_ahead(question: Ask) -> None:
+    asked = await understand(question("Do I have something on Thursday?"), KIT)
+    assert asked.asks_ahead and Interval(day(2024, 6, 6), day(2024, 6, 7)) in asked.periods
+    told = await understand(question("What did I do on Thursday?"), KIT)
+    assert not told.asks_ahead and Interval(day(2024, 6, 6), day(2024, 6, 7)) not in told.periods
+
+
+async def test_a_date_without_a_year_lies_ahead_only_where_the_words_say_so(question: Ask) -> None:
+    assert (await understand(question("What is planned for June 12?"), KIT)).asks_ahead
+    assert not (await understand(question("What did Ben cook on June 12?"), KIT)).asks_ahead
+    assert not (await understand(question("What does Ben like about June?"), KIT)).asks_ahead
 
 
 async def test_periods_are_seen_from_the_time_asked_about(question: Ask) -> None:

@@ -181,6 +181,7 @@ class Candidates:
     time: NDArray[np.int64]  # [n] microseconds since 1970, when said or (insight) last said
     period: NDArray[np.float32]  # [n] 1 inside a period asked for, 0.5 shortly after it, else 0
     event: NDArray[np.float32]  # [n] 1 about a period asked for, 0.5 about a longer time that meets it, else 0
+    dated: NDArray[np.bool_]  # [n] its words, or a memory on it, name a day
     topic: NDArray[np.float32]  # [n] share of the query's topics that the unit touches, rare ones counting more
     meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN where there is none, or one of the space
     cosine: NDArray[np.float32]  # [n] NaN where there is no vector

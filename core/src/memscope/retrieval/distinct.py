@@ -78,11 +78,11 @@ async def repeats(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> S
     keys = dict.fromkeys(key for memory in several for key in memory.sources)
     missing = [key for key in keys if key not in there]
     fetched = (await ctx.store.fetch(question.scope.user, missing)).records if missing else {}
-    turns = {turn.key: turn for turn in fetched.values() if isinstance(turn, Turn) and _visible(turn, question)}
+    turns = {turn.key: turn for turn in fetched.values() if isinstance(turn, Turn) and visible(turn, question)}
     return {**there, **turns}
 
 
-def _visible(turn: Turn, question: Query) -> bool:
+def visible(turn: Turn, question: Query) -> bool:
     scope = question.scope
     same = scope.agent in (None, turn.scope.agent) and scope.session in (None, turn.scope.session)
     return same and turn.key not in question.exclude and (question.as_of is None or turn.time <= question.as_of)

@@ -13,6 +13,7 @@ from memscope.retrieval.changes import changed, expired, is_current, mark_restat
 from memscope.retrieval.distinct import distinct, first_said, repeats
 from memscope.retrieval.query import LeftOut, Query
 from memscope.retrieval.rank import legs, lines
+from memscope.retrieval.successors import with_successors
 
 LONGEST_EVENT = timedelta(days=62)  # a longer time is no date of an event
 
@@ -37,6 +38,7 @@ async def gather(question: Query, ctx: WorkerContext) -> Query:
         hits, equal = distinct([*hits, *(hit for hit in made if hit.id not in shown)])
         left_out += [LeftOut(hit.id, "equal") for hit in equal]
     hits = mark_restatements(question, first_said(hits, await repeats(question, hits, ctx)))
+    hits = await with_successors(question, hits, ctx)
     return replace(question, hits=tuple(hits), gone=gone, left_out=tuple(dict.fromkeys(left_out)))
 
 

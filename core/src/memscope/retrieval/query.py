@@ -43,6 +43,7 @@ class Query:
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
+    asks_when: bool = False
     asks_assistant: bool = False
     asks_personally: bool = False  # about the user, or a wish of theirs
     asks_ahead: bool = False  # names a day of its own that is not over

@@ -20,32 +20,35 @@ from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.candidates import MEANING, TOPIC
 from memscope.text.flags import Flag
+from memscope.text.lasting import LASTING
 from memscope.text.units import INSIGHT
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
 
 WEIGHTS: Mapping[str, float] = {
-    "window": 1.14,
-    "wide": 1.92,
-    "session": 1.85,
-    "answers": 1.48,
-    "header": 10.28,
-    "covered": 1.63,
-    "rare": 1.22,
-    "period": 3.97,
-    "after": 1.78,
-    "speaker": 0.48,
-    "user": 2.31,
-    "instruction": 2.08,
-    "length": -5.37,
-    "short": -4.33,
-    "first_person": 0.51,
-    "number": 1.25,
-    "event": 2.0,
-    "asking": -0.5,
+    "window": 0.93,
+    "wide": 2.3,
+    "session": 1.72,
+    "answers": 1.46,
+    "header": 10.29,
+    "covered": 1.55,
+    "rare": 1.0,
+    "period": 3.93,
+    "after": 1.73,
+    "speaker": 0.51,
+    "user": 2.14,
+    "instruction": 2.0,
+    "length": -5.45,
+    "short": -4.28,
+    "first_person": 0.53,
+    "number": 1.29,
+    "event": 1.6,
+    "dated": 1.03,
+    "lasting": 4.0,
+    "asking": -1.26,
     "unknowing": -3.0,
-    "topic": 0.8,
-    "meaning": 1.8,
+    "topic": 0.89,
+    "meaning": 1.94,
     "cosine": 2.6,
 }
 
@@ -56,6 +59,7 @@ WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neig
 COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.25  # share of a question's words that some unit must have
+TRUSTED = 0.3  # share of the query's words in one unit from which words are trusted
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
@@ -90,6 +94,11 @@ class Evidence:
         scores = bm25(np.concatenate(tf), np.concatenate(length), found.average_length, self.weights)
         return scores.reshape(4, -1)
 
+    @cached_property
+    def trust(self) -> float:
+        """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words."""
+        return min(1.0, float(coverage(self.question, self.found).max(initial=0)) / TRUSTED) ** 2
+
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0
 
@@ -113,7 +122,7 @@ def _header(e: Evidence) -> Values:
 
 
 def _covered(e: Evidence) -> Values:
-    return np.minimum(1, (e.found.tf > 0).sum(axis=1) / 5)
+    return np.minimum(1, ((e.found.tf > 0) & (e.weights > 0)).sum(axis=1) / 5)
 
 
 def _rare(e: Evidence) -> Values:
@@ -144,6 +153,14 @@ def _event(e: Evidence) -> Values:
     return e.found.event * e.question.asks_ahead
 
 
+def _lasting(e: Evidence) -> Values:
+    """Counts only for a question about the user, or a wish of theirs, whose words are not met."""
+    if LASTING not in e.found.terms or not e.question.asks_personally:
+        return np.zeros(len(e.found.unit))
+    at = e.found.terms.index(LASTING)
+    return (1 - e.trust) * ((e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0))
+
+
 def _asking(e: Evidence) -> Values:
     """Counts less for a long turn, whose questions are a small part of it."""
     return e.has(Flag.ASKING) / (1 + e.found.length / 10)
@@ -168,13 +185,13 @@ class Column(NamedTuple):
 
 
 FEATURES: tuple[Column, ...] = (
-    Column("window", lambda e: _of_best(e.fits[WINDOWED]), "fits with the turns next to it"),
-    Column("wide", lambda e: _of_best(e.fits[WIDELY]), "fits with two turns on either side"),
-    Column("session", _session, "its session is about this"),
-    Column("answers", _answers, "follows a question that fits"),
+    Column("window", lambda e: e.trust * _of_best(e.fits[WINDOWED]), "fits with the turns next to it"),
+    Column("wide", lambda e: e.trust * _of_best(e.fits[WIDELY]), "fits with two turns on either side"),
+    Column("session", lambda e: e.trust * _session(e), "its session is about this"),
+    Column("answers", lambda e: e.trust * _answers(e), "follows a question that fits"),
     Column("header", _header, "its date or speaker is named"),
-    Column("covered", _covered, "how many of the words it has"),
-    Column("rare", _rare, "has the rarest word"),
+    Column("covered", lambda e: e.trust * _covered(e), "how many of the words it has"),
+    Column("rare", lambda e: e.trust * _rare(e), "has the rarest word"),
     Column("period", lambda e: e.found.period == 1, "said in the period asked for"),
     Column("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
     Column("speaker", _speaker, "said by the one the question names"),
@@ -185,6 +202,8 @@ FEATURES: tuple[Column, ...] = (
     Column("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
     Column("number", lambda e: e.has(Flag.DIGIT) & e.question.asks_number, "has a number, as asked"),
     Column("event", _event, "is about the period asked for"),
+    Column("dated", lambda e: e.found.dated & e.question.asks_when, "names a day, as asked"),
+    Column("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
     Column("asking", _asking, "only asks"),
     Column("unknowing", _unknowing, "only says that it does not know"),
     Column("topic", lambda e: e.found.topic, "shares everyday topics"),
@@ -232,6 +251,7 @@ def coverage(question: Query, found: Candidates) -> Values:
         "weights",
         "names",
         "asks_number",
+        "asks_when",
         "asks_assistant",
         "asks_personally",
         "asks_ahead",

@@ -11,7 +11,7 @@ from memscope import dates
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.query import Query
-from memscope.text.lasting import PROFILE_TERMS
+from memscope.text.lasting import LASTING, PROFILE_TERMS
 from memscope.text.statements import about_user
 from memscope.text.terms import names, term
 from memscope.text.tokens import fold, words
@@ -23,6 +23,7 @@ MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these
 MOST_PERIODS = 400
 MOST_NAMED = 32  # times that are named, in one query: half of them the first ones, half the last
+SHORT = timedelta(days=8)
 MOST_READ = 2000  # characters of a longer query that are read for names and dates: half the first ones, half the last
 
 # Words about the conversation, not its content: half a word each.
@@ -44,6 +45,15 @@ CJK_STOP = frozenset(
 _NUMBER = re.compile(
     r"\bhow (?:many|much|long|old|often|far|tall|big|large)\b|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     r"|多少|几[次个天年月岁点位本家只件块]|多[大久长高远重]"
+)
+_WHEN = re.compile(
+    r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b|\bhow long ago\b"
+    r"|什么时候|什麼時候|啥时候|何时|何時|哪[天日年]|哪个月|几[号月日]|幾[號月日]|日期|多久(?:以)?前"
+)
+_PAST = re.compile(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b|[了过過]|[没沒]有")
+_AHEAD = re.compile(
+    r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|what['’]?s on)\b"
+    r"|打算|[将將]要|有(?:什么|什麼|啥|哪些|没有|沒有)(?:安排|计划|計劃|事|活动|活動|约|約|预约|預約)"
 )
 _ASSISTANT = re.compile(
     r"\b(?:did|have|had|do) you (?:\w+ )?(?:recommend|suggest|advise|propose|mention|tell|say|explain|give)"
@@ -75,6 +85,7 @@ _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends"
         "names",
         "periods",
         "asks_number",
+        "asks_when",
         "asks_assistant",
         "asks_personally",
         "asks_ahead",
@@ -92,15 +103,19 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     about = topics(ends)
     found = _content(words(question.query))
     terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
+    weights = tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
+    personal = _PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about)
+    lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     return replace(
         question,
-        terms=terms,
-        weights=tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms),
+        terms=(*terms, LASTING) if lasting else terms,
+        weights=(*weights, 0.0) if lasting else weights,
         names=names(ends),
         periods=periods(ends, question.as_of or question.now),
         asks_number=_NUMBER.search(wording) is not None,
+        asks_when=_WHEN.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
-        asks_personally=_PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about),
+        asks_personally=personal,
         asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(ends),
@@ -125,9 +140,17 @@ def _content(found: list[str]) -> list[str]:
 
 
 def _reaches_ahead(query: str, reference: datetime) -> bool:
-    """Returns whether the query names a day of its own that is not over: "this week", "tomorrow"; not every June."""
-    named = (one for one in dates.mentions(query, reference) if not one.dayless and not one.yearless)
-    return any(one.interval.end > reference for one in named)
+    """Returns whether the query names a day that is not over ("this week"); a longer time only if words look ahead."""
+    named = [one for one in dates.mentions(query, reference) if not one.dayless]
+    meant = [time for one in named for time in _meant(one, query, reference) if time.end > reference]
+    return any(time.end - time.start <= SHORT or _AHEAD.search(query) for time in meant)
+
+
+def _meant(mention: dates.Mention, query: str, reference: datetime) -> list[Interval]:
+    """Returns the times that a mention may mean; with words that look ahead "on Thursday" is the next one too."""
+    if _AHEAD.search(query) and not _PAST.search(query):
+        return [dates.nearest(mention, reference)] if mention.yearless else dates.readings(mention)
+    return [] if mention.yearless else [mention.interval]
 
 
 def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
@@ -137,7 +160,10 @@ def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
     named = [*distinct[: MOST_NAMED // 2], *distinct[MOST_NAMED // 2 :][-MOST_NAMED // 2 :]]
     most = MOST_PERIODS // max(1, len(named))
     first, last = _moved(reference, -366 * min(YEARS_BACK, most)), _moved(reference, 366)
-    return tuple(interval for mention in named for interval in dates.recurrences(mention, first, last)[-most:])
+    found_in = (
+        (*dates.recurrences(mention, first, last)[-most:], *_meant(mention, query, reference)) for mention in named
+    )
+    return tuple(dict.fromkeys(interval for intervals in found_in for interval in intervals))
 
 
 def _moved(when: datetime, days: int) -> datetime:

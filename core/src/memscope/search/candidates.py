@@ -158,15 +158,28 @@ def meanings(index: Snapshot, visibility: Visibility, asked: Search, found: Foun
     """[len(rows)] cosine of built-in vectors, the best of a turn and its memories; NaN for none."""
     cosine = np.full(index.rows + 1, np.nan, np.float32)
     if asked.meaning is not None and _uses_meaning(index, asked, found):
-        units = rows
-        if index.has_observations:
-            wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
-            wanted[rows] = True
-            units = np.flatnonzero(visibility.scored & wanted[index.links.credited_row])
+        units = _crediting(index, visibility, rows)
         np.fmax.at(cosine, index.links.credited_row[units], index.meaning.cosines(units, asked.meaning))
         if found.cosine is not None:
             cosine[:-1][~np.isnan(found.cosine)] = np.nan
     return np.round(cosine[rows], 5)
+
+
+def dated(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> Bools:
+    """[len(rows)] true where the row, or a memory on it, names a day."""
+    units = _crediting(index, visibility, rows)
+    found = np.zeros(index.rows + 1, np.bool_)
+    found[index.links.credited_row[units[index.column["end"][units] > 0]]] = True
+    return found[rows]
+
+
+def _crediting(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the rows whose values count for these rows: themselves, and the memories on them."""
+    if not index.has_observations:
+        return rows
+    wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
+    wanted[rows] = True
+    return np.flatnonzero(visibility.scored & wanted[index.links.credited_row])
 
 
 def greater(one: Floats | None, other: Floats | None) -> Floats | None:
@@ -264,6 +277,7 @@ def columns(
         time=column["time"][rows],
         period=_taken(found.period, rows, 0),
         event=_taken(found.event, rows, 0),
+        dated=dated(index, visibility, rows),
         topic=_taken(found.topic, rows, 0),
         meaning=meanings(index, visibility, asked, found, rows),
         cosine=np.round(_taken(found.cosine, rows, np.nan), 5),  # further digits depend on where a vector stands

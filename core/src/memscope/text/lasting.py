@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from memscope.text.language import has_cjk
 from memscope.text.statements import is_question, sentences
+from memscope.text.stemmer import stem
 from memscope.text.terms import term
+from memscope.text.topics import names as topic_names
+from memscope.text.topics import topics_of_words
 
 WEIGHTS = {
     "name": 5.0, "person": 3.0, "home": 3.0, "work": 3.0, "people": 3.0, "health": 4.0, "taste": 3.0, "habit": 2.0,
@@ -22,6 +25,7 @@ WEIGHTS = {
 PASSING = 1.5  # subtracted from a weight for a word of the moment
 MARKS = {kind: term(f"\0{kind}") for kind in WEIGHTS}  # NUL: no word of a text has it
 SERIOUS = term("\0serious")  # an observation of level 3, an insight
+LASTING = term("\0lasting")  # beside any other of them
 PROFILE_TERMS: tuple[int, ...] = (*MARKS.values(), SERIOUS)
 
 
@@ -34,11 +38,13 @@ def _words(**kinds: str) -> dict[str, str]:
 _VERBS = _words(
     home="live lived grew moved emigrated settled",
     work="""work worked teach taught study studied run own manage sell design repair build drive train graduated
-        retired nurse volunteer freelance code""",
+        retired nurse volunteer freelance code coach sell breed""",
     taste="like love hate adore prefer enjoy dislike detest loathe fear can't-stand don't-mind",
     habit="""always never usually often quit stopped started play swim collect speak paint bake sing dance knit cycle
-        climb hike box fish garden meditate jog practise practice keep used-to gave-up no-longer breed brew sew""",
-    health="can't-eat can't-drink can't-have don't-eat don't-drink don't-smoke never-eat never-drink never-smoke",
+        climb hike box fish garden meditate jog practise practice keep used-to gave-up no-longer brew sew weave carve
+        only-use only-buy only-drink only-eat only-wear""",
+    health="""can't-eat can't-drink can't-have can't-do can't-digest can't-tolerate can't-hear can't-swim don't-eat
+        don't-drink don't-smoke don't-drive never-eat never-drink never-smoke snore stutter stammer""",
     wish="want plan hope dream intend aim",
     name="go-by",
     person="turned turn married divorced separated adopted retired-from",
@@ -70,9 +76,17 @@ _STATES = _words(
     name="called",
     wish="learning saving planning preparing applying",
 )
+_TOPICS = _words(  # everyday topics of a noun after "my"
+    people="parents siblings children partner family pets dogs cats friends",
+    health="allergy illness injury medicine",
+    have="instruments vehicles",
+    work="professions",
+)
+_STANDING = re.compile(r"(?i)\b(?:from (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)|for a living)\b")
 _ALONE = _words(
     health="""allergic allergy allergies intolerant intolerance asthma diabetes diabetic coeliac celiac
-        migraines epilepsy arthritis insomnia adhd dyslexia dyslexic vegetarian vegan"""
+        migraines epilepsy arthritis insomnia adhd dyslexia dyslexic vegetarian vegan halal kosher gluten-free
+        lactose-free sugar-free wheelchair prosthesis implant insulin inhaler"""
 )
 _ADVERBS = frozenset(
     """really absolutely just also still do usually mostly only now actually so very terribly originally already not
@@ -96,6 +110,8 @@ def _english(sentence: str) -> Iterator[str]:
         yield from _after(words[at], words[at + 1 : at + 6])
     if own and _NAMED.search(sentence):
         yield "name"
+    if _STANDING.search(sentence):
+        yield "habit"
     if own:
         yield from (_ALONE[word] for word in words if word in _ALONE)
         yield from ("habit" for at, word in enumerate(words[:-1]) if word == "every" and words[at + 1] in _REGULAR)
@@ -110,7 +126,7 @@ _REGULAR = frozenset(
 
 def _after(own: str, following: list[str]) -> Iterator[str]:
     if own in ("my", "our"):
-        yield from [_NOUNS[word] for word in following[:3] if word in _NOUNS][:1]
+        yield from [kind for word in following[:3] if (kind := _noun(word))][:1]
         return
     told = [word for word in following if word not in _ADVERBS]
     if told[:1] == ["am"] or told[:1] == ["are"]:
@@ -124,6 +140,19 @@ def _after(own: str, following: list[str]) -> Iterator[str]:
         kind = _VERBS.get("-".join(told[:2])) or _VERBS.get(told[0], "")
     if kind:
         yield kind
+
+
+@lru_cache(maxsize=1 << 12)
+def _noun(word: str) -> str:
+    """Returns the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
+    bare = word.removesuffix("'s")
+    found = topics_of_words([stem(bare)])
+    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if topic in found), "")
+
+
+@cache
+def _topic_kinds() -> dict[int, str]:
+    return {topic_names().index(topic): kind for topic, kind in _TOPICS.items()}
 
 
 def _state(told: list[str]) -> str:
@@ -152,15 +181,16 @@ _NEAR = {
     "|[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]|(?:[单單]身|[结結]婚|[离離]婚|退休|[属屬])",
     "taste": "(?:最|很|特[别別]|超|挺|比[较較]|[还還]是|[从從]小|就|真|一直|也|[蛮蠻]|不太?)*(?:喜[欢歡]"
     "|[爱愛](?!人)|[讨討][厌厭]"
-    "|怕|受不了|偏好|偏[爱愛]|只吃|只喝|迷)",
-    "health": "[^，。]{0,4}不(?:吃|喝|抽|沾)",
+    "|怕|恐(?![怕慌])|受不了|偏好|偏[爱愛]|只(?:吃|喝|用|穿|看|听|聽|[买買])|迷)",
+    "health": "[^，。]{0,4}不(?:吃|喝|抽|沾)|[^，。]{0,3}(?:碰|吃|喝|沾|[闻聞])不(?:得|了)",
     "home": "(?:们|們)?[^，。]{0,6}(?:住在?|搬到|搬[来來]|[来來]自|老家|家在|定居|那[边邊]的)|家",
     "work": "[^，。]{0,4}(?:在|于|於)[^，。]{1,14}(?:工作|上班|教|[读讀]|念|上[学學]|打工|做|[开開]|[当當]"
-    "|[实實][习習])|是?(?:做|[当當]|干|幹|[开開]|教"
+    "|[实實][习習])|是?(?:做|[当當]|干|幹|[开開]|教|唸"
     "|[学學]|念|[读讀]|修|[卖賣]|跑)(?![了完到得过過梦夢好错錯个個起])",
-    "habit": "[^，。]{0,3}(?:每[天周週个個年晚早次逢]|[从從][来來]|一直|[总總]是|[从從]不|平[时時]|[经經]常"
+    "habit": "[^，。]{0,3}(?:每[天周週个個年晚早次逢]|[从從][来來]|一直|[总總]是|[从從]不|平[时時]|[经經]常|永[远遠]"
+    "|(?:一次)?[没沒][^，。]{1,6}[过過](?=[，。！,.!了嘛]|$)|[这這](?:一)?[辈輩]子"
     "|[习習][惯慣]|戒|[会會](?:[弹彈]|唱|[写寫]|[画畫]|跳)"
-    "|[学練练學]了)",
+    "|[学練练學]了|(?:弹|彈|拉|唱|打|踢)(?:[^，。]{0,3}(?:琴|鼓|球|音|胡|箫|笛)))",
     "have": "(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養)",
     "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
 }
@@ -173,7 +203,7 @@ _ANYWHERE = {
     "health": "[过過]敏|血[压壓]|血糖|糖尿|哮喘|乳糖|忌口|不能吃|吃素|素食|近[视視]|失眠|偏[头頭]痛|痛[风風]"
     "|吃不了|[腰膝胃][^，。]{0,3}不好",
     "work": "[专專][业業]是|[职職][业業]是|入[职職]",
-    "habit": "以[后後].{0,6}(?:都|[别別]|用|[给給])",
+    "habit": "(?:以[后後]|[从從](?:今天|今[往以]|[现現]在).{0,4}).{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)",
     "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養)",
 }
 _PASSING_ZH = re.compile(
@@ -220,4 +250,5 @@ def _of_the_moment(sentence: str) -> bool:
 def marks(text: str) -> tuple[int, ...]:
     """Returns the terms under which a text's lasting statements are found."""
     found = (kind for sentence in sentences(text) for kind in kinds(sentence))
-    return tuple(MARKS[kind] for kind in dict.fromkeys(found))
+    told = tuple(MARKS[kind] for kind in dict.fromkeys(found))
+    return (*told, LASTING) if told else ()

@@ -20,12 +20,12 @@ _WORDS = frozenset(
     """tomorrow weekend ago fortnight monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday
     fridays saturday saturdays sunday sundays january february march april june july august september october november
     december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
-    may days fri tue tues thu thur thurs""".split()
+    may days today tonight yesterday fri tue tues thu thur thurs""".split()
 )
 _LETTERS = re.compile(r"[a-z]+")
 _DIGITS = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
 _WORDS_ZH = re.compile(
-    "[明后昨前]天|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
+    "[明后昨前今]天|[今昨][晚早]|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
     "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
 )
 

@@ -14,7 +14,7 @@ from memscope.records import ROLES, Insight, Observation, Record, Turn
 from memscope.text.analysis import analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
-from memscope.text.lasting import SERIOUS, marks
+from memscope.text.lasting import LASTING, SERIOUS, marks
 from memscope.text.periods import named_periods
 from memscope.text.terms import name_key, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
@@ -190,10 +190,10 @@ def _memory_unit(
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
     """Returns the terms under which the profile finds the memory; for an observation by the user's own words too."""
     if isinstance(memory, Insight):
-        return (SERIOUS,)
+        return (SERIOUS, LASTING)
     serious = memory.level >= SERIOUS_LEVEL and not memory.fiction
     quoted = marks("\n".join(quote.text for quote in memory.quotes)) if memory.about == "user" else ()
-    return (*quoted, SERIOUS) if serious else quoted
+    return (*dict.fromkeys((*quoted, SERIOUS, LASTING)),) if serious else quoted
 
 
 def _part(memory: Observation, turn: Turn) -> int:

@@ -1,0 +1,63 @@
+"""Show beside a fact that no longer holds its successor: the question may have words of the old one only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memscope.pipeline import WorkerContext
+from memscope.records import Hit, Observation, Record, Turn
+from memscope.retrieval.changes import is_current, was_said
+from memscope.retrieval.distinct import visible
+from memscope.retrieval.query import Query
+
+LONGEST = 4  # times a fact was superseded that are followed
+FOUND_BY = ("supersedes",)
+
+
+async def with_successors(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> list[Hit]:
+    """Returns the hits, behind each changed one the current fact that superseded it, at most ``k`` in all."""
+    there = {hit.id for hit in hits} | {memory.id for hit in hits for memory in hit.matched}
+    wanted = {hit.id: _next(hit) for hit in hits if hit.changed and "observation" in question.kinds}
+    missing = {id for id in wanted.values() if id and id not in there}
+    if not missing or question.filter:
+        return [*hits]
+    current = await _current(question, missing, ctx)
+    turns = await _fetched(question, [one.sources[0] for one in current.values()], ctx)
+    made: list[Hit] = []
+    for hit in hits:
+        made.append(hit)
+        newer = current.get(wanted.get(hit.id, ""))
+        turn = turns.get(newer.sources[0]) if newer else None
+        if newer and isinstance(turn, Turn) and visible(turn, question) and there.isdisjoint((newer.id, turn.key)):
+            made.append(_hit(hit, newer, turn))
+            there |= {newer.id, turn.key}
+    return made[: question.k]
+
+
+def _next(hit: Hit) -> str:
+    """Returns the id of the memory that superseded the latest of a hit's; "" for none."""
+    followed = [memory for memory in hit.superseded if memory.superseded_by]
+    return str(max(followed, key=lambda memory: memory.said).superseded_by) if followed else ""
+
+
+async def _current(question: Query, ids: set[str], ctx: WorkerContext) -> dict[str, Observation]:
+    """Returns the first memory of each chain that holds at the time asked about, by the id the chain begins with."""
+    places, found = {id: id for id in ids}, dict[str, Observation]()
+    for _ in range(LONGEST):
+        records = await _fetched(question, list(places.values()), ctx)
+        memories = {start: records.get(id) for start, id in places.items()}
+        known = {start: memory for start, memory in memories.items() if isinstance(memory, Observation)}
+        found |= {start: one for start, one in known.items() if was_said(one, question) and is_current(one, question)}
+        places = {start: one.superseded_by for start, one in known.items() if start not in found and one.superseded_by}
+        if not places:
+            break
+    return found
+
+
+async def _fetched(question: Query, ids: Sequence[str], ctx: WorkerContext) -> Mapping[str, Record]:
+    found = (await ctx.store.fetch(question.scope.user, ids)).records.values() if ids else ()
+    return {record.key if isinstance(record, Turn) else record.id: record for record in found}
+
+
+def _hit(old: Hit, newer: Observation, turn: Turn) -> Hit:
+    return Hit(turn, None, old.score, FOUND_BY, observations=(newer,), matched=(newer,), zone=old.zone)
