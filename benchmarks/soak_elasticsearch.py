@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
@@ -109,13 +109,13 @@ async def work(store: Store, seen: Seen) -> None:
             facts = tuple(
                 observation(os.urandom(8).hex(), key, user=claim.user, text=f"fact of {key}") for key in claim.items
             )
-            plan = claim.plan or ChangeSet(new=facts, done=claim.items)
+            plan = claim.change_set or ChangeSet(new=facts, done=claim.items)
             await seen.patiently(lambda claim=claim, plan=plan: complete(store, claim, plan))
         await asyncio.sleep(0.05)
 
 
 async def complete(store: Store, claim: Claim, plan: ChangeSet) -> bool:
-    if claim.plan is None:
+    if claim.change_set is None:
         await store.save_reply(claim, plan)
     await store.complete(claim)
     return True
@@ -175,19 +175,25 @@ async def soak(seconds: float) -> Seen:
     tasks = [asyncio.create_task(one) for one in load]
     workers = [asyncio.create_task(work(store, seen)) for _ in range(WORKERS)]
     await trouble(seen, seconds)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await ended(tasks, seen)
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_S):
             while not await seen.patiently(lambda: consolidated(store)):
                 await asyncio.sleep(0.2)
-    for worker in workers:
-        worker.cancel()
-    await asyncio.gather(*workers, return_exceptions=True)
+    await ended(workers, seen)
     await checked(store, seen)
     await memory.close()
     return seen
+
+
+async def ended(tasks: Sequence[asyncio.Task[None]], seen: Seen) -> None:
+    """Stop the load; a part of it that ended by itself broke."""
+    for task in tasks:
+        task.cancel()
+    for error in await asyncio.gather(*tasks, return_exceptions=True):
+        if not isinstance(error, asyncio.CancelledError):
+            seen.untyped += 1
+            print(f"ended: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 async def whole(seconds: float) -> Seen:

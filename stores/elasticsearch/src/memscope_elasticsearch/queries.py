@@ -16,7 +16,7 @@ from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
-TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 120, 60, 80, 100, 60, 40  # hits; the first: those of other speakers
+TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 110, 40, 60, 80, 40, 25  # hits; the first: those of other speakers
 NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
