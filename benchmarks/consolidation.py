@@ -57,20 +57,20 @@ def noted(facts: list[tuple[int, str, str, str]], turns: list[int]) -> dict[str,
 
 
 NO_LONGER = [(1, "The user got a job at Bosch as a test engineer.", "I got a job at Bosch as a test engineer", "job")]
-VALUE = {"value": "The user sails and repairs boats.", "facts": [1, 2], "relations": []}
-PLACES = {
-    "places": [
-        *({"fact": n, "subject": 1, "name": ""} for n in range(1, 8)),
-        *({"fact": n, "subject": 2, "name": ""} for n in range(8, 14)),
-        *({"fact": n, "subject": 0, "name": "boats"} for n in range(14, 19)),
-        *({"fact": n, "subject": 0, "name": ""} for n in (19, 20)),
-    ]
+VALUE = "The user sails and repairs boats."
+UPDATES = {
+    "insights": [
+        {"insight": 1, "subject": "", "value": VALUE, "facts": [*range(1, 8)]},
+        {"insight": 2, "subject": "", "value": VALUE, "facts": [*range(8, 14)]},
+        {"insight": 0, "subject": "boats", "value": VALUE, "facts": [*range(14, 19)]},
+    ],
+    "alone": [19, 20],
+    "relations": [],
 }
 SCRIPT = [
     {"in": "user", "match": '"text":"I got a job at Bosch', "reply": noted(NO_LONGER, [1])},
     {"in": "user", "match": '"pair":1', "reply": {"pairs": [{"pair": 1, "relation": "ends"}]}},
-    {"in": "user", "match": '"earlier":', "reply": PLACES},
-    {"in": "user", "match": '"value":', "reply": VALUE},
+    {"in": "user", "match": '"earlier":', "reply": UPDATES},
     {"in": "user", "match": "planning my move", "reply": noted(FACTS, [1, 3, 5, 7, 9])},
 ]  # fmt: skip
 

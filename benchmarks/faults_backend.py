@@ -34,11 +34,10 @@ EXTRACTION = {
         for turn, text, words, word in FACTS
     ],
 }
-PLACES = {"places": [{"fact": n, "subject": 0, "name": "home" if n < 3 else ""} for n in range(1, 5)]}
-VALUE = {"value": "The user lives in Munich with Bo.", "facts": [1, 2], "relations": []}
+HOME = {"insight": 0, "subject": "home", "value": "The user lives in Munich with Bo.", "facts": [1, 2]}
+UPDATES = {"insights": [HOME], "alone": [3, 4], "relations": []}
 SCRIPT = [
-    {"in": "user", "match": '"earlier":', "reply": PLACES},
-    {"in": "user", "match": '"value":', "reply": VALUE},
+    {"in": "user", "match": '"earlier":', "reply": UPDATES},
     {"in": "user", "match": '"by":', "reply": EXTRACTION},
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from memscope.errors import ModelReplyError
 from memscope.jobs.runner import run_until_idle
 from memscope.records import ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
 from memscope.reflection import job
@@ -32,30 +31,35 @@ async def know(world, *texts, said=NOW, agent=None, about="user", user="alice"):
 
 
 class Placing:
-    """A model that places facts by a word in them, and tells the facts of a subject one after the other."""
+    """A model that places facts by a word in them, and adds them to what is known of their subject."""
 
-    def __init__(self, subjects, relations=(), fail=()):
-        self.subjects, self.relations, self.fail = subjects, relations, set(fail)
+    def __init__(self, subjects, relations=()):
+        self.subjects, self.relations = subjects, relations
 
     def __call__(self, messages):
-        shown = data(messages)
-        return self.place(shown) if "earlier" in shown else self.tell(shown)
-
-    def place(self, shown):
-        known = {subject["subject"]: subject["n"] for subject in shown["subjects"]}
-        return {"places": [self.at(one, known) for one in [*shown["facts"], *shown["earlier"]]]}
-
-    def at(self, one, known):
-        name = next((name for name, words in self.subjects.items() if any(w in one["text"] for w in words)), "")
-        return {"fact": one["n"], "subject": known.get(name, 0), "name": "" if name in known else name}
+        return self.tell(data(messages))
 
     def tell(self, shown):
-        if shown["subject"] in self.fail:
-            return ModelReplyError("no")
-        numbers = {one["text"]: one["n"] for one in shown["facts"]}
+        new, facts = shown["facts"], [*shown["facts"], *shown["earlier"]]
+        numbers = {one["text"]: one["n"] for one in facts}
+        entries = [self.entry(name, shown, facts) for name in self.subjects]
         told = [(older, newer, how) for older, newer, how in self.relations if {older, newer} <= numbers.keys()]
-        relations = [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in told]
-        return {"value": " ".join(numbers), "facts": list(numbers.values()), "relations": relations}
+        return {
+            "insights": [one for one in entries if one],
+            "alone": [one["n"] for one in new if not self.home_of(one)],
+            "relations": [{"older": numbers[o], "newer": numbers[n], "relation": how} for o, n, how in told],
+        }
+
+    def home_of(self, one):
+        return next((name for name, words in self.subjects.items() if any(w in one["text"] for w in words)), None)
+
+    def entry(self, name, shown, facts):
+        known = next((one for one in shown["insights"] if one["subject"] == name), {})
+        own = [one for one in facts if self.home_of(one) == name]
+        if not known.get("over") and not {one["n"] for one in own} & {one["n"] for one in shown["facts"]}:
+            return None
+        value = " ".join([known.get("value", ""), *(one["text"] for one in own)]).strip()
+        return {"insight": known.get("n", 0), "subject": name, "value": value, "facts": [one["n"] for one in own]}
 
 
 HOME = {"living situation": ["Berlin", "Munich", "flat"]}

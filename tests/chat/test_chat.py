@@ -256,7 +256,7 @@ async def test_a_plugin_that_refuses_the_turn_is_a_note():
     [
         ({"text": " "}, InputError),
         ({"text": 7}, InputError),
-        ({"text": "x" * 300_000}, LimitError),
+        ({"text": "x" * 2_000_000}, LimitError),
         ({"user": ""}, ScopeError),
         ({"session": " s"}, ScopeError),
         ({"k": 0}, InputError),

@@ -22,7 +22,7 @@ EXTRACTED = {
 }  # fmt: skip
 SCRIPT = [
     {"in": "user", "match": '"by":', "reply": EXTRACTED},
-    {"in": "user", "match": '"earlier":', "reply": {"places": [{"fact": 1, "subject": 0, "name": ""}]}},
+    {"in": "user", "match": '"earlier":', "reply": {"insights": [], "alone": [1], "relations": []}},
 ]
 
 

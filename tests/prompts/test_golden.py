@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from memscope.consolidation import FactBatch
 from memscope.consolidation.extract import schema as extraction
@@ -18,8 +19,13 @@ from memscope.consolidation.reconcile import schema as verdicts
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.models.structured_output import schema_text
 from memscope.prompts.loader import Prompts
-from memscope.records import Interval, Observation, Scope, Turn
+from memscope.records import Insight, Interval, Observation, Scope, Turn
+from memscope.reflection.batch import Topic, TopicBatch
+from memscope.reflection.split import Parts, split_data
+from memscope.reflection.update import ShownFacts, Updates, update_data
 
+WORKERS = ("extract", "reconcile", "update", "split")
+SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 MAY = Interval(datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC))
@@ -35,10 +41,19 @@ FACTS = {
 
 def sent(worker: str, language: str) -> str:
     """Returns the system message, the data and the schema of one call."""
+    new, old = facts(FACTS[language])
+    home = insight(old, SUBJECT[language])
+    shown: object
+    schema: type[BaseModel]
     if worker == "extract":
         shown, schema = lines_data(*lines_per_call(batch(SAID[language]))), extraction((2,), frozenset({2, 3}))
+    elif worker == "reconcile":
+        shown, schema = [pair_data(1, make_pair(new, old))], verdicts(1)
+    elif worker == "update":
+        reflected = TopicBatch("b", Scope("alice"), (new,), (home,), {old.id: old})
+        shown, schema = update_data(reflected, ShownFacts((new, old), (home,), 1)), Updates
     else:
-        shown, schema = [pair_data(1, make_pair(*facts(FACTS[language])))], verdicts(1)
+        shown, schema = split_data(Topic(home.subject, home, old.text, (new, old)), (new, old)), Parts
     system = Prompts().text(worker, language, boundary="<boundary>")
     return "\n\n".join((system, json.dumps(shown, ensure_ascii=False, indent=1), schema_text(schema))) + "\n"
 
@@ -57,18 +72,24 @@ def facts(texts: list[str]) -> list[Observation]:
     old, new = texts
     return [
         Observation(id="new", text=new, sources=("t1",), about="Ivo", happened=MAY, **same),
-        Observation(id="old", text=old, sources=("t0",), **same),
+        Observation(id="old", text=old, sources=("t0",), closed=NOW, valid_to=MAY.start, superseded_by="new", **same),
     ]
 
 
+def insight(fact: Observation, subject: str) -> Insight:
+    """Returns what was known before; a new fact has ended it."""
+    where = {"scope": Scope("alice"), "said": NOW, "recorded": NOW}
+    return Insight(id="home", text=f"{subject}: {fact.text}", sources=(fact.id,), subject=subject, **where)
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("worker", ["extract", "reconcile"])
+@pytest.mark.parametrize("worker", WORKERS)
 def test_what_a_model_is_sent_is_what_was_reviewed(worker, language):
     golden = (GOLDEN / f"{worker}.{language}.txt").read_text("utf-8")
     assert sent(worker, language) == golden, "meant? then run this file and look at the difference"
 
 
 if __name__ == "__main__":
-    for name in ("extract", "reconcile"):
+    for name in WORKERS:
         for code in ("en", "zh"):
             (GOLDEN / f"{name}.{code}.txt").write_text(sent(name, code), "utf-8")

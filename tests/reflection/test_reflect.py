@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memscope.consolidation import job as consolidating
-from memscope.errors import ModelUnavailable
+from memscope.errors import ModelReplyCut, ModelUnavailable
 from memscope.records import (
     ChangeSet,
     Insight,
@@ -34,7 +34,7 @@ async def test_facts_about_one_subject_become_an_insight_that_names_them(world):
     (insight,) = await insights(world)
     assert (insight.subject, insight.sources) == ("living situation", tuple(ids[:2]))
     assert insight.text == f"living situation: {BERLIN} {FLAT}"
-    assert (report.new, report.calls, report.done, report.pending) == (1, 2, 3, 0)
+    assert (report.new, report.calls, report.done, report.pending) == (1, 1, 3, 0)
 
 
 async def test_nothing_new_asks_nothing(world):
@@ -47,10 +47,10 @@ async def test_nothing_new_asks_nothing(world):
 async def test_only_what_an_observation_touches_is_told_anew(world):
     await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
     both = {**HOME, "food": ["tea", "bread"]}
-    assert (await reflected(world, Placing(both))).calls == 3
+    assert (await reflected(world, Placing(both))).calls == 1
     await know(world, MUNICH)
     report = await reflected(world, Placing(both))
-    assert (report.calls, report.new, report.superseded) == (2, 1, 1)
+    assert (report.calls, report.new, report.superseded) == (1, 1, 1)
     old = next(one for one in await insights(world, current=False) if one.closed)
     home = next(one for one in await insights(world) if one.subject == "living situation")
     assert old.superseded_by == home.id
@@ -73,10 +73,8 @@ async def test_a_name_that_is_there_is_the_subject_that_is_there(world):
     await know(world, MUNICH)
 
     def rename(messages):
-        shown = data(messages)
-        if "earlier" not in shown:
-            return Placing(HOME).tell(shown)
-        return {"places": [{"fact": 1, "subject": 0, "name": "Living  Situation"}]}
+        update = {"insight": 0, "subject": "Living  Situation", "value": "The user lives in Munich.", "facts": [1]}
+        return {"insights": [update], "alone": [], "relations": []}
 
     await reflected(world, rename)
     assert [one.subject for one in await insights(world)] == ["living situation"]
@@ -96,41 +94,34 @@ async def test_defect_16_an_observation_that_the_reply_leaves_out_is_not_seen(wo
     await know(world, BERLIN, FLAT, "The user plays chess.")
 
     def forgetful(messages):
-        shown = data(messages)
         reply = Placing(HOME)(messages)
-        if "earlier" in shown:
-            reply["places"] = [one for one in reply["places"] if one["fact"] != len(shown["facts"])]
-        return reply
+        return {**reply, "alone": []}
 
     report = await reflected(world, forgetful)
     assert report.pending == 1
     assert (await reflected(world, Placing(HOME))).pending == 0
 
 
-async def test_defect_16_a_subject_whose_call_fails_is_tried_again(world):
-    both = {**HOME, "food": ["tea", "bread"]}
-    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
-    report = await reflected(world, Placing(both, fail=["food"]))
-    assert (report.new, report.pending, report.errors["model_reply"] >= 1) == (1, 2, True)
-    report = await reflected(world, Placing(both))
-    assert (report.new, report.pending) == (1, 0)
-    assert {one.subject for one in await insights(world)} == set(both)
+SEVEN = {name: [name] for name in ("tea", "chess", "boats", "cello", "Nora", "Rome", "bread")}
 
 
-async def test_subjects_beyond_the_most_calls_wait_for_the_next_batch(world):
-    world.settings["reflection"] = {"calls": 1, "new_subjects": 2}
-    both = {**HOME, "food": ["tea", "bread"]}
-    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
-    report = await reflected(world, Placing(both))
-    assert (report.new, report.calls, report.pending) == (2, 4, 0)
+async def test_twenty_facts_of_seven_subjects_are_one_call_and_nothing_is_asked_again(world):
+    names = [*SEVEN] * 3
+    ids = await know(world, *(f"The user says something about {names[n]}, number {n}." for n in range(20)))
+    report = await reflected(world, Placing(SEVEN))
+    assert (report.calls, report.new, report.done, report.pending) == (1, 7, 20, 0)
+    assert {id for one in await insights(world) for id in one.sources} == set(ids)
 
 
-async def test_subjects_beyond_the_most_new_ones_leave_their_facts_unseen(world):
-    world.settings["reflection"] = {"new_subjects": 1}
-    both = {**HOME, "food": ["tea", "bread"]}
-    await know(world, BERLIN, FLAT, "The user likes tea.", "The user likes rye bread.")
-    report = await reflected(world, Placing(both))
-    assert (report.new, report.pending, report.rejected["too_many_subjects"]) == (2, 0, 1)
+async def test_a_reply_that_was_cut_halves_the_batch(world):
+    ids = await know(world, *(f"The user says something about {name}, number {n}." for name in SEVEN for n in range(2)))
+
+    def short_of_breath(messages):
+        return Placing(SEVEN)(messages) if len(data(messages)["facts"]) <= 4 else ModelReplyCut("cut")
+
+    report = await reflected(world, short_of_breath)
+    assert report.pending == 0
+    assert {id for one in await insights(world) for id in one.sources} == set(ids)
 
 
 async def test_a_model_that_is_down_loses_nothing(world):
@@ -143,16 +134,15 @@ async def test_a_model_that_is_down_loses_nothing(world):
 @pytest.mark.parametrize(
     "reply",
     [
-        {"value": "", "facts": [1, 2], "relations": []},
-        {"value": "x" * 2000, "facts": [1, 2], "relations": []},
-        {"value": "A value out of nowhere.", "facts": [], "relations": []},
-        {"value": "A value out of nowhere.", "facts": [99, -1, 0], "relations": []},
+        {"insights": [], "alone": [], "relations": []},
+        {"insights": [], "alone": [99, -1, 0], "relations": []},
+        {"insights": [{"insight": 0, "subject": "x", "value": "Out of nowhere.", "facts": []}], "alone": []},
         "no",
     ],
 )
-async def test_a_value_that_rests_on_nothing_is_refused(world, reply):
+async def test_a_reply_that_places_nothing_is_refused(world, reply):
     await know(world, BERLIN, FLAT)
-    report = await reflected(world, lambda messages: reply if "value" in data(messages) else Placing(HOME)(messages))
+    report = await reflected(world, lambda messages: reply)
     assert await insights(world) == []
     assert (report.pending, dict(report.errors)) == (2, {"model_reply": 1})
 
@@ -162,10 +152,10 @@ async def test_numbers_that_were_not_given_are_counted(world):
 
     def wild(messages):
         reply = Placing(HOME)(messages)
-        if "places" in reply:
-            reply["places"] += [{"fact": 77, "subject": 0, "name": "x"}, {"fact": 1, "subject": 9, "name": ""}]
-            reply["places"] += [{"fact": 1, "subject": 0, "name": "n" * 81}]
-        return reply
+        more = [{"insight": 9, "subject": "", "value": "x", "facts": [1]}]
+        more += [{"insight": 0, "subject": "n" * 81, "value": "x", "facts": [1, 2]}]
+        reply["insights"][0]["facts"] += [77]
+        return {**reply, "insights": reply["insights"] + more}
 
     report = await reflected(world, wild)
     assert dict(report.rejected) == {"unknown_number": 2, "too_long": 1}
@@ -179,13 +169,12 @@ async def test_defect_31_prompts_are_bounded_however_much_there_is(world):
 
     def all_of_them(messages):
         shown = data(messages)
-        if "earlier" not in shown:
-            return {"value": "The user has boats.", "facts": [len(shown["facts"])], "relations": []}
-        return {"places": [{"fact": one["n"], "subject": 0, "name": "boats"} for one in shown["facts"]]}
+        one = {"insight": len(shown["insights"]), "subject": "boats", "value": "The user has boats."}
+        return {"insights": [{**one, "facts": [fact["n"] for fact in shown["facts"]]}], "alone": [], "relations": []}
 
     report = await reflected(world, all_of_them)
     assert report.pending == 0
-    assert max(sum(len(m["content"]) for m in prompt) for prompt in world.chat.prompts) < 10_000
+    assert max(sum(len(m["content"]) for m in prompt) for prompt in world.chat.prompts) < 13_000
 
 
 async def test_defect_17_fifty_insights_and_nothing_new_cost_nothing(world):
@@ -215,8 +204,16 @@ async def test_an_insight_that_lost_a_fact_is_told_anew_whatever_the_model_place
     await reflected(world, Placing(HOME))
     (new,) = await know(world, "The user left town.", said=JUNE)
     await world.store.apply("alice", ChangeSet(closed=(Supersession(old, new, NOW, JUNE, JUNE),)))
-    report = await reflected(world, Placing({}))
-    assert (report.calls, report.superseded) == (2, 1)
+
+    def tell(messages):
+        (insight,) = data(messages)["insights"]
+        assert insight["over"] == [BERLIN]
+        value = "The user has left Berlin; the user shares a flat with Bo."
+        return {"insights": [{"insight": 1, "subject": "", "value": value, "facts": []}], "alone": [1], "relations": []}
+
+    report = await reflected(world, tell)
+    assert (report.calls, report.superseded) == (1, 1)
+    assert (await insights(world))[0].text.endswith("shares a flat with Bo.")
 
 
 async def test_a_forgotten_turn_takes_its_facts_and_the_insight_is_made_again_without_it(world):
@@ -256,11 +253,11 @@ async def test_reflect_consolidates_first_and_reports_both(world):
     await world.say("I live in Berlin", "I share a flat with Bo")
     facts = [fact(BERLIN, (1, "I live in Berlin")), fact(FLAT, (2, "I share a flat with Bo"))]
     placing = Placing(HOME)
-    chat = answering(noted(*facts, levels=[3, 3]), placing, placing)
+    chat = answering(noted(*facts, levels=[3, 3]), placing)
     ctx = world.ctx(chat=chat)
     report = await reflect(ctx, "alice", consolidating(ctx))
-    assert (report.operation, report.new, report.calls, report.done, report.pending) == ("reflect", 3, 3, 4, 0)
-    assert 8_000 < report.prompt_characters < 12_000
+    assert (report.operation, report.new, report.calls, report.done, report.pending) == ("reflect", 3, 2, 4, 0)
+    assert 8_000 < report.prompt_characters < 14_000
 
 
 async def test_without_a_chat_model_nothing_is_lost(world):
@@ -277,5 +274,5 @@ async def test_when_a_fact_happened_is_told_to_the_model(world):
     dated = replace(memory, happened=Interval(JANUARY, JANUARY + timedelta(days=1)))
     await world.store.apply("alice", ChangeSet(revised=(Revision(dated, 1),)))
     await reflected(world, Placing(HOME))
-    told = {one["text"]: one.get("when") for one in data(world.chat.prompts[1])["facts"]}
+    told = {one["text"]: one.get("when") for one in data(world.chat.prompts[0])["facts"]}
     assert told == {BERLIN: "2026-01-10", FLAT: None}

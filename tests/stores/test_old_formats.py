@@ -108,12 +108,11 @@ def answer(messages):
         lines = [line for line in shown if not line.get("context")]
         facts = [fact(f"Known: {line['text']}", (line["n"], line["text"])) for line in lines]
         return noted(*facts, levels={line["n"]: 3 for line in lines})
-    if "subjects" in shown:
-        subject = next((one["n"] for one in shown["subjects"]), 0)
-        name = "" if subject else "everyday life"
-        return {"places": [{"fact": one["n"], "subject": subject, "name": name} for one in shown["facts"]]}
-    return {"value": " ".join(one["text"] for one in shown["facts"]), "relations": [],
-            "facts": [one["n"] for one in shown["facts"]]}  # fmt: skip
+    facts = [*shown["facts"], *shown["earlier"]]
+    value = " ".join(one["text"] for one in facts)
+    insight = next((one["n"] for one in shown["insights"]), 0)
+    one = {"insight": insight, "subject": "everyday life", "value": value, "facts": [fact["n"] for fact in facts]}
+    return {"insights": [one], "alone": [], "relations": []}
 
 
 async def texts(memory, user="alice", **conditions):

@@ -103,7 +103,7 @@ class PipelineSettings(Section):
 
     retrieve: Names = ("understand", "search", "rank", "rerank", "profile", "gather")
     consolidate: Names = ("extract", "filter", "date", "reconcile")
-    reflect: Names = ("subjects", "update", "reconcile")
+    reflect: Names = ("update", "split", "reconcile")
 
 
 class ConsolidationSettings(Section):
@@ -119,11 +119,9 @@ class ConsolidationSettings(Section):
 
 
 class ReflectionSettings(Section):
-    """``batch`` observations are placed by one call; then at most ``calls`` subjects are brought up to date."""
+    """``batch`` observations are placed by one call, which brings their subjects up to date."""
 
     batch: Count = 20
-    calls: Count = 5
-    new_subjects: Count = 3
 
 
 class BlockSettings(Section):

@@ -1,8 +1,9 @@
 """observations → insights. Nothing new: no call.
 
-subjects ─────────▶ update ───────────▶ reconcile              each from TopicBatch to TopicBatch
-which subject is    one call a touched  what the facts of a
-each new one about  subject, at once    subject contradict
+update ─────────────────▶ split ──────────▶ reconcile        each from TopicBatch to TopicBatch
+one call: where each      what grew too     which facts end
+new one belongs, and      long becomes      or repeat others
+what is known now         several
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from memscope.jobs.runner import Hooks, NoHooks, StageJob, merge_reports, run_un
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
 from memscope.reflection.batch import TopicBatch, change_set
+from memscope.reflection.insights import with_insights
 from memscope.reflection.reconcile import reconcile
-from memscope.reflection.subjects import subjects
+from memscope.reflection.split import split
 from memscope.reflection.update import update
 
-STEPS: tuple[Worker[TopicBatch], ...] = (subjects, update, reconcile)
-LATEST_SOURCES = 20  # of an insight that are looked at
+STEPS: tuple[Worker[TopicBatch], ...] = (update, split, reconcile)
 
 
 async def reflect(
@@ -55,22 +56,22 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBa
     if not given:
         return ChangeSet(done=tuple(gone | {one.id for one in chosen}))
     batch = TopicBatch("/".join((claim.user, claim.id, *claim.items)), Scope(claim.user, given[0].scope.agent), given)
-    batch = await run(steps, await _with_insights(ctx, batch), ctx)
+    batch = with_insights(await run(steps, await _with_known(ctx, batch), ctx), ctx.clock())
     return change_set(
         batch, gone | ({one.id for one in chosen} - {one.id for one in given}), propose=ctx.settings.approve
     )
 
 
-async def _with_insights(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
+async def _with_known(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
     """Add the current insights about the user, and the observations they rest on."""
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
     insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
     insights = [one for one in insights if one.scope.agent == scope.agent]
-    ids = dict.fromkeys(id for insight in insights for id in insight.sources[-LATEST_SOURCES:])
+    ids = dict.fromkeys(id for insight in insights for id in insight.sources)
     records = (await ctx.store.fetch(scope.user, list(ids))).records.values()
     sources = {one.id: one for one in records if isinstance(one, Observation)}
     return replace(batch, insights=tuple(insights), sources=sources)
 
 
-__all__ = ["STEPS", "TopicBatch", "job", "reconcile", "reflect", "subjects", "update"]
+__all__ = ["STEPS", "TopicBatch", "job", "reconcile", "reflect", "split", "update"]

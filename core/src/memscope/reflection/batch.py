@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
+from memscope.prompts import visible
 from memscope.reconciliation.approval import proposed
 from memscope.reconciliation.settlement import FactRelation
 from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Supersession
@@ -14,21 +15,27 @@ from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Sc
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject with new facts: its insight so far, and the facts about it. ``placed`` are ids of new ones."""
+    """A subject to be brought up to date: its insight so far, the value without its heading, the facts placed now.
+
+    ``placed`` are ids of new ones among them. ``whole``: the facts are all that the subject rests on, those of the old
+    insight that are not among them left it with a split.
+    """
 
     subject: str
     insight: Insight | None
+    value: str
     facts: tuple[Observation, ...]
     placed: frozenset[str] = frozenset()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TopicBatch:
     """Observations of one agent that were not reflected on yet, and the topics and verdicts made of them so far.
 
-    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be brought up
-    to date; ``updated`` are ids of observations whose topics were, ``alone`` of those that belong to no subject.
-    ``failed`` are codes of calls that brought nothing, ``relations`` verdicts on facts of one subject.
+    ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be written,
+    ``alone`` are ids of observations that belong to no subject. ``failed`` are codes of calls that brought nothing,
+    ``relations`` verdicts on facts.
     """
 
     id: str
@@ -38,7 +45,6 @@ class TopicBatch:
     sources: Mapping[str, Observation] = field(default_factory=dict)
     topics: tuple[Topic, ...] = ()
     alone: frozenset[str] = frozenset()
-    updated: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     new: tuple[Insight, ...] = ()
     relations: tuple[FactRelation, ...] = ()
@@ -46,6 +52,10 @@ class TopicBatch:
     closed: tuple[Supersession, ...] = ()
     rejected: Mapping[str, int] = field(default_factory=dict)
     actions: tuple[Mapping[str, Json], ...] = ()
+
+    def facts_of(self, insight: Insight | None) -> list[Observation]:
+        """Returns the observations that the insight rests on."""
+        return [self.sources[id] for id in insight.sources if id in self.sources] if insight else []
 
     def reject(self, reasons: Mapping[str, int]) -> TopicBatch:
         return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
@@ -61,13 +71,25 @@ def memory_id(batch: str, ordinal: int) -> str:
     return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
+def value_of(insight: Insight) -> str:
+    """Returns what the insight says, without its heading."""
+    return without_heading(insight.text, insight.subject)
+
+
+def without_heading(value: str, subject: str) -> str:
+    """Returns the value in one line; a heading that it begins with, once or more often, is taken off."""
+    value = " ".join(visible(value).split())
+    while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
+        value = value[len(subject) + 1 :].strip()
+    return value
+
+
 def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
-    """Returns the change set. Marked as seen: observations of no subject, and those whose topics were all updated."""
-    late = {id for topic in batch.topics for id in topic.placed} - batch.updated
-    seen = (batch.alone | batch.updated | gone) - late
+    """Returns the change set. Marked as seen: observations that were placed, and those of no subject."""
+    placed = {id for topic in batch.topics for id in topic.placed}
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
     own = {memory.id for memory in batch.new}
     closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
     errors = dict(Counter(batch.failed))
     report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "errors": errors}
-    return ChangeSet(new, closed, batch.revised, tuple(sorted(seen)), report=report)
+    return ChangeSet(new, closed, batch.revised, tuple(sorted(placed | batch.alone | gone)), report=report)

@@ -1,34 +1,39 @@
-"""update: rewrite the insight of each changed subject from its facts.
+"""update: place new observations under subjects, and bring the insights of these subjects up to date, in one call.
 
-One call a topic, all at once, as many as the settings allow; what is beyond stays for the next batch. A topic whose
-call fails leaves its observations unseen: they are tried again.
+The call is bounded: the batch, facts near it, the nearest insights (the first of them with their values). What it
+places stays placed: a value that cannot be used keeps the insight's own, with the facts added to it. An observation
+that the reply leaves out is not marked as seen; one that stands alone is, and may join a subject later.
 """
 
 from __future__ import annotations
 
-import asyncio
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel
 
 from memscope.dates.iso import written
-from memscope.errors import ModelError, ModelReplyError
+from memscope.errors import ModelReplyCut, ModelReplyError
 from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
+from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import relation_of
-from memscope.reconciliation.similarity import same, translated
-from memscope.reconciliation.supersession import Verdict, replaced
+from memscope.reconciliation.similarity import closeness, translated
+from memscope.reconciliation.supersession import Verdict
 from memscope.records import Insight, Json, Observation
-from memscope.reflection.batch import Topic, TopicBatch, memory_id
-from memscope.text.language import language
+from memscope.reflection.batch import Topic, TopicBatch, value_of, without_heading
+from memscope.text.tokens import fold
 
-FACTS = 20  # of one subject in a call, the latest
-SHOWN = 300  # characters of a fact
-LONGEST = 1_000  # of a value
+EARLIER = 20  # facts near the new ones
+NEAR = 0.2
+SUBJECTS, VALUES = 40, 12  # insights that are named; those whose values are shown
+LONGEST_FACT = 300  # characters that are shown
+LONGEST_NAME = 80
+TOGETHER = 2  # facts make a new subject
+BASICS = ("basics", "基本情况")  # how the subject of lone lasting facts ends
 
 
 class Related(BaseModel):
@@ -37,122 +42,172 @@ class Related(BaseModel):
     relation: Verdict
 
 
-class Value(BaseModel):
-    """The subject's value, and the facts that say so."""
-
+class Update(BaseModel):
+    insight: int
+    subject: str
     value: str
     facts: list[int]
+
+
+class Updates(BaseModel):
+    insights: list[Update]
+    alone: list[int]
     relations: list[Related]
-
-    @field_validator("value")
-    @classmethod
-    def _some(cls, value: str) -> str:
-        value = " ".join(visible(value).split())
-        if not 0 < len(value) <= LONGEST:
-            raise ValueError(f"the value must have 1 to {LONGEST} characters")
-        return value
-
-
-@lru_cache(FACTS)
-def schema(count: int) -> type[Value]:
-    """Returns a ``Value`` that must rest on at least one of this number of facts."""
-
-    class Grounded(Value):
-        @model_validator(mode="after")
-        def _complete(self) -> Grounded:
-            if not set(self.facts) & set(range(1, count + 1)):
-                raise ValueError(f"the value must rest on facts from 1 to {count}")
-            return self
-
-    Grounded.__name__ = Grounded.__qualname__ = "Value"
-    return Grounded
 
 
 @dataclass(frozen=True, slots=True)
-class TopicUpdate:
-    """A topic, the facts shown to the model, and its reply or the reason there is none."""
+class ShownFacts:
+    """Facts (new ones, then those near them) and insights as the model sees them; ``values``: how many with a value."""
 
-    topic: Topic
     facts: Sequence[Observation]
-    value: Value | None
-    error: ModelError | None = None
+    insights: Sequence[Insight]
+    values: int
 
 
-@worker(reads=["topics"], writes=["new", "closed", "relations", "updated", "failed"])
+@dataclass
+class Draft:
+    """The reply on one subject."""
+
+    subject: str
+    insight: Insight | None
+    value: str = ""
+    facts: dict[str, Observation] = field(default_factory=dict)
+
+
+@worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "relations", "rejected"])
 async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
-    """Write new insights, each in the place of the one before it."""
-    chosen = batch.topics[: ctx.settings.reflection.calls]
-    told = await asyncio.gather(*(update_topic(topic, ctx) for topic in chosen))
-    errors = [one.error for one in told if one.error]
-    if errors and len(errors) == len(told) and not batch.alone:
-        raise errors[0]
-    for ordinal, one in enumerate(told):
-        batch = apply_update(batch, one, ordinal, ctx)
-    missed = {id for one in told if not one.value for id in one.topic.placed}
-    updated = {id for one in told for id in one.topic.placed} - missed
-    updated -= {id for topic in batch.topics[len(chosen) :] for id in topic.placed}
-    return replace(batch, updated=frozenset(updated))
-
-
-async def update_topic(topic: Topic, ctx: WorkerContext) -> TopicUpdate:
-    facts = sorted(topic.facts, key=lambda fact: (fact.said, fact.id))[-FACTS:]
-    messages = (ctx.prompts or Prompts()).messages("update", [fact.text for fact in facts], topic_data(topic, facts))
+    """Place every observation and rewrite the values that change. A reply that was cut halves the batch."""
+    shown = await _shown(batch, ctx)
+    texts = [fact.text for fact in batch.observations]
+    messages = (ctx.prompts or Prompts()).messages("update", texts, update_data(batch, shown))
     assert ctx.chat is not None
     try:
-        value = await ask(ctx.chat, messages, schema(len(facts)))
-        if translated(value.value, [fact.text for fact in facts]):
-            raise ModelReplyError("the value is not in the language of its facts")
-        return TopicUpdate(topic, facts, value)
-    except ModelError as error:
-        return TopicUpdate(topic, facts, None, error)
+        return apply_updates(batch, shown, await ask(ctx.chat, messages, Updates))
+    except ModelReplyCut:
+        if len(batch.observations) == 1:
+            raise
+        half = batch.observations[: len(batch.observations) // 2]  # the others stay unseen: the next batch has them
+        return await update(replace(batch, observations=half), ctx)
 
 
-def topic_data(topic: Topic, facts: Sequence[Observation]) -> Json:
-    value = topic.insight.text if topic.insight else ""
-    return {"subject": topic.subject, "value": value, "facts": [_fact_data(n, fact) for n, fact in enumerate(facts, 1)]}
+# --------------------------------------------------------------------------------------------------------- the question
+
+
+async def _shown(batch: TopicBatch, ctx: WorkerContext) -> ShownFacts:
+    texts = [fact.text for fact in batch.observations]
+    own = {fact.id for fact in batch.observations}
+    near = [fact for fact in await related(ctx, batch.scope, texts) if fact.id not in own]
+    rated = sorted((-max(closeness(fact.text, text) for text in texts), fact.id, fact) for fact in near)
+    earlier = [fact for score, _, fact in rated[:EARLIER] if -score >= NEAR]
+    lost = {insight.id for insight in batch.insights if over(batch, insight)}
+    insights = sorted(
+        batch.insights,
+        key=lambda one: (one.id not in lost, -max(closeness(one.text, text) for text in texts), one.id),
+    )
+    return ShownFacts((*batch.observations, *earlier), insights[:SUBJECTS], max(VALUES, len(lost)))
+
+
+def over(batch: TopicBatch, insight: Insight) -> list[str]:
+    """Returns the facts under the insight that one of the batch has ended: a repeat that was merged ended nothing."""
+    own = {fact.id for fact in batch.observations}
+    facts = (batch.sources[id] for id in insight.sources if id in batch.sources)
+    return [fact.text for fact in facts if fact.superseded_by in own and fact.valid_to is not None]
+
+
+def update_data(batch: TopicBatch, shown: ShownFacts) -> Json:
+    facts = [_fact_data(number, fact) for number, fact in enumerate(shown.facts, 1)]
+    count = len(batch.observations)
+    insights = [
+        _insight_data(batch, number, insight, valued=number <= shown.values)
+        for number, insight in enumerate(shown.insights, 1)
+    ]
+    return {"facts": facts[:count], "earlier": facts[count:], "insights": insights}
 
 
 def _fact_data(number: int, fact: Observation) -> dict[str, Json]:
-    told = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:SHOWN]}
+    told: dict[str, Json] = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:LONGEST_FACT]}
     if fact.happened:
         told["when"] = written(fact.happened)
-    return {**told, "over": True} if fact.closed else told
+    return {**told, "about": fact.about}
 
 
-def apply_update(batch: TopicBatch, told: TopicUpdate, ordinal: int, ctx: WorkerContext) -> TopicBatch:
-    """Convert the value to an insight. An unchanged value changes nothing."""
-    if told.value is None:
-        return replace(batch, failed=(*batch.failed, told.error.code)) if told.error else batch
-    numbers = range(1, len(told.facts) + 1)
+def _insight_data(batch: TopicBatch, number: int, insight: Insight, *, valued: bool) -> dict[str, Json]:
+    told: dict[str, Json] = {"n": number, "subject": insight.subject}
+    if valued:
+        told["value"] = value_of(insight)
+    ended = over(batch, insight)
+    return {**told, "over": [text[:LONGEST_FACT] for text in ended]} if ended else told
+
+
+# ------------------------------------------------------------------------------------------------------------ the reply
+
+
+def apply_updates(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> TopicBatch:
+    """Convert the reply to topics. Raises ``ModelReplyError`` if it places none of the facts."""
+    drafts, reasons = _drafts(batch, shown, reply)
+    own = {fact.id for fact in batch.observations}
+    alone = {shown.facts[n - 1].id for n in reply.alone if 1 <= n <= len(shown.facts)} & own
+    for key in [key for key, draft in drafts.items() if not _founds(draft)]:
+        alone |= drafts.pop(key).facts.keys() & own
+    foreign = [key for key, one in drafts.items() if one.insight is None and _is_foreign(one.subject, one)]
+    for key in foreign:  # its facts stay unseen: there is no name for their subject
+        del drafts[key]
+    reasons["translated"] += len(foreign) + sum(_is_foreign(draft.value, draft) for draft in drafts.values())
+    topics = tuple(_topic(draft, own, shown) for draft in drafts.values())
+    placed = {id for topic in topics for id in topic.placed}
+    if not placed and not alone:
+        raise ModelReplyError("the reply places none of the facts")
+    numbers = range(1, len(shown.facts) + 1)
     relations = tuple(
-        relation_of(told.facts[one.newer - 1], told.facts[one.older - 1], one.relation)
-        for one in told.value.relations
+        relation_of(shown.facts[one.newer - 1], shown.facts[one.older - 1], one.relation)
+        for one in reply.relations
         if one.newer in numbers and one.older in numbers and one.newer != one.older
     )
-    batch = replace(batch, relations=(*batch.relations, *relations))
-    insight = make_insight(batch, told.topic.subject, told.value, told.facts, ordinal, ctx)
-    old = told.topic.insight
-    if old is not None and same(old.text, insight.text):
-        return batch
-    batch = replace(batch, new=(*batch.new, insight)).act("new", insight)
-    if old is None:
-        return batch
-    closing = replace(replaced(old, insight, ctx.clock()), valid_to=insight.said)
-    return replace(batch, closed=(*batch.closed, closing)).act("superseded", old, by=insight.id)
+    return replace(
+        batch, topics=topics, alone=frozenset(alone - placed), relations=(*batch.relations, *relations)
+    ).reject({reason: count for reason, count in reasons.items() if count})
 
 
-def make_insight(
-    batch: TopicBatch, subject: str, value: Value, facts: Sequence[Observation], ordinal: int, ctx: WorkerContext
-) -> Insight:
-    used = [facts[number - 1] for number in dict.fromkeys(value.facts) if 1 <= number <= len(facts)]
-    colon = "：" if language(value.value) in ("zh", "ja") else ": "
-    return Insight(
-        id=memory_id(batch.id, ordinal),
-        scope=batch.scope,
-        text=f"{subject}{colon}{value.value}",
-        sources=tuple(fact.id for fact in used),
-        said=max(fact.said for fact in used),
-        recorded=ctx.clock(),
-        origin="reflect",
-        subject=subject,
-    )
+def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
+    """Group the reply by subject; a known subject's name means that subject. Also counts what makes no sense."""
+    known = {fold(insight.subject): insight for insight in batch.insights}
+    drafts: dict[str, Draft] = {}
+    reasons: Counter[str] = Counter()
+    for one in reply.insights:
+        if not 0 <= one.insight <= len(shown.insights):
+            reasons["unknown_number"] += 1
+            continue
+        name = shown.insights[one.insight - 1].subject if one.insight else " ".join(visible(one.subject).split())
+        if not 0 < len(name) <= LONGEST_NAME:
+            reasons["too_long" if name else "no_subject"] += 1
+            continue
+        insight = known.get(fold(name))
+        draft = drafts.setdefault(fold(name), Draft(insight.subject if insight else name, insight))
+        facts = [shown.facts[n - 1] for n in one.facts if 1 <= n <= len(shown.facts)]
+        reasons["unknown_number"] += len(one.facts) - len(facts)
+        draft.facts |= {fact.id: fact for fact in facts}
+        draft.value = " ".join(filter(None, (draft.value, without_heading(one.value, draft.subject))))
+    return drafts, reasons
+
+
+def _founds(draft: Draft) -> bool:
+    """Returns whether the subject is there, has facts enough, or is the one of lone lasting facts."""
+    basic = bool(draft.facts) and fold(draft.subject).endswith(BASICS)
+    return draft.insight is not None or basic or len(draft.facts) >= TOGETHER
+
+
+def _is_foreign(text: str, draft: Draft) -> bool:
+    """Returns whether the text is not in the language of the subject's facts."""
+    texts = [fact.text for fact in draft.facts.values()] or [draft.insight.text if draft.insight else draft.subject]
+    return bool(text) and translated(text, texts)
+
+
+def _topic(draft: Draft, own: set[str], shown: ShownFacts) -> Topic:
+    """Returns the topic; where the reply has no usable value, the old one with the facts' own sentences."""
+    value = "" if _is_foreign(draft.value, draft) else draft.value
+    old = value_of(draft.insight) if draft.insight else ""
+    seen = draft.insight is not None and draft.insight in shown.insights[: shown.values]
+    if not value and not (seen and not draft.value):
+        value = " ".join([*filter(None, [old]), *(fact.text for fact in draft.facts.values() if fact.text not in old)])
+    facts = tuple(draft.facts.values())
+    return Topic(draft.subject, draft.insight, value or old, facts, frozenset(draft.facts) & own)

@@ -99,9 +99,7 @@ class IdealChat(ScriptedChat):
         shown = data(messages)
         if isinstance(shown, list):
             return self._verdicts(shown) if "pair" in shown[0] else self._extraction(shown)
-        if "subjects" in shown:
-            return {"places": [{"fact": fact["n"], "subject": 0, "name": ""} for fact in shown["facts"]]}
-        return self._value(shown)
+        return self._reflection(shown)
 
     def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
         heard = {line["n"]: 0 for line in lines if not line.get("context")}
@@ -127,18 +125,13 @@ class IdealChat(ScriptedChat):
         backwards = self._relations.get((new, old), "unrelated")
         return self._relations.get((old, new), "was" if backwards == "ends" else backwards)
 
-    def _value(self, shown: Mapping[str, Any]) -> Json:
-        facts = shown["facts"]
+    def _reflection(self, shown: Mapping[str, Any]) -> Json:
         related = [
             {"older": old["n"], "newer": new["n"], "relation": relation}
-            for old, new in permutations(facts, 2)
+            for old, new in permutations((*shown["facts"], *shown["earlier"]), 2)
             if (relation := self._relations.get((old["text"], new["text"])))
         ]
-        return {
-            "value": shown["value"] or facts[-1]["text"],
-            "facts": [one["n"] for one in facts],
-            "relations": related,
-        }
+        return {"insights": [], "alone": [one["n"] for one in shown["facts"]], "relations": related}
 
 
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:
