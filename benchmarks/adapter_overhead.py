@@ -1,11 +1,12 @@
 """The cost of an agent's turn with memory: against the same agent without one, and with the framework's own.
 
-    python benchmarks/adapter_overhead.py --adapter autogen
+    python benchmarks/adapter_overhead.py --adapter autogen [--blocks]
 
 The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a
 SQLite file; conversations of ten turns take turns between the variants, in one run. The variants of an adapter are in
 ``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and
-"memscope" among them. Prints one JSON object.
+"memscope" among them. ``--blocks`` adds a user with three blocks of 1,000 characters: ``blocks`` says what these cost.
+Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from memscope.text.tokens import estimate_tokens
 
 TURNS = 10
 USER = "alice"
+WITH_BLOCKS = "memscope_with_blocks"
 TOPICS = ("boat", "garden", "sister", "violin", "bakery", "train", "cat", "novel", "mountain", "kitchen")
 
 
@@ -47,6 +49,13 @@ async def fill(core: AsyncMemoryScope, size: int) -> None:
     ]
     for start in range(0, size, 1000):
         await core.add_turns(turns[start : start + 1000], user=USER, session=f"past {start}")
+
+
+async def fill_blocks(core: AsyncMemoryScope) -> None:
+    blocks, words = core.blocks(USER), " ".join(f"The {topic} matters to Alice." for topic in TOPICS * 4)[:1000]
+    await blocks.append("human", words)
+    for label in ("project", "notes"):
+        await blocks.create(label, words)
 
 
 async def converse(talk: Talk, number: int) -> list[float]:
@@ -70,10 +79,17 @@ async def measure(make: dict[str, Callable[[int], Talk]], repeats: int) -> dict[
                 took[name] += times
                 shown[name] += talk.shown
     p50 = {name: statistics.median(times) for name, times in took.items()}
+    tokens = {name: round(statistics.mean(map(injected, texts)), 1) for name, texts in shown.items()}
+    costs = {
+        "ms_p50": round(p50.get(WITH_BLOCKS, 0) - p50["memscope"], 3),
+        "ratio": round(p50.get(WITH_BLOCKS, 0) / p50["memscope"], 3),
+        "tokens": round(tokens.get(WITH_BLOCKS, 0) - tokens["memscope"], 1),
+    }
     return {
         "overhead_ms_p50": round(p50["memscope"] - p50["none"], 3),
         "model_calls_extra": len(shown["memscope"]) - len(shown["none"]),
-        "injected_tokens": round(statistics.mean(map(injected, shown["memscope"])), 1),
+        "injected_tokens": tokens["memscope"],
+        **({"blocks": costs} if WITH_BLOCKS in p50 else {}),
         "turn_ms_p50": {name: round(value, 3) for name, value in p50.items()},
         "turns": len(took["memscope"]),
     }
@@ -84,12 +100,18 @@ def injected(request: str) -> int:
     return estimate_tokens(request[request.find(OPEN) : request.find(CLOSE) + len(CLOSE)]) if OPEN in request else 0
 
 
-async def run(adapter: str, size: int, repeats: int) -> dict[str, Any]:
+async def run(adapter: str, size: int, repeats: int, *, blocks: bool = False) -> dict[str, Any]:
     variants = importlib.import_module(f"overhead.{adapter}").variants
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncMemoryScope(Path(folder) / "memory.db", settings={}) as core:
             await fill(core, size)
-            return {"adapter": adapter, "size": size, **await measure(variants(core), repeats)}
+            if not blocks:
+                return {"adapter": adapter, "size": size, **await measure(variants(core), repeats)}
+            async with AsyncMemoryScope(Path(folder) / "blocks.db", settings={}) as other:
+                await fill(other, size)
+                await fill_blocks(other)
+                make = {**variants(core), WITH_BLOCKS: variants(other)["memscope"]}
+                return {"adapter": adapter, "size": size, **await measure(make, repeats)}
 
 
 if __name__ == "__main__":
@@ -100,5 +122,6 @@ if __name__ == "__main__":
     )
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--blocks", action="store_true")
     chosen = parser.parse_args()
-    print(json.dumps(asyncio.run(run(chosen.adapter, chosen.size, chosen.repeats))))
+    print(json.dumps(asyncio.run(run(chosen.adapter, chosen.size, chosen.repeats, blocks=chosen.blocks))))

@@ -4,6 +4,7 @@
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
     python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
     python benchmarks/kill.py --kills 100 --stage migrate       processes that open a store of an older version
+    python benchmarks/kill.py --kills 200 --stage blocks        writers that edit one block of core memory
     python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
@@ -24,6 +25,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
+from kill_blocks import BLOCK_MUTANTS, blocks_stage
 from kill_migrate import migrate_stage
 from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
 from kill_processes import USERS, Found, kill, say, start
@@ -235,6 +237,7 @@ STAGES = {
     "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS),
     "transfer": (transfer_stage, TRANSFER_MUTANTS),
     "migrate": (migrate_stage, MIGRATE_MUTANTS),
+    "blocks": (blocks_stage, BLOCK_MUTANTS),
 }
 
 
