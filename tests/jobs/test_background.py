@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import replace
 from datetime import timedelta
 
@@ -182,6 +183,16 @@ async def test_stop_right_after_a_turn_ends(world):
     running.turns_added("alice", 1)
     async with asyncio.timeout(10):
         await running.stop()
+
+
+async def test_stop_before_its_work_began_warns_of_nothing(world, recwarn):
+    running = await background(world, listening())
+    running.start()
+    while not running._tasks:
+        await asyncio.sleep(0)
+    await running.stop(drain_s=0)
+    gc.collect()
+    assert [str(one.message) for one in recwarn] == []
 
 
 async def test_stop_gives_back_what_hangs(world):

@@ -168,9 +168,9 @@ class Background:
         while True:
             now = time.monotonic()
             for user in [user for user, waiting in self._waiting.items() if self._is_due(waiting, now)]:
-                self._spawn(self._work(user, idle=self._waiting.pop(user).until <= now))
+                self._spawn(partial(self._work, user, idle=self._waiting.pop(user).until <= now))
             if sweep <= now:
-                self._spawn(self._sweep())
+                self._spawn(self._sweep)
                 sweep = now + self._kit.settings.poll_s
             await self._wait(min([sweep, *(waiting.until for waiting in self._waiting.values())]) - now)
 
@@ -183,7 +183,7 @@ class Background:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._news.wait()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task = asyncio.create_task(_until_the_end(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -225,9 +225,10 @@ class Background:
             log_new_codes(self._said, [error.code])
 
 
-async def _until_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _until_the_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Ignore errors of a process that ends."""
     try:
-        await work
+        await work()
     except RuntimeError:
         if not process_is_ending():
             raise
