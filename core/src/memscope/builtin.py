@@ -91,6 +91,7 @@ def memscope_register_importers(register: Register) -> None:
         "chatgpt": "chatgpt",
         "mem0": "mem0",
         "memoryscope": "memoryscope",
+        "letta": "letta",
     }.items():
         register(name, f"memscope.transfer.importers.{module}:read")
 

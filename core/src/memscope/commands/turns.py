@@ -194,6 +194,7 @@ def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool)
     call.show.data(asdict(report))
     parts = [count_nouns(report.turns, "turn"), count_nouns(report.observations, "observation")]
     parts.append(count_nouns(report.insights, "insight"))
+    parts += [count_nouns(report.blocks, "block")] if report.blocks else []
     words = {"known before": report.known, "forgotten here and left out": report.forgotten}
     notes = [f"{number:,} {said}" for said, number in words.items() if number]
     verb = "would be taken" if dry_run else "taken"

@@ -49,6 +49,19 @@ class ImportedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedBlock:
+    """A block of core memory; a ``limit`` below the length of its value is raised to it."""
+
+    label: str
+    value: str
+    user: str | None = None
+    agent: str | None = None
+    limit: int = 0
+    description: str = ""
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NotTaken:
     """Something in the source that memory has no place for: counted by its ``reason``."""
 
@@ -56,7 +69,7 @@ class NotTaken:
     number: int = 1
 
 
-Item: TypeAlias = ImportedTurn | ImportedMemory | NotTaken
+Item: TypeAlias = ImportedTurn | ImportedMemory | ImportedBlock | NotTaken
 Importer: TypeAlias = Callable[[Sequence[Any]], Iterable[Item]]
 
 
@@ -72,6 +85,7 @@ class ImportReport:
     users: int
     not_taken: Mapping[str, int]
     dry_run: bool = False
+    blocks: int = 0
 
 
 def time_of(value: object) -> datetime | None:

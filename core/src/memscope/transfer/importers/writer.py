@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +14,21 @@ from typing import Any, Protocol
 
 from memscope import validation
 from memscope.errors import InputError
-from memscope.records import AddReport, ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
+from memscope.records import (
+    BLOCK_LABEL,
+    BLOCK_LIMIT,
+    AddReport,
+    Block,
+    ChangeSet,
+    Insight,
+    Observation,
+    Scope,
+    Turn,
+    TurnInsert,
+)
 from memscope.records.identity import digest, statement
 from memscope.stores import Store
-from memscope.transfer.importers import ImportedMemory, ImportedTurn, ImportReport, Item, NotTaken
+from memscope.transfer.importers import ImportedBlock, ImportedMemory, ImportedTurn, ImportReport, Item, NotTaken
 from memscope.validation import Limits
 
 Progress = Callable[[int, int | None], None]
@@ -49,7 +61,7 @@ class ItemWriter:
         self._users: set[str] = set()
 
     def report(self) -> ImportReport:
-        parts = ("turns", "observations", "insights", "known", "forgotten")
+        parts = ("turns", "observations", "insights", "known", "forgotten", "blocks")
         counts = {part: self._counts[part] for part in parts}
         return ImportReport(**counts, users=len(self._users), not_taken=dict(self._not_taken), dry_run=self._dry_run)
 
@@ -58,6 +70,8 @@ class ItemWriter:
             batch = [item for _, _, item in group]
             if kind is ImportedTurn:
                 await self._write_turns(where, [dict(item.turn) for item in batch])
+            elif kind is ImportedBlock:
+                await self._write_blocks(where, batch)
             else:
                 await self._write_memories(where, batch)
 
@@ -102,6 +116,34 @@ class ItemWriter:
             return
         added = await self._edge.store_turns(turns, where, replay=True)
         self._counts.update(turns=added.stored, known=added.duplicates, forgotten=added.forgotten)
+
+    # ---- blocks
+
+    async def _write_blocks(self, where: Scope, items: list[ImportedBlock]) -> None:
+        """A block that is here stays as it is."""
+        for item in items:
+            here = {block.key for block in await self._edge.store.blocks(where.user)}
+            if (where.agent, item.label) in here:
+                self._counts["known"] += 1
+                continue
+            try:
+                made = await self._block(where, item)
+            except InputError as error:
+                self._refused(error)
+                continue
+            if not self._dry_run:
+                await self._edge.store.put_blocks(where.user, [made])
+            self._counts["blocks"] += 1
+
+    async def _block(self, where: Scope, item: ImportedBlock) -> Block:
+        if not re.fullmatch(BLOCK_LABEL, item.label):
+            raise InputError("a block whose label is none here")
+        turn, _ = await self._edge.check_statement({"role": "user", "content": item.value}, where)
+        return Block(
+            scope=where, label=item.label, recorded=turn.recorded, value=turn.text, version=1,
+            limit=max(item.limit or BLOCK_LIMIT, len(turn.text)), description=item.description[:BLOCK_LIMIT],
+            read_only=item.read_only, reason=f"imported from {self._name}",
+        )  # fmt: skip
 
     # ---- memories
 
