@@ -209,7 +209,8 @@ async def test_a_long_answer_of_the_assistant_is_shortened_context(world):
     await world.say("word " * 5_000, role="assistant")
     await world.say("I like tea")
     report = await world.consolidate(noted(fact("The user likes tea.", (2, "I like tea")), levels={2: 3}))
-    assert report.prompt_characters < 5_000
+    assert report.prompt_characters < 6_500
+    assert len(world.chat.prompts[0][1]["content"]) < 1_000
 
 
 @pytest.mark.parametrize("session", ["s", None])
