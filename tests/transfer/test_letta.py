@@ -56,7 +56,7 @@ async def test_blocks_passages_and_messages_are_taken_and_the_rest_is_counted(me
     turns = await memory.list(user="alice", agent="crew", kinds=["turn"], text="")
     told = [turn.text for turn in turns if not turn.statement]
     assert told == ["I sail.", "Hello Alice!", "And I have a cat.", "Lovely."]
-    persona, human = await memory.blocks("alice", agent="crew").list()
+    human, persona = await memory.blocks("alice", agent="crew").list()
     assert (human.value, human.limit, human.scope.agent) == ("Alice sails.\t", 13, None)
     assert (persona.value, persona.limit, persona.read_only, persona.scope.agent) == ("A sailor.", 9000, True, "crew")
     again = await memory.import_from("letta", str(path), user="alice")

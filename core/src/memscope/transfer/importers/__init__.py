@@ -59,6 +59,7 @@ class ImportedBlock:
     limit: int = 0
     description: str = ""
     read_only: bool = False
+    order: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ def _agent(agent: Found, blocks: Mapping[Any, Found]) -> Iterator[Item]:
     own = [blocks[id] for id in sequence(agent.get("block_ids")) if id in blocks]
     for key in ("core_memory", "memory_blocks"):
         own += map(mapping, sequence(agent.get(key)))
-    for block in own:
-        yield _block(block, name)
+    for place, block in enumerate(own):
+        yield _block(block, name, place)
     for key in ("archival_memory", "passages"):
         for passage in map(mapping, sequence(agent.get(key))):
             yield _passage(passage, name)
@@ -50,7 +50,7 @@ def _agent(agent: Found, blocks: Mapping[Any, Found]) -> Iterator[Item]:
         yield from _message(message, name, f"{name}:{message.get('id') or number}")
 
 
-def _block(block: Found, agent: str) -> Item:
+def _block(block: Found, agent: str, place: int) -> Item:
     label, value = block.get("label"), block.get("value")
     if not isinstance(label, str) or not isinstance(value, str):
         return NotTaken("a block without label or value")
@@ -62,6 +62,7 @@ def _block(block: Found, agent: str) -> Item:
         limit=limit if isinstance(limit, int) else 0,
         description=str(block.get("description") or ""),
         read_only=bool(block.get("read_only")),
+        order=place,
     )
 
 

@@ -142,7 +142,7 @@ class ItemWriter:
         return Block(
             scope=where, label=item.label, recorded=turn.recorded, value=turn.text, version=1,
             limit=max(item.limit or BLOCK_LIMIT, len(turn.text)), description=item.description[:BLOCK_LIMIT],
-            read_only=item.read_only, reason=f"imported from {self._name}",
+            read_only=item.read_only, order=item.order, reason=f"imported from {self._name}",
         )  # fmt: skip
 
     # ---- memories
