@@ -205,6 +205,16 @@ async def test_a_lasting_statement_is_shown_for_a_request_in_other_words(memory:
     assert "left-handed" in await memory.context("Should I say yes to these scissors?", user="u")
 
 
+async def test_a_question_of_mostly_unknown_words_gets_nothing_unless_it_names_a_speaker(
+    memory: AsyncMemoryScope,
+) -> None:
+    for n in range(40):
+        said = {"role": "user", "name": "Caroline", "content": f"The parcel of house {n} was signed for"}
+        await memory.add_turns([said], user="u", session="s")
+    assert not await memory.retrieve("When was the Treaty of Westphalia signed?", user="u")
+    assert await memory.retrieve("Which treaty would Caroline have signed?", user="u")
+
+
 async def test_the_line_that_names_a_day_is_shown_for_a_question_for_a_date(memory: AsyncMemoryScope) -> None:
     await say(memory, "Tomorrow the boat leaves, at high water")
     for n in range(30):

@@ -6,6 +6,7 @@ data sets in two languages at once; anyone can fit them again on data of their o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,9 @@ from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.candidates import MEANING, TOPIC
 from memscope.text.flags import Flag
+from memscope.text.language import language
 from memscope.text.lasting import LASTING
+from memscope.text.terms import terms
 from memscope.text.units import INSIGHT
 
 Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
@@ -60,6 +63,7 @@ COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.25  # share of a question's words that some unit must have
 TRUSTED = 0.3  # share of the query's words in one unit from which words are trusted
+MET = 0.5  # share of a question's English words that the scope must have
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
@@ -234,7 +238,21 @@ def has_evidence(question: Query, found: Candidates) -> Values:
     if found.units < FEW:
         return words
     timely = (found.period > 0) | (found.event > 0)
-    return words & (timely | (coverage(question, found).max(initial=0) >= KNOWN) | ~np.isnan(found.cosine))
+    return words & (timely | _is_known(question, found) | ~np.isnan(found.cosine))
+
+
+def _is_known(question: Query, found: Candidates) -> bool:
+    """Returns whether some unit has a fair part of the query, and the scope most of its words or a name in it."""
+    known = dict(zip(found.terms, (found.document_frequency > 0).tolist(), strict=True))
+    named = any(known.get(one) for name in _NAME.findall(question.query) for one in terms(name))
+    if named or not question.names.isdisjoint(found.speakers.tolist()):
+        return True
+    met = [known[one] for one, weight in zip(question.terms, question.weights, strict=True) if weight]
+    mostly = language(question.query) != "en" or sum(met) > MET * len(met)
+    return mostly and bool(coverage(question, found).max(initial=0) >= KNOWN)
+
+
+_NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
 
 
 def coverage(question: Query, found: Candidates) -> Values:

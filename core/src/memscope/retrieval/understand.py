@@ -71,7 +71,7 @@ _TALK = re.compile(
 _PERSONAL = re.compile(
     r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
     r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy|please|pls)\b"
-    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|想|入手|咋|怎么[办做挂选弄写搭]"
+    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭]"
 )
 # Topics of a question about somebody or something of the user's.
 _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "home", "gifts")
