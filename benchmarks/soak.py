@@ -43,7 +43,7 @@ NAMED = 5  # events of a kind that are printed
 
 
 class Oracle:
-    """What the processes said, line by line."""
+    """Notes of the processes, line by line."""
 
     def __init__(self) -> None:
         self.added: set[str] = set()

@@ -14,7 +14,7 @@ SOURCE = Path(memscope.__file__).parent
 ROOT = Path(__file__).parents[1]
 PRONOUNS = ("What ", "Where ", "Which ", "Who ", "Whose ", "Whoever ", "Whatever ")
 PLACES = [*SOURCE.iterdir(), *ROOT.glob("adapters/*/src"), *ROOT.glob("stores/*/src"), ROOT / "server/src",
-          ROOT / "examples"]  # fmt: skip
+          ROOT / "examples", ROOT / "benchmarks", ROOT / "tests"]  # fmt: skip
 PLACES = sorted(place for place in PLACES if place.suffix == ".py" or (place.is_dir() and any(place.rglob("*.py"))))
 
 
