@@ -28,15 +28,16 @@ import click
 from kill_blocks import BLOCK_MUTANTS, blocks_stage
 from kill_migrate import migrate_stage
 from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from kill_processes import USERS, Found, kill, say, start
+from kill_processes import USERS, Found, check_done, kill, say, start
 from kill_stores import STORES, Place, SQLitePlace
 
-from memscope import transfer
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
 from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
 from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
 from memscope.testing.records import observation, turn
+from memscope.text import load_tables
+from memscope.transfer import jsonl
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
@@ -75,7 +76,7 @@ def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -
         children[victim] = start(run[victim])
     died += sum(map(kill, children))
     said = [key for log in logs if log.exists() for key in log.read_text().split()]
-    return replace(asyncio.run(check_turns(place, said)), died=died)
+    return replace(asyncio.run(check_turns(place, said)), done=len(said), died=died)
 
 
 async def check_turns(place: Place, said: list[str]) -> Found:
@@ -175,6 +176,7 @@ async def check_facts(store: Store) -> Found:
         facts = Counter(memory.text for memory in records if isinstance(memory, Observation))
         pending = {record.key async for page in store.scan(Select(user, pending="consolidate")) for record in page}
         found.turns += len(turns)
+        found.done += facts.total()
         found.doubled += facts.total() - len(facts)
         found.unconsolidated += len(pending)
         found.lost += sum(not facts[f"fact of {key}"] and key not in pending for key in turns)
@@ -190,12 +192,12 @@ async def move(place: Place, copy: Place, mutant: Mutant, path: Path, times: int
     source, target = await place.open(), await copy.open()
     for _ in range(times):
         with suppress(StoreBusy):
-            await transfer.export(source, path, user=None, progress=None)
+            await jsonl.export(source, path, user=None, progress=None)
             await read(target, path)
 
 
 async def read(store: Store, path: Path) -> None:
-    await transfer.import_(store, path, user=None, strict=True, progress=None, limits=transfer.UNLIMITED)
+    await jsonl.import_(store, path, user=None, strict=True, progress=None, limits=jsonl.UNLIMITED)
 
 
 def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
@@ -222,12 +224,15 @@ def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Muta
 
 async def check_copies(place: Place, copy: Place, paths: list[Path]) -> Found:
     found = await check_place(place)
+    exported = 0
     for path in filter(Path.exists, paths):
+        exported += 1
         alone = InMemoryStore()
         await read(alone, path)
         found = found.plus(Found(lost=(await check_facts(alone)).lost))
     copied = await check_place(copy)
-    return found.plus(copied).plus(Found(lost=found.turns - copied.turns))
+    both = found.plus(copied).plus(Found(lost=found.turns - copied.turns))
+    return replace(both, done=found.done and exported)
 
 
 # ---- the whole
@@ -254,6 +259,7 @@ def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Fo
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = STORES[store](Path(folder))
         asyncio.run(place.create())
+        load_tables()  # once, for all processes
         return run(place, kills, random.Random(seed), mutant)
 
 
@@ -275,6 +281,7 @@ def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> boo
 def main(kills: int, stage: str, store: str, seed: int) -> None:
     begin = time.monotonic()
     found = measure(store, stage, kills, seed, sound)
+    check_done(found.done)
     seconds = time.monotonic() - begin
     mutants = {mutant.name: caught(store, stage, max(300, kills), seed, mutant) for mutant in mutants_of(store, stage)}
     result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}

@@ -109,4 +109,5 @@ async def _check(place: Place, keys: list[str], notes: Path) -> Found:
     await store.close()
     wanted = {f"words of {key}" for key in said} | {word(f"{user}{key}") for user in USERS for key in keys}
     lost = len(wanted - known)
-    return Found(lost=lost, doubled=doubled, corrupt=await place.damage(), wrong=wrong, turns=len(known))
+    damage = await place.damage()
+    return Found(lost=lost, doubled=doubled, corrupt=damage, wrong=wrong, turns=len(known), done=len(said))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memscope import transfer
 from memscope.records import ChangeSet, Claim, TurnInsert
 from memscope.stores import Store, rules
 from memscope.stores import sqlite as sqlite_store
@@ -16,6 +15,7 @@ from memscope.stores.local.transaction import UserTransaction
 from memscope.stores.sqlite.engine import Engine, WriteRequest, _answer
 from memscope.testing.records import turn
 from memscope.text.units import units_version
+from memscope.transfer import jsonl
 
 
 async def _save(store: Store, claim: Claim, change_set: ChangeSet) -> None:
@@ -116,23 +116,23 @@ CONSOLIDATE_MUTANTS = (
 def ask_once() -> None:
     """Pending items are asked for before the records are read, not after."""
     known: dict[tuple[str, str], set[str]] = {}
-    asked = transfer.waiting
+    asked = jsonl.waiting
 
     async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
         if (user, kind) not in known:
             known[user, kind] = await asked(store, user, kind, ids)
         return known[user, kind]
 
-    transfer.waiting = waiting
+    jsonl.waiting = waiting
 
 
 def settle_nothing_here() -> None:
     """A newer export does not settle what an older one left waiting."""
 
-    async def settle(writer: transfer.ImportWriter) -> None:
+    async def settle(writer: jsonl.ImportWriter) -> None:
         return
 
-    transfer.ImportWriter._settle = settle  # type: ignore[method-assign]
+    jsonl.ImportWriter._settle = settle  # type: ignore[method-assign]
 
 
 TRANSFER_MUTANTS = (

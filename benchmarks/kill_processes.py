@@ -30,6 +30,7 @@ class Found:
     unconsolidated: int = 0
     wrong: int = 0  # answers of searches
     turns: int = 0
+    done: int = 0  # acknowledged by processes that were killed; 0 measured nothing
     died: int = 0  # processes that ended with an error instead of by the kill
 
     @property
@@ -60,6 +61,14 @@ def kill(child: int) -> bool:
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
     return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def check_done(done: int) -> None:
+    """Fail where the processes were killed before they did anything: zeros would mean nothing."""
+    if not done:
+        raise SystemExit(
+            "no process did anything before it was killed: nothing was measured; is the machine busy?"
+        )
 
 
 async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import click
 from kill_mutants import AnswersFirst, Mutant, sound, use
-from kill_processes import USERS, kill, say, start
+from kill_processes import USERS, check_done, kill, say, start
 from kill_stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
@@ -41,7 +41,7 @@ FORGETS = 0.4  # of the turns
 
 @dataclass
 class Left:
-    """What is wrong with a store after the kills."""
+    """Faults of a store after the kills."""
 
     lost: int = 0
     doubled: int = 0
@@ -49,6 +49,7 @@ class Left:
     corrupt: int = 0
     unfinished: int = 0
     turns: int = 0
+    done: int = 0  # acknowledged; 0 measured nothing
     died: int = 0  # processes that ended with an error instead of by the kill
 
     @property
@@ -121,7 +122,7 @@ async def check(place: Place) -> Left:
     for line in (place.folder / "log").read_text().splitlines():
         word, _, key = line.partition(" ")
         said[word].add(key)
-    found = Left(leaked=sum(_in_bytes(place.folder, said["wiped"])))
+    found = Left(leaked=sum(_in_bytes(place.folder, said["wiped"])), done=len(said["added"]))
     with suppress(MemscopeError):
         store = await place.open()
         kept = await _texts(store)
@@ -184,6 +185,7 @@ def measure(kills: int, seed: int, mutant: Mutant) -> Left:
 @click.option("--seed", type=int, default=1)
 def main(kills: int, seed: int) -> None:
     found = measure(kills, seed, sound)
+    check_done(found.done)
     caught = sum(any(measure(20, seed + n, mutant).wrong for n in range(5)) for mutant in MUTANTS)
     click.echo(json.dumps(asdict(found) | {"mutants_caught": caught, "mutants": len(MUTANTS), "kills": kills}))
 

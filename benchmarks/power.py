@@ -272,6 +272,8 @@ def normal(statement: str) -> str:
 def main(number: int, seed: int) -> None:
     begin = time.monotonic()
     full = cuts(number, seed, lambda statement: statement)
+    if not full["acknowledged"]:
+        raise SystemExit("nothing was acknowledged before a cut: nothing was measured")
     weak = {f"{name}_normal": count for name, count in cuts(number, seed, normal).items()}
     print(json.dumps({**full, **weak, "cuts": number, "seconds": round(time.monotonic() - begin, 1)}))
 
