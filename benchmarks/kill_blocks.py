@@ -83,6 +83,7 @@ async def _check(place: Place, noted: dict[str, list[str]]) -> Found:
         doubled=sum(len(counts) - len(set(counts)) for counts in said.values()),
         corrupt=corrupt + half_done(versions) + (present != versions[-1:]),
         turns=len(versions),
+        done=sum(map(len, said.values())),
     )
 
 

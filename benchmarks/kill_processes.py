@@ -66,9 +66,7 @@ def kill(child: int) -> bool:
 def check_done(done: int) -> None:
     """Fail where the processes were killed before they did anything: zeros would mean nothing."""
     if not done:
-        raise SystemExit(
-            "no process did anything before it was killed: nothing was measured; is the machine busy?"
-        )
+        raise SystemExit("no process did anything before it was killed: nothing was measured; is the machine busy?")
 
 
 async def say(store: Store, mutant: Mutant, user: str, key: str) -> None:
