@@ -1,4 +1,4 @@
-"""What an insight keeps: every fact that was placed, everything that was known, and one heading."""
+"""An insight keeps every fact that was placed, everything that was known, and one heading."""
 
 from __future__ import annotations
 
