@@ -83,6 +83,15 @@ def test_an_example_remembers_from_run_to_run(name, first, question, fresh, reme
     assert example(name, question, store=tmp_path / "memory.db") == remembered
 
 
+def test_what_one_agent_writes_into_core_memory_another_has_in_the_next_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    store, question = tmp_path / "memory.db", "What do you know about me?"
+    assert example("core_memory.py", question, "--agent", "cook", store=store) == "cook: Nothing yet."
+    wrote = example("core_memory.py", "I am Alice, and I sail.", "--agent", "host", store=store)
+    assert wrote == "host: Block 'human' is at version 1, 12 of 2000 characters."
+    assert example("core_memory.py", question, "--agent", "cook", store=store) == "cook: You are Alice. You sail."
+
+
 def test_an_example_talks_to_an_endpoint_that_two_variables_name(tmp_path, monkeypatch):
     with FaultServer(script=[{"match": "", "reply": "I am real."}], require_key="sk-test") as server:
         monkeypatch.setenv("PYTHONWARNINGS", "ignore:Resolved model mismatch")
