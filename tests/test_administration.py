@@ -153,7 +153,7 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
 @pytest.mark.parametrize(
     ("number", "change"),
     [
-        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=2)),
+        (0, lambda line: line.update(secret="")), (0, lambda line: line.update(memscope=jsonl.FORMAT + 1)),
         (1, lambda line: line["turn"].update(scope=[5, None, None])),
         (1, lambda line: line["turn"].update(scope=["", None, None])),
         (1, lambda line: line["turn"].update(scope=["alice", [], None])),
@@ -164,7 +164,7 @@ async def test_superseded_memories_without_earlier_versions_travel_too(memory, t
         (1, lambda line: line["turn"].update(metadata={"n": 10**4000})),
         (1, lambda line: line["turn"].update(metadata={"n": "\0"})),
         (1, lambda line: line["turn"].update(seq=10**4000)), (1, lambda line: line["turn"].update(seq=-1)),
-        (1, lambda line: line["turn"].update(text="x" * 300_000)), (1, lambda line: line["turn"].update(text="a\0b")),
+        (1, lambda line: line["turn"].update(text="x" * 1_100_000)), (1, lambda line: line["turn"].update(text="a\0b")),
         (1, lambda line: line["turn"].update(speaker="\0" * 50_000)),
         (1, lambda line: line["turn"].update(time="0001-01-01T00:00:00+14:00")),
         (3, lambda line: line["observation"].update(name="\0" * 50_000)),
@@ -216,8 +216,8 @@ async def test_limits_that_are_set_hold_for_imports(memory, tmp_path):
 
 async def test_an_export_of_a_newer_format_is_named_as_such(memory, tmp_path):
     path = tmp_path / "all.jsonl"
-    path.write_text(json.dumps({"memscope": 2, "secret": "00" * 32}))
-    with pytest.raises(InputError, match=r"line 1 .* format 2, this memscope reads 1; it needs a newer memscope"):
+    path.write_text(json.dumps({"memscope": jsonl.FORMAT + 1, "secret": "00" * 32}))
+    with pytest.raises(InputError, match=r"line 1 .* format \d, this memscope reads \d; it needs a newer memscope"):
         await memory.import_(path, strict=False)
 
 

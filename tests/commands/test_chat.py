@@ -138,8 +138,8 @@ def test_without_an_embedder_that_answers_it_talks_and_says_so(server, monkeypat
 
 
 def test_a_pasted_megabyte_is_refused_politely(server):
-    done = piped("x" * 3_000_000, "I moved to Berlin.")
-    assert done.stdout == "Nice!\n" and "one message holds at most 262,144" in done.stderr
+    done = piped("x" * 5_000_000, "I moved to Berlin.")
+    assert done.stdout == "Nice!\n" and "one message holds at most 1,048,576" in done.stderr
     assert done.exit_code == 2 and turns() == ["I moved to Berlin.", "Nice!"]
 
 

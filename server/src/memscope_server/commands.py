@@ -44,6 +44,7 @@ def serve(
         raise click.UsageError("--cert and --key belong together")
     if not _local(address) and cert is None and not insecure:
         raise ConfigError(f"{address} can be reached from other machines", hint="give --cert and --key, or --insecure")
+    call.settings()  # reads files, which a loop forbids
     asyncio.run(_serve(call, address, port, names, {"ssl_certfile": cert, "ssl_keyfile": key} if cert else {}, work))
 
 

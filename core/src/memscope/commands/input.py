@@ -13,7 +13,7 @@ from typing import Protocol
 import click
 
 QUOTES = '"""'
-LONGEST = 1 << 20  # bytes of a piped line that are kept, to be refused
+LONGEST = 1 << 22  # bytes of a piped line that are kept, to be refused
 CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
 
 

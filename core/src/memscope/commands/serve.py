@@ -29,6 +29,7 @@ def worker(call: Call, drain_s: float) -> None:
 
     Work that is not done by then is given back and stays pending.
     """
+    call.settings()  # reads files, which a loop forbids
     asyncio.run(run_worker(call, drain_s))
 
 
@@ -90,6 +91,7 @@ def mcp(call: Call, tools: ToolSet | None) -> None:
 
     The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
     """
+    call.settings()
     asyncio.run(run_mcp(call, tools))
 
 
