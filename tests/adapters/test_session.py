@@ -24,7 +24,7 @@ async def memory():
 
 
 @pytest.fixture
-def bridge(memory):
+def session(memory):
     return MemorySession("alice", memory=memory)
 
 
@@ -81,29 +81,29 @@ def test_of_a_long_text_the_query_is_its_beginning_and_its_end():
 # ---- recording and recalling
 
 
-async def test_keys_are_in_the_order_of_what_was_given(bridge, memory):
-    keys = await bridge.record([to_turn("user", "one"), to_turn("user", "  "), to_turn("user", "two", id="m2")])
+async def test_keys_are_in_the_order_of_what_was_given(session, memory):
+    keys = await session.record([to_turn("user", "one"), to_turn("user", "  "), to_turn("user", "two", id="m2")])
     assert keys[1:] == ("", "m2")
     assert (await memory.get(keys[0], user="alice")).text == "one"
 
 
-async def test_a_speaker_with_blanks_is_no_reason_to_lose_a_turn(bridge, memory):
-    await bridge.record([to_turn("person", "hello", speaker=" Bob \n the builder ")])
+async def test_a_speaker_with_blanks_is_no_reason_to_lose_a_turn(session, memory):
+    await session.record([to_turn("person", "hello", speaker=" Bob \n the builder ")])
     assert (await memory.list(user="alice"))[0].speaker == "Bob the builder"
 
 
-async def test_what_is_excluded_or_shown_is_not_recalled(bridge):
-    keys = await bridge.record([to_turn("user", "The boat is red"), to_turn("user", "The boat is long")])
-    assert len((await bridge.recall("boat")).hits) == 2
-    assert [hit.text for hit in (await bridge.recall("boat", exclude=keys[:1])).hits] == ["The boat is long"]
-    assert (await bridge.recall("boat", exclude=keys[:1], shown=["The boat is long"])).text == ""
-    assert (await bridge.recall("  ")).hits == ()
+async def test_what_is_excluded_or_shown_is_not_recalled(session):
+    keys = await session.record([to_turn("user", "The boat is red"), to_turn("user", "The boat is long")])
+    assert len((await session.recall("boat")).hits) == 2
+    assert [hit.text for hit in (await session.recall("boat", exclude=keys[:1])).hits] == ["The boat is long"]
+    assert (await session.recall("boat", exclude=keys[:1], shown=["The boat is long"])).text == ""
+    assert (await session.recall("  ")).hits == ()
 
 
 async def test_hits_are_those_that_were_shown(memory):
-    bridge = MemorySession("alice", memory=memory, tokens=30)
-    await bridge.record([to_turn("user", f"The boat number {number} is red and rather long") for number in range(9)])
-    recalled = await bridge.recall("Which boat is red?")
+    session = MemorySession("alice", memory=memory, tokens=30)
+    await session.record([to_turn("user", f"The boat number {number} is red and rather long") for number in range(9)])
+    recalled = await session.recall("Which boat is red?")
     assert 0 < len(recalled.hits) < 3
     for hit in recalled.hits:
         assert hit.text in recalled.text
@@ -115,15 +115,15 @@ async def test_hits_are_those_that_were_shown(memory):
 async def test_one_warning_until_it_works_again(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridge = MemorySession("alice", memory=memory)
+        session = MemorySession("alice", memory=memory)
         for _ in range(2):
             store.broken = True
             for _ in range(3):
-                assert await bridge.record([to_turn("user", "secret words")]) == ("",)
-                assert not (await bridge.recall("secret words")).hits
+                assert await session.record([to_turn("user", "secret words")]) == ("",)
+                assert not (await session.recall("secret words")).hits
             store.broken = False
-            await bridge.record([to_turn("user", "secret words")])
-            await bridge.recall("secret words")
+            await session.record([to_turn("user", "secret words")])
+            await session.recall("secret words")
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     reason = "store_unavailable: out of order, as the test wants it"
     assert warnings == [f"add_turns failed, and the agent goes on without memory ({reason})"] * 2
@@ -132,9 +132,9 @@ async def test_one_warning_until_it_works_again(caplog):
 async def test_a_memory_that_never_answers_is_given_up(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridge = MemorySession("alice", memory=memory, deadline_s=0.05)
+        session = MemorySession("alice", memory=memory, deadline_s=0.05)
         gate = store.hold()
-        assert await bridge.record([to_turn("user", "hello")]) == ("",)
+        assert await session.record([to_turn("user", "hello")]) == ("",)
         gate.set()
     assert "TimeoutError" in caplog.text
 
@@ -156,76 +156,76 @@ def test_a_mistake_in_the_settings_is_told_when_it_is_made(mistake):
 
 
 async def test_a_folder_that_is_not_there_is_told_on_first_use(tmp_path):
-    bridge = MemorySession("alice", memory=tmp_path / "nowhere" / "memory.db")
+    session = MemorySession("alice", memory=tmp_path / "nowhere" / "memory.db")
     with pytest.raises(ConfigError):
-        await bridge.recall("hello")
+        await session.recall("hello")
 
 
 async def test_where_a_loop_forbids_reading_files_a_mistake_is_told_on_first_use(tmp_path, monkeypatch):
     settings = tmp_path / "memscope.yaml"
     settings.write_text("stor: memory.db", "utf-8")
     monkeypatch.setenv("MEMSCOPE_CONFIG", str(settings))
-    bridge = MemorySession("alice")
+    session = MemorySession("alice")
     with pytest.raises(ConfigError):
-        await bridge.recall("hello")
+        await session.recall("hello")
 
 
 # ---- what was asked for
 
 
-async def test_forgetting_by_id(bridge, memory):
-    kept = await bridge.remember("Alice likes tea")
-    assert await bridge.forget(["nothing"]) == (None, ["nothing"])
-    report, missing = await bridge.forget([kept.id, kept.id, "nothing"])
+async def test_forgetting_by_id(session, memory):
+    kept = await session.remember("Alice likes tea")
+    assert await session.forget(["nothing"]) == (None, ["nothing"])
+    report, missing = await session.forget([kept.id, kept.id, "nothing"])
     assert (report.observations, missing) == (1, ["nothing"])
     with pytest.raises(NotFound):
         await memory.get(kept.id, user="alice")
 
 
 async def test_copied_it_is_the_same_and_pickled_another(tmp_path):
-    bridge = MemorySession("alice", memory=tmp_path / "memory.db", k=3)
-    await bridge.remember("Alice likes tea")
-    assert copy.deepcopy(bridge) is bridge
-    again = pickle.loads(pickle.dumps(bridge))
+    session = MemorySession("alice", memory=tmp_path / "memory.db", k=3)
+    await session.remember("Alice likes tea")
+    assert copy.deepcopy(session) is session
+    again = pickle.loads(pickle.dumps(session))
     assert (again.user, again.k) == ("alice", 3)
     assert len(await again.search("tea")) == 1
     await again.close()
-    await bridge.close()
+    await session.close()
 
 
 # ---- many scopes
 
 
-async def test_bridges_of_one_memory(tmp_path):
-    bridges = SessionPool(tmp_path / "memory.db", agent="helper")
-    alice, bob = bridges.to("alice", "one"), bridges.to("bob")
+async def test_sessions_of_one_memory(tmp_path):
+    sessions = SessionPool(tmp_path / "memory.db", agent="helper")
+    alice, bob = sessions.to("alice", "one"), sessions.to("bob")
     await alice.record([to_turn("user", "My boat is called Aurora.")])
     assert (await bob.recall("boat")).text == ""
-    assert "Aurora" in (await bridges.to("alice", "two").recall("boat")).text
+    assert "Aurora" in (await sessions.to("alice", "two").recall("boat")).text
     assert await alice.handle.shared() is await bob.handle.shared()
-    await bridges.close()
+    await sessions.close()
 
 
-async def test_bridges_warn_once_together(caplog):
+async def test_sessions_warn_once_together(caplog):
     store = FickleStore()
     async with AsyncMemoryScope(store, settings={}) as memory:
-        bridges, store.broken = SessionPool(memory), True
+        sessions, store.broken = SessionPool(memory), True
         for user in ("alice", "bob"):
-            await bridges.to(user).record([to_turn("user", "Hello")])
+            await sessions.to(user).record([to_turn("user", "Hello")])
     assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
 
 
-def test_bridges_are_checked_when_they_are_made():
+def test_sessions_are_checked_when_they_are_made():
     with pytest.raises(ConfigError):
         SessionPool(recall_from="everywhere")
 
 
 async def test_what_was_said_last_in_a_session(memory):
-    bridges = SessionPool(memory)
-    here = bridges.to("alice", "here")
+    sessions = SessionPool(memory)
+    here = sessions.to("alice", "here")
     keys = await here.record([to_turn("user", f"Remark {number}.") for number in range(5)])
     await here.remember("A statement is not something said.")
-    await bridges.to("alice", "elsewhere").record([to_turn("user", "Something else.")])
+    await sessions.to("alice", "elsewhere").record([to_turn("user", "Something else.")])
     assert [turn.text for turn in await here.recent(tokens=1000, exclude=keys[-1:])] == [
         "Remark 0.", "Remark 1.", "Remark 2.", "Remark 3.",
     ]  # fmt: skip

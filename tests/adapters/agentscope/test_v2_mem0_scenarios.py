@@ -103,7 +103,7 @@ async def test_a_sync_memory_is_taken(tmp_path):
     with MemoryScope(tmp_path / "memory.db", settings={}) as memory:
         agent = agent_with(MemoryScopeMiddleware(user="alice", memory=memory), ScriptedModel())
         await agent.reply(UserMsg("user", FACT))
-        assert (await MemoryScopeMiddleware(user="alice", memory=memory).bridge().search("coffee")).hits
+        assert (await MemoryScopeMiddleware(user="alice", memory=memory).memory_session().search("coffee")).hits
 
 
 # ---- static_control
@@ -212,8 +212,8 @@ async def test_k_of_one_call_changes_nothing(core):
     """test_async_search_accepts_per_call_top_k"""
     await told(core, *(f"Coffee number {number}." for number in range(5)))
     memory = MemoryScopeMiddleware(user="alice", memory=core, k=4)
-    assert len((await memory.bridge().search("coffee", k=2)).hits) == 2
-    assert len((await memory.bridge().search("coffee")).hits) == 4
+    assert len((await memory.memory_session().search("coffee", k=2)).hits) == 2
+    assert len((await memory.memory_session().search("coffee")).hits) == 4
 
 
 async def test_tool_permissions(core):

@@ -95,8 +95,8 @@ async def test_a_middleware_made_for_each_turn(tmp_path):
         made.append(MemoryScopeMiddleware(user="alice", memory=tmp_path / "memory.db"))
         await agent_with(made[-1], ScriptedModel(name=text), state=state).reply(UserMsg("user", text))
         state = AgentState.model_validate_json(state.model_dump_json())
-    cores = {id(await memory.bridge().handle.shared()) for memory in made}
-    kept = await made[0].bridge().do(lambda core: core.list(user="alice"))
+    cores = {id(await memory.memory_session().handle.shared()) for memory in made}
+    kept = await made[0].memory_session().do(lambda core: core.list(user="alice"))
     for memory in made:
         await memory.close()
     assert len(cores) == 1
@@ -109,7 +109,7 @@ def test_the_form_of_the_agent_service():
     assert all(field["title"] and field["description"] for field in schema["properties"].values())
     filled = MemoryScopeMiddleware.Parameters(mode="agent_control", k=3)
     memory = MemoryScopeMiddleware(user="alice", parameters=filled)
-    assert (memory.mode, memory.bridge().k) == ("agent_control", 3)
+    assert (memory.mode, memory.memory_session().k) == ("agent_control", 3)
 
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"tokens": "many"}, {"recall": "all"}, {"record": "me"}])
@@ -197,7 +197,7 @@ async def test_recall_of_this_session_only(core):
     await agent.reply(UserMsg("user", QUESTION))
     assert "Aurora" not in agent.model.script.latest
     with pytest.raises(InputError, match="needs a session"):
-        memory.bridge()
+        memory.memory_session()
 
 
 @pytest.mark.parametrize(

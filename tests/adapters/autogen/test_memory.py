@@ -155,7 +155,7 @@ async def test_a_tapped_context_can_be_copied_and_pickled(tmp_path):
         await other.add_message(AssistantMessage(content=f"Noted by {id(other)}", source="helper"))
         assert len(await other.get_messages()) == 2
         assert len(await context.get_messages()) == 1
-        turns = await memory.bridge.do(lambda core: core.list(user="alice"))
+        turns = await memory.memory_session.do(lambda core: core.list(user="alice"))
         assert turns[-1].text == f"Noted by {id(other)}"
     json.dumps(await context.save_state())
     assert context.dump_component().provider == "autogen_core.model_context.UnboundedChatCompletionContext"

@@ -43,7 +43,7 @@ async def test_tools_of_core_memory_are_components(tmp_path):
     loaded = StaticWorkbench.load_component(made.dump_component())
     assert [tool["name"] for tool in await loaded.list_tools()] == [tool["name"] for tool in await made.list_tools()]
     await loaded.call_tool("memory_append", {"label": "human", "text": "Alice sails.", "reason": "said"})
-    assert "Alice sails." in (await memory.bridge.core())
+    assert "Alice sails." in (await memory.memory_session.core())
 
 
 async def test_remember_search_forget(memory, core):

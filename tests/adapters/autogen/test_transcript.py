@@ -1,4 +1,4 @@
-"""The ledger: whatever a team does, each message is entered once and in order."""
+"""The transcript: whatever a team does, each message is entered once and in order."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from memscope import AsyncMemoryScope
 from memscope.adapters.session import to_turn
 from memscope_autogen import conversation
-from memscope_autogen.conversation import Ledger
+from memscope_autogen.conversation import Transcript
 
 WORDS = st.lists(st.sampled_from(["ok", "yes", "no"]), max_size=8)
 
 
-def entered(*texts: str) -> Ledger:
-    ledger = Ledger()
+def entered(*texts: str) -> Transcript:
+    transcript = Transcript()
     for text in texts:
-        ledger.enter(to_turn("user", text))
-    return ledger
+        transcript.enter(to_turn("user", text))
+    return transcript
 
 
 def turns(*texts):
@@ -29,7 +29,7 @@ def test_who_joins_is_shown_the_latest():
     assert entered("x", "a", "b").overlap(turns("a", "b", "c")) == (0, 2)
     assert entered("b").overlap(turns("a", "b", "c")) == (1, 2)
     assert entered("a", "reply").overlap(turns("a")) == (0, 0)
-    assert Ledger().overlap(turns("a")) == (0, 0)
+    assert Transcript().overlap(turns("a")) == (0, 0)
 
 
 @given(WORDS, WORDS)
@@ -40,10 +40,10 @@ def test_an_overlap_is_the_end_of_the_ledger(known, shown):
 
 def test_a_long_conversation_is_cut_and_positions_stay(monkeypatch):
     monkeypatch.setattr(conversation, "MOST_ENTRIES", 8)
-    ledger = entered(*map(str, range(20)))
-    assert ledger.end == 20
-    assert ledger.find(to_turn("user", "19"), 0) == 19
-    assert ledger.find(to_turn("user", "0"), 0) is None
+    transcript = entered(*map(str, range(20)))
+    assert transcript.end == 20
+    assert transcript.find(to_turn("user", "19"), 0) == 19
+    assert transcript.find(to_turn("user", "0"), 0) is None
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["ok", "yes", "no"])), max_size=12))

@@ -19,7 +19,7 @@ from memscope import MemoryScope
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.testing.scripted import ScriptedModel
 from memscope_langchain import MemoryScopeMemory
-from memscope_langchain.classic import MOST_UNANSWERED, Unanswered
+from memscope_langchain.classic import MOST_PENDING, PendingQuestions
 
 from .talking import ScriptedChat
 from .test_middleware import FACT, QUESTION, call, calling
@@ -280,12 +280,12 @@ def test_a_wrong_setting_is_told_at_once(memory):
 
 
 def test_what_is_never_answered_does_not_pile_up():
-    waiting = Unanswered()
-    first = waiting.asked("alice", "one", "0")
-    assert waiting.asked("alice", "one", "0") == first
-    for number in range(1, MOST_UNANSWERED + 1):
-        waiting.asked("alice", "one", str(number))
-    assert waiting.answered("alice", "one", "0") != first
-    last = waiting.asked("alice", "one", str(MOST_UNANSWERED))
-    assert waiting.answered("alice", "one", str(MOST_UNANSWERED)) == last
-    assert len(waiting._ids) == MOST_UNANSWERED - 1
+    waiting = PendingQuestions()
+    first = waiting.id_of("alice", "one", "0")
+    assert waiting.id_of("alice", "one", "0") == first
+    for number in range(1, MOST_PENDING + 1):
+        waiting.id_of("alice", "one", str(number))
+    assert waiting.take_id("alice", "one", "0") != first
+    last = waiting.id_of("alice", "one", str(MOST_PENDING))
+    assert waiting.take_id("alice", "one", str(MOST_PENDING)) == last
+    assert len(waiting._ids) == MOST_PENDING - 1

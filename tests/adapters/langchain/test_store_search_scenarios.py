@@ -145,7 +145,7 @@ def test_odd_queries(store):
 
 def test_fields(store):
     """A, B, C: test_embed_with_path"""
-    by_title = MemoryScopeStore(user="bob", memory=store._bridges._handle.memory, fields=["title", "parts[*].name"])
+    by_title = MemoryScopeStore(user="bob", memory=store._sessions._handle.memory, fields=["title", "parts[*].name"])
     by_title.put(("test",), "doc1", {"title": "sailing", "text": "gardens", "parts": [{"name": "rudder"}]})
     by_title.put(("test",), "doc2", {"title": "gardens", "text": "sailing"})
     assert by_title.search(("test",), query="sailing")[0].key == "doc1"
@@ -214,7 +214,7 @@ def test_a_store_with_a_time_to_live_of_its_own(timed):
     """C: the store fixture's ttl configuration"""
     given, wait = timed
     config = {"default_ttl": 10, "refresh_on_read": False}
-    store = MemoryScopeStore(user="alice", memory=given._bridges._handle.memory, ttl=config)
+    store = MemoryScopeStore(user="alice", memory=given._sessions._handle.memory, ttl=config)
     store.put(("foo",), "item1", {"foo": "bar"})
     store.put(("foo",), "item2", {"foo": "bar"}, ttl=None)
     wait(8)

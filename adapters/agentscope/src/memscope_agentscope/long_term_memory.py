@@ -55,7 +55,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         strict: bool = False,
     ) -> None:
         super().__init__()
-        self._bridge = MemorySession(
+        self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
         )  # fmt: skip
@@ -73,11 +73,11 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         ``limit``: at most this many memories, by default ``k``.
         """
         turns = self._turns(msg if isinstance(msg, list) else [msg])
-        await self._bridge.record(turns)
+        await self._session.record(turns)
         self.seen += [turn["id"] for turn in turns]
-        bridge = self._bridge if limit is None else replace(self._bridge, k=limit, shared=self._bridge.handle)
+        session = self._session if limit is None else replace(self._session, k=limit, shared=self._session.handle)
         texts = {turn["content"] for turn in turns}
-        recalled = await bridge.recall(choose_query(turns), exclude=self._visible(), shown={*texts, self._core})
+        recalled = await session.recall(choose_query(turns), exclude=self._visible(), shown={*texts, self._core})
         self._core = recalled.core
         self.shown += [hit.id for hit in recalled.hits]
         return recalled.text
@@ -85,7 +85,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     async def record(self, msgs: Sequence[Msg | None], **kwargs: Any) -> None:
         """Record the new messages of ``msgs``, which is the whole short-term memory; each message once, by its id."""
         turns = self._turns(msgs)
-        await self._bridge.record(turns, replay=True)
+        await self._session.record(turns, replay=True)
         self.seen = [turn["id"] for turn in turns]
         if not any(message is not None and message.name == NOTE for message in msgs):
             self.shown, self._core = [], ""
@@ -103,10 +103,10 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 What to remember, each a self-contained sentence in the user's own language.
         """
         try:
-            told = [await self._bridge.answer_remember(statement) for statement in content]
+            answers = [await self._session.answer_remember(statement) for statement in content]
         except MemscopeError as error:
-            told = [f"Error: {error}"]
-        return _response(" ".join(told) or "Nothing was given to remember.")
+            answers = [f"Error: {error}"]
+        return _response(" ".join(answers) or "Nothing was given to remember.")
 
     async def retrieve_from_memory(self, keywords: list[str], limit: int | None = None, **kwargs: Any) -> ToolResponse:
         """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was
@@ -119,7 +119,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 How many memories to give for each.
         """
         try:
-            found = [await self._bridge.search(word, k=limit, exclude=self._visible()) for word in keywords]
+            found = [await self._session.search(word, k=limit, exclude=self._visible()) for word in keywords]
         except MemscopeError as error:
             return _response(f"Error: {error}")
         return _response(format_hits(_merged(found)))
@@ -132,7 +132,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 The ids of what to forget, as retrieve_from_memory printed them.
         """
         try:
-            return _response(await self._bridge.answer_forget(ids))
+            return _response(await self._session.answer_forget(ids))
         except MemscopeError as error:
             return _response(f"Error: {error}")
 
@@ -142,20 +142,20 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         """Returns functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
         memory and the conversation ("archival"), or both ("all").
         """
-        return [_answering(bound(tool, self._bridge)) for tool in tool_set(which).values()]
+        return [_answering(bound(tool, self._session)) for tool in tool_set(which).values()]
 
     def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> None:
         """Load a saved state; a state saved without this memory is empty."""
         super().load_state_dict({"seen": [], "shown": [], **state_dict}, strict)
 
     @property
-    def bridge(self) -> MemorySession:
+    def memory_session(self) -> MemorySession:
         """Returns the session of the shared memory for this scope."""
-        return self._bridge
+        return self._session
 
     async def close(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridge.close()
+        await self._session.close()
 
     # ---- inside
 
@@ -163,12 +163,12 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         return [*self.seen, *self.shown]
 
     def _turns(self, messages: Iterable[Msg | None]) -> list[TurnInput]:
-        spoken = ((message, message.get_text_content() or "") for message in messages if message is not None)
-        agent = self._bridge.agent
+        worded = ((message, message.get_text_content() or "") for message in messages if message is not None)
+        agent = self._session.agent
         return [
             message_to_turn(message, words, getattr(message, "timestamp", None), agent)
-            for message, words in spoken
-            if words.strip() and _said(message, words)
+            for message, words in worded
+            if words.strip() and _is_spoken(message, words)
         ]
 
 
@@ -183,7 +183,7 @@ def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
     return called
 
 
-def _said(message: Msg, words: str) -> bool:
+def _is_spoken(message: Msg, words: str) -> bool:
     """Returns whether a person or the model said it, not the framework or this memory."""
     if message.role == "assistant":
         return not (message.metadata or {}).get("_is_interrupted")

@@ -49,12 +49,12 @@ INSTRUCTIONS = (
 
 
 @dataclass(eq=False)
-class Heard:
+class ReplyState:
     """State of one agent: keys of the recorded turns of its context, and of the current reply whether it has recalled,
     and the note.
     """
 
-    kept: set[str] = field(default_factory=set)
+    recorded: set[str] = field(default_factory=set)
     recalled: bool = True
     note: Msg | None = None
 
@@ -114,11 +114,11 @@ class MemoryScopeMiddleware(MiddlewareBase):
             raise ConfigError(f"mode must be one of {', '.join(get_args(Mode))}, got {mode!r}")
         self.user, self.agent, self.mode = user, agent, mode
         self._more_tools = tuple(tool_set(tools)) if tools is not None else ()
-        self._bridges = SessionPool(
+        self._sessions = SessionPool(
             memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
         )
-        self._bridges.to(user, "any")  # invalid users are refused here
-        self._heard: WeakKeyDictionary[Agent, Heard] = WeakKeyDictionary()
+        self._sessions.to(user, "any")  # invalid users are refused here
+        self._replies: WeakKeyDictionary[Agent, ReplyState] = WeakKeyDictionary()
 
     # ---- what an agent calls
 
@@ -179,9 +179,9 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     # ---- what a program calls
 
-    def bridge(self, state: AgentState | None = None) -> MemorySession:
+    def memory_session(self, state: AgentState | None = None) -> MemorySession:
         """Returns this user's memory as a session; with ``state`` in that state's session."""
-        return self._bridges.to(self.user, None if state is None else state.session_id)
+        return self._sessions.to(self.user, None if state is None else state.session_id)
 
     async def record(self, agent: Agent) -> None:
         """Record the messages of the agent's context, each once. Every reply does so, for observed messages too."""
@@ -189,7 +189,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     async def close(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridges.close()
+        await self._sessions.close()
 
     def seen(self, state: AgentState | None) -> list[str]:
         """Returns keys of the turns that are in the model's context."""
@@ -197,8 +197,8 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     # ---- inside
 
-    def _of(self, agent: Agent) -> Heard:
-        return self._heard.setdefault(agent, Heard())
+    def _of(self, agent: Agent) -> ReplyState:
+        return self._replies.setdefault(agent, ReplyState())
 
     async def _begin(self, agent: Agent) -> None:
         context = agent.state.context
@@ -208,7 +208,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         turns = self._turns(context)
         query = _query(self._turns(_arrived(context, agent.name))) or choose_query(turns)
         texts = {turn["content"] for turn in turns}
-        recalled = await self.bridge(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
+        recalled = await self.memory_session(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
         self._of(agent).note = _note(recalled.text) if recalled.text else None
 
     async def _record_whole(self, agent: Agent, messages: Sequence[Msg]) -> None:
@@ -220,12 +220,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
                 raise
 
     async def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
-        kept = self._of(agent).kept
+        recorded = self._of(agent).recorded
         fresh: dict[str, TurnInput] = {}
         for turn in self._turns(messages):
-            if turn["id"] not in kept:
+            if turn["id"] not in recorded:
                 fresh.setdefault(turn["id"], turn)
-        kept.update(await self.bridge(agent.state).record(list(fresh.values())))
+        recorded.update(await self.memory_session(agent.state).record(list(fresh.values())))
 
     def _turns(self, messages: Sequence[Msg]) -> list[TurnInput]:
         worded = ((message, _words(message)) for message in messages if message.role != "system" and _settled(message))

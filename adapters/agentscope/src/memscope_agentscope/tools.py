@@ -18,7 +18,7 @@ from memscope.errors import MemscopeError
 class AgentMemory(Protocol):
     """The part of the middleware that its tools need."""
 
-    def bridge(self, state: AgentState | None = None) -> MemorySession: ...
+    def memory_session(self, state: AgentState | None = None) -> MemorySession: ...
     def seen(self, state: AgentState | None) -> Collection[str]: ...
 
 
@@ -64,7 +64,7 @@ class SearchMemoryTool(_MemoryTool):
     permission, reason = PermissionBehavior.ALLOW, "It only reads."
 
     async def run(self, state: AgentState | None, *, query: str = "", **_: Any) -> str:
-        return await self.memory.bridge(state).answer_search(query, exclude=self.memory.seen(state))
+        return await self.memory.memory_session(state).answer_search(query, exclude=self.memory.seen(state))
 
 
 class RememberTool(_MemoryTool):
@@ -77,7 +77,7 @@ class RememberTool(_MemoryTool):
     permission, reason = PermissionBehavior.PASSTHROUGH, "It writes a memory; the agent's rules decide."
 
     async def run(self, state: AgentState | None, *, statement: str = "", **_: Any) -> str:
-        return await self.memory.bridge(state).answer_remember(statement)
+        return await self.memory.memory_session(state).answer_remember(statement)
 
 
 class ForgetTool(_MemoryTool):
@@ -93,7 +93,7 @@ class ForgetTool(_MemoryTool):
     permission, reason = PermissionBehavior.ASK, "It removes memories for good."
 
     async def run(self, state: AgentState | None, *, ids: list[str] | None = None, **_: Any) -> str:
-        return await self.memory.bridge(state).answer_forget(ids or [])
+        return await self.memory.memory_session(state).answer_forget(ids or [])
 
 
 class CoreMemoryTool(_MemoryTool):
@@ -108,4 +108,4 @@ class CoreMemoryTool(_MemoryTool):
         super().__init__(memory)
 
     async def run(self, state: AgentState | None, **given: Any) -> str:
-        return await self.tool(self.memory.bridge(state), **given)
+        return await self.tool(self.memory.memory_session(state), **given)

@@ -1,14 +1,14 @@
 """Record of a conversation, taken from the model contexts of its agents.
 
-AutoGen tells a memory nothing but the context it may change. So the context is tapped: on the first look its
+AutoGen tells a memory nothing but the context it may change. So the context is wrapped: on the first look its
 ``add_message``, ``clear`` and ``load_state`` are wrapped on the instance, and from then on both sides are recorded the
 moment they are said, whatever becomes of the agent.
 
-    context of writer  ──Tap──┐
-    context of critic  ──Tap──┴──▶ Ledger (each message once, in order) ──▶ MemorySession.record
+    context of writer  ──ContextRecorder──┐
+    context of critic  ──ContextRecorder──┴──▶ Transcript (each message once, in order) ──▶ MemorySession.record
 
-Messages have no ids here. Agents of a team that share a memory see the same messages, so each Tap walks along the
-Ledger: what another one has entered already is not recorded again, and the same words said later are.
+Messages have no ids here. Agents of a team that share a memory see the same messages, so each recorder walks along the
+transcript: what another one has entered already is not recorded again, and the same words said later are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ USER_SOURCES = frozenset({"user", "user_proxy"})
 
 
 @dataclass(eq=False, slots=True)
-class LedgerEntry:
+class TranscriptEntry:
     """A message of the conversation; ``key`` once it is recorded."""
 
     turn: TurnInput
@@ -42,26 +42,26 @@ class LedgerEntry:
 
 
 @dataclass(eq=False)
-class Ledger:
+class Transcript:
     """The messages of one conversation in order, the latest few thousand. Positions count from its beginning."""
 
-    entries: list[LedgerEntry] = field(default_factory=list)
+    entries: list[TranscriptEntry] = field(default_factory=list)
     dropped: int = 0
     agents: set[str] = field(default_factory=set)  # speakers whose own context was seen
-    taps: WeakSet[Tap] = field(default_factory=WeakSet)
+    recorders: WeakSet[ContextRecorder] = field(default_factory=WeakSet)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "taps": None}  # those that are copied along enter themselves
+        return {**self.__dict__, "recorders": None}  # those that are copied along enter themselves
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, taps=WeakSet())
+        self.__dict__.update(state, recorders=WeakSet())
 
     @property
     def end(self) -> int:
         return self.dropped + len(self.entries)
 
-    def enter(self, turn: TurnInput) -> LedgerEntry:
-        entry = LedgerEntry(turn)
+    def enter(self, turn: TurnInput) -> TranscriptEntry:
+        entry = TranscriptEntry(turn)
         self.entries.append(entry)
         if len(self.entries) > MOST_ENTRIES:
             cut = MOST_ENTRIES // 4
@@ -71,7 +71,7 @@ class Ledger:
 
     def find(self, turn: TurnInput, start: int) -> int | None:
         """Returns the position of this message at ``start`` or later."""
-        words = LedgerEntry(turn).words
+        words = TranscriptEntry(turn).words
         for position in range(max(start, self.dropped), self.end):
             if self.entries[position - self.dropped].words == words:
                 return position
@@ -79,7 +79,7 @@ class Ledger:
 
     def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
         """Returns ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
-        shown, known = [LedgerEntry(turn).words for turn in turns], [entry.words for entry in self.entries]
+        shown, known = [TranscriptEntry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
             for length in range(min(len(shown) - start, len(known)), 0, -1):
                 if shown[start : start + length] == known[-length:]:
@@ -88,52 +88,54 @@ class Ledger:
 
 
 @dataclass(eq=False)
-class Tap:
-    """A tap on one model context, and its position in the ledger. ``heard`` is the content of the context."""
+class ContextRecorder:
+    """Recorder of one model context, and its position in the transcript. ``messages`` is the content of the context."""
 
     context: ChatCompletionContext
-    bridge: MemorySession
-    ledger: Ledger
+    session: MemorySession
+    transcript: Transcript
     at: int = 0
-    heard: list[LedgerEntry] = field(default_factory=list)
+    messages: list[TranscriptEntry] = field(default_factory=list)
     injected: LLMMessage | None = None
 
     def __post_init__(self) -> None:
         self._add, self._clear, self._load = self.context.add_message, self.context.clear, self.context.load_state
-        self.ledger.taps.add(self)
+        self.transcript.recorders.add(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.ledger.taps.add(self)
+        self.transcript.recorders.add(self)
 
     @classmethod
-    async def on(cls, context: ChatCompletionContext, bridge: MemorySession, ledger: Ledger) -> Tap:
-        """Returns this bridge's tap on the context; a new one is attached and reads the context."""
-        for tap in taps(context):
-            if tap.bridge is bridge:
-                return tap
-        tap = cls(context, bridge, ledger)
-        await tap.catch_up(stored(context) or await context.get_messages())
+    async def on(
+        cls, context: ChatCompletionContext, session: MemorySession, transcript: Transcript
+    ) -> ContextRecorder:
+        """Returns this session's recorder on the context; a new one is attached and reads the context."""
+        for recorder in recorders(context):
+            if recorder.session is session:
+                return recorder
+        recorder = cls(context, session, transcript)
+        await recorder.catch_up(stored(context) or await context.get_messages())
         for name in ("add_message", "clear", "load_state"):
-            setattr(context, name, getattr(tap, name))
-        return tap
+            setattr(context, name, getattr(recorder, name))
+        return recorder
 
     # ---- in the place of the context's own methods
 
     async def add_message(self, message: LLMMessage) -> None:
         await self._add(message)
-        await self.hear(self.turns([message]))
+        await self.observe(self.turns([message]))
 
     async def clear(self) -> None:
         await self._clear()
-        self.heard, self.at, self.injected = [], self.ledger.end, None
+        self.messages, self.at, self.injected = [], self.transcript.end, None
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         await self._load(state)
-        self.heard, self.injected = [], None
+        self.messages, self.injected = [], None
         await self.recognise(self.turns(stored(self.context)))
 
-    # ---- hearing
+    # ---- recording
 
     def turns(self, messages: Iterable[LLMMessage]) -> list[TurnInput]:
         return [turn for message in messages if (turn := self._turn(message)) is not None]
@@ -142,35 +144,35 @@ class Tap:
         text = words_of(message)
         source = getattr(message, "source", "")
         if isinstance(message, AssistantMessage):
-            self.ledger.agents.add(source)
+            self.transcript.agents.add(source)
         if not strip_memory(text).strip():
             return None
         if isinstance(message, AssistantMessage):
             return to_turn("assistant", text, speaker=source)
-        if source in USER_SOURCES or source == self.bridge.user:
+        if source in USER_SOURCES or source == self.session.user:
             return to_turn("user", text)
-        return to_turn("assistant" if source in self.ledger.agents else "person", text, speaker=source)
+        return to_turn("assistant" if source in self.transcript.agents else "person", text, speaker=source)
 
-    async def hear(self, turns: Sequence[TurnInput]) -> None:
+    async def observe(self, turns: Sequence[TurnInput]) -> None:
         """Enter and record a new message, unless another context was quicker."""
         fresh = []
         for turn in turns:
-            position = self.ledger.find(turn, self.at)
+            position = self.transcript.find(turn, self.at)
             if position is None:
-                entry = self.ledger.enter(turn)
+                entry = self.transcript.enter(turn)
                 fresh.append(entry)
-                self.at = self.ledger.end
+                self.at = self.transcript.end
             else:
-                entry = self.ledger.entries[position - self.ledger.dropped]
+                entry = self.transcript.entries[position - self.transcript.dropped]
                 self.at = position + 1
-            self.heard.append(entry)
+            self.messages.append(entry)
         await self._record(fresh)
 
     async def recognise(self, turns: Sequence[TurnInput]) -> None:
         """Match messages shown again: recorded ones stay as they are, forgotten ones stay forgotten."""
-        entries = [LedgerEntry(turn) for turn in turns]
-        self.heard.extend(entries)
-        self.at = self.ledger.end
+        entries = [TranscriptEntry(turn) for turn in turns]
+        self.messages.extend(entries)
+        self.at = self.transcript.end
         await self._record(entries, replay=True)
 
     async def catch_up(self, messages: Sequence[LLMMessage]) -> None:
@@ -181,14 +183,14 @@ class Tap:
         others = [index for index, message in enumerate(messages, 1) if not isinstance(message, UserMessage)]
         replied = others[-1] if others else 0
         history, arrived = self.turns(messages[:replied]), self.turns(messages[replied:])
-        start, end = self.ledger.overlap(arrived)
+        start, end = self.transcript.overlap(arrived)
         sure = len(arrived) - 1 if history and not end else end
         await self.recognise([*history, *arrived[:start], *arrived[end:sure]])
-        self.at = self.ledger.end - (end - start)
-        await self.hear([*arrived[start:end], *arrived[max(sure, end) :]])
+        self.at = self.transcript.end - (end - start)
+        await self.observe([*arrived[start:end], *arrived[max(sure, end) :]])
 
-    async def _record(self, entries: Sequence[LedgerEntry], *, replay: bool = False) -> None:
-        keys = await self.bridge.record([entry.turn for entry in entries], replay=replay)
+    async def _record(self, entries: Sequence[TranscriptEntry], *, replay: bool = False) -> None:
+        keys = await self.session.record([entry.turn for entry in entries], replay=replay)
         for entry, key in zip(entries, keys, strict=True):
             entry.key = key
 
@@ -196,9 +198,9 @@ class Tap:
 
     def keys(self, view: Sequence[LLMMessage]) -> set[str]:
         """Returns keys of the turns in the part of the context that the model is shown."""
-        left = Counter(LedgerEntry(turn).words for turn in self.turns(view))
+        left = Counter(TranscriptEntry(turn).words for turn in self.turns(view))
         keys = set()
-        for entry in reversed(self.heard):
+        for entry in reversed(self.messages):
             if left[entry.words] > 0:
                 left[entry.words] -= 1
                 keys.add(entry.key)
@@ -207,7 +209,7 @@ class Tap:
     async def show(self, message: LLMMessage | None) -> None:
         """Put ``message`` before the newest one, in place of the previous injection; None: only remove that."""
         messages = stored(self.context)
-        others = {id(tap.injected) for tap in taps(self.context) if tap is not self}
+        others = {id(recorder.injected) for recorder in recorders(self.context) if recorder is not self}
         messages[:] = [old for old in messages if id(old) in others or not is_injected(words_of(old))]
         self.injected = message
         if message is None:
@@ -218,12 +220,12 @@ class Tap:
             await self._add(message)
 
 
-def taps(context: ChatCompletionContext) -> list[Tap]:
-    """Returns the taps on a context, the latest first."""
+def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
+    """Returns the recorders on a context, the latest first."""
     found, method = [], context.add_message
-    while isinstance(tap := getattr(method, "__self__", None), Tap):
-        found.append(tap)
-        method = tap._add
+    while isinstance(recorder := getattr(method, "__self__", None), ContextRecorder):
+        found.append(recorder)
+        method = recorder._add
     return found
 
 

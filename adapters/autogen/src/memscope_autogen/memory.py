@@ -21,7 +21,7 @@ from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport
 from memscope_autogen import content as contents
 from memscope_autogen.config import MemoryScopeMemoryConfig
-from memscope_autogen.conversation import Ledger, Tap
+from memscope_autogen.conversation import ContextRecorder, Transcript
 from memscope_autogen.tools import CoreMemoryTool, ForgetTool, RememberTool, SearchMemoryTool
 
 R = TypeVar("R")
@@ -59,30 +59,33 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         strict: bool = False,
     ) -> None:
         list.append(self, self)
-        self._bridge = MemorySession(
+        self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
             record_who=record, strict=strict,
         )  # fmt: skip
-        self._ledger = self._conversation()
+        self._transcript = self._conversation()
 
     # ---- what an agent calls
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Record new messages, and show related memories as one message before the newest."""
-        tap = await Tap.on(model_context, self._bridge, self._ledger)
+        recorder = await ContextRecorder.on(model_context, self._session, self._transcript)
         view = await model_context.get_messages()
-        shown = tap.turns(view)
+        shown = recorder.turns(view)
         texts = {turn["content"] for turn in shown}
-        recalled = await self._bridge.recall(choose_query(shown), exclude=tap.keys(view), shown=texts)
-        await tap.show(UserMessage(content=recalled.text, source=SOURCE) if recalled.text else None)
+        recalled = await self._session.recall(choose_query(shown), exclude=recorder.keys(view), shown=texts)
+        await recorder.show(UserMessage(content=recalled.text, source=SOURCE) if recalled.text else None)
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
-    def _conversation(self) -> Ledger:
+    def _conversation(self) -> Transcript:
         """Returns the conversation, shared by all memories of the same session."""
-        bridge = self._bridge
-        if bridge.session is None:
-            return Ledger()
-        return _ledgers.setdefault((identity(bridge.memory), bridge.user, bridge.agent, bridge.session), Ledger())
+        session = self._session
+        if session.session is None:
+            return Transcript()
+        return _transcripts.setdefault(
+            (identity(session.memory), session.user, session.agent, session.session),
+            Transcript(),
+        )
 
     # ---- what a program calls
 
@@ -91,21 +94,21 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     ) -> MemoryQueryResult:
         """Returns memories related to ``query``, best first, each as it was added; ``kwargs``: k, as_of, filter."""
         words = query if isinstance(query, str) else contents.text_of(query)
-        found = await _linked(self._bridge.search(words, **kwargs), cancellation_token)
+        found = await _linked(self._session.search(words, **kwargs), cancellation_token)
         return MemoryQueryResult(results=[contents.original(hit) for hit in found])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
         """Remember a statement. Bytes and images are found by their metadata's caption, description, title or name."""
-        work = self._bridge.remember(contents.text_of(content), data=contents.data_of(content))
+        work = self._session.remember(contents.text_of(content), data=contents.data_of(content))
         await _linked(work, cancellation_token)
 
     async def clear(self) -> ForgetReport:  # type: ignore[override]  # says how much, where AutoGen wants None
         """Forget all memories of this scope (of a session only that session) for good; the receipt has the counts."""
-        return await self._bridge.clear()
+        return await self._session.clear()
 
     async def close(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridge.close()
+        await self._session.close()
 
     def tools(self, which: ToolSet | None = None) -> list[BaseTool[Any, Any]]:
         """Returns ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall.
@@ -119,13 +122,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     async def seen(self) -> set[str]:
         """Returns keys of the turns in the contexts of agents with this memory."""
         keys: set[str] = set()
-        for tap in list(self._ledger.taps):
-            keys |= tap.keys(await tap.context.get_messages())
+        for recorder in list(self._transcript.recorders):
+            keys |= recorder.keys(await recorder.context.get_messages())
         return keys
 
     @property
-    def bridge(self) -> MemorySession:
-        return self._bridge
+    def memory_session(self) -> MemorySession:
+        return self._session
 
     # serialisation, copies
 
@@ -133,13 +136,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return self.config()
 
     def config(self) -> MemoryScopeMemoryConfig:
-        return MemoryScopeMemoryConfig(**self._options(), memory=to_config(self._bridge.memory))
+        return MemoryScopeMemoryConfig(**self._options(), memory=to_config(self._session.memory))
 
     def _options(self) -> dict[str, Any]:
-        bridge = self._bridge
+        session = self._session
         return {
-            "user": bridge.user, "agent": bridge.agent, "session": bridge.session, "recall": bridge.recall_from,
-            "k": bridge.k, "tokens": bridge.tokens, "record": bridge.record_who, "strict": bridge.strict,
+            "user": session.user, "agent": session.agent, "session": session.session, "recall": session.recall_from,
+            "k": session.k, "tokens": session.tokens, "record": session.record_who, "strict": session.strict,
         }  # fmt: skip
 
     @classmethod
@@ -151,8 +154,8 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
 
     def __copy__(self) -> Self:
         """Returns another object over the same memory."""
-        other = type(self)(**self._options(), memory=self._bridge.memory)
-        other._bridge = self._bridge
+        other = type(self)(**self._options(), memory=self._session.memory)
+        other._session = self._session
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -167,8 +170,8 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return id(self)
 
     def __repr__(self) -> str:
-        bridge = self._bridge
-        return f"MemoryScopeMemory(user={bridge.user!r}, agent={bridge.agent!r}, session={bridge.session!r})"
+        session = self._session
+        return f"MemoryScopeMemory(user={session.user!r}, agent={session.agent!r}, session={session.session!r})"
 
     def _fixed(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a MemoryScopeMemory holds itself only; for several memories write memory=[a, b]")
@@ -177,7 +180,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _fixed
 
 
-_ledgers: WeakValueDictionary[tuple[Any, ...], Ledger] = WeakValueDictionary()
+_transcripts: WeakValueDictionary[tuple[Any, ...], Transcript] = WeakValueDictionary()
 
 
 def _load(cls: type[MemoryScopeMemory], config: dict[str, Any]) -> MemoryScopeMemory:

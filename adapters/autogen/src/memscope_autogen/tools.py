@@ -21,7 +21,7 @@ class ToolMemory(Protocol):
     """The part of ``MemoryScopeMemory`` that its tools need."""
 
     @property
-    def bridge(self) -> MemorySession: ...
+    def memory_session(self) -> MemorySession: ...
     def config(self) -> MemoryScopeMemoryConfig: ...
     async def seen(self) -> Collection[str]: ...
 
@@ -76,7 +76,8 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = SearchArguments, SEARCH_MEMORY
 
     async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.memory.bridge.answer_search(args.query, exclude=await self.memory.seen()))
+        session, seen = self.memory.memory_session, await self.memory.seen()
+        return ToolAnswer(text=await session.answer_search(args.query, exclude=seen))
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):
@@ -87,7 +88,7 @@ class RememberTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = RememberArguments, REMEMBER
 
     async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.memory.bridge.answer_remember(args.statement))
+        return ToolAnswer(text=await self.memory.memory_session.answer_remember(args.statement))
 
 
 class ForgetTool(_MemoryTool, Component[ToolConfig]):
@@ -98,7 +99,7 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = ForgetArguments, FORGET
 
     async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.memory.bridge.answer_forget(args.ids))
+        return ToolAnswer(text=await self.memory.memory_session.answer_forget(args.ids))
 
 
 class NamedToolConfig(ToolConfig):
@@ -118,7 +119,7 @@ class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
         super().__init__(memory)
 
     async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.tool(self.memory.bridge, **args.model_dump()))
+        return ToolAnswer(text=await self.tool(self.memory.memory_session, **args.model_dump()))
 
     def _to_config(self) -> NamedToolConfig:
         return NamedToolConfig(memory=self.memory.config(), tool=self.name)

@@ -20,28 +20,28 @@ from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
 STOP = "stop"  # an input of chains that is no part of the conversation
-MOST_UNANSWERED = 1000
+MOST_PENDING = 1000
 
 
-class Unanswered:
+class PendingQuestions:
     """Ids of questions without an answer yet, so that loading and saving mean the same turn."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[tuple[str | None, ...], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[Unanswered], tuple[()]]:
-        return Unanswered, ()
+    def __reduce__(self) -> tuple[type[PendingQuestions], tuple[()]]:
+        return PendingQuestions, ()
 
-    def asked(self, *what: str | None) -> str:
+    def id_of(self, *what: str | None) -> str:
         """Returns the id of this question, the same until it is answered."""
         with self._lock:
             id = self._ids.setdefault(what, secrets.token_hex(16))
-            if len(self._ids) > MOST_UNANSWERED:
+            if len(self._ids) > MOST_PENDING:
                 self._ids.popitem(last=False)
             return id
 
-    def answered(self, *what: str | None) -> str:
+    def take_id(self, *what: str | None) -> str:
         with self._lock:
             return self._ids.pop(what, None) or secrets.token_hex(16)
 
@@ -77,20 +77,20 @@ class MemoryScopeMemory(BaseMemory):
     tokens: int = 2000
     record: Record = "both"
     strict: bool = False
-    _bridges: SessionPool = PrivateAttr()
+    _sessions: SessionPool = PrivateAttr()
     _own_session: str = PrivateAttr(default_factory=lambda: secrets.token_hex(8))
-    _unanswered: Unanswered = PrivateAttr(default_factory=Unanswered)
+    _pending: PendingQuestions = PrivateAttr(default_factory=PendingQuestions)
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
         if (self.user is None) == (self.user_key is None):
             raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
-        self._bridges = SessionPool(
+        self._sessions = SessionPool(
             self.memory, agent=self.agent, recall_from=self.recall, k=self.k, tokens=self.tokens,
             record_who=self.record, strict=self.strict,
         )  # fmt: skip
         if self.user is not None:
-            self._bridges.to(self.user, self.session)  # checked now
+            self._sessions.to(self.user, self.session)  # checked now
 
     # ---- what a chain calls
 
@@ -103,12 +103,12 @@ class MemoryScopeMemory(BaseMemory):
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Returns memories related to the input, and the latest turns. Without inputs only the latter."""
-        bridge, text = self._bridge(inputs), self._input(inputs)
-        keys = await self._ask(bridge, text)
-        recent = await bridge.recent(tokens=self.tokens // 2, exclude=keys)
+        memory_session, text = self._session(inputs), self._input(inputs)
+        keys = await self._ask(memory_session, text)
+        recent = await memory_session.recent(tokens=self.tokens // 2, exclude=keys)
         left = self.tokens - sum(estimate_tokens(line) for line in self._lines(recent))
         seen = [*keys, *(turn.key for turn in recent)]
-        recalled = await bridge.recall(text, exclude=seen, shown={turn.text for turn in recent}, tokens=left)
+        recalled = await memory_session.recall(text, exclude=seen, shown={turn.text for turn in recent}, tokens=left)
         return {
             self.memory_key: self._messages(recalled, recent) if self.return_messages else self._text(recalled, recent)
         }
@@ -117,9 +117,9 @@ class MemoryScopeMemory(BaseMemory):
         wait_for(self.asave_context(inputs, outputs))
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, str]) -> None:
-        bridge, text = self._bridge(inputs), self._input(inputs)
-        id = self._unanswered.answered(bridge.user, bridge.session, text)
-        await bridge.record([to_turn("user", text, id=id), to_turn("assistant", self._output(outputs))])
+        memory_session, text = self._session(inputs), self._input(inputs)
+        id = self._pending.take_id(memory_session.user, memory_session.session, text)
+        await memory_session.record([to_turn("user", text, id=id), to_turn("assistant", self._output(outputs))])
 
     def clear(self) -> None:
         wait_for(self.aclear())
@@ -128,29 +128,29 @@ class MemoryScopeMemory(BaseMemory):
         """Forget this session for good, and nothing else."""
         if self.user is None or self.session_key is not None:
             raise ConfigError("whose session to clear is said by inputs", hint="use forget of the memory itself")
-        await self._bridge({}).clear()
+        await self._session({}).clear()
 
     # ---- closing
 
     async def aclose(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridges.close()
+        await self._sessions.close()
 
     def close(self) -> None:
         wait_for(self.aclose())
 
     # scope
 
-    def _bridge(self, inputs: Mapping[str, Any]) -> MemorySession:
+    def _session(self, inputs: Mapping[str, Any]) -> MemorySession:
         user = self.user if self.user_key is None else _named(inputs, self.user_key, "user")
         session = self.session if self.session_key is None else _named(inputs, self.session_key, "session")
-        return self._bridges.to(user, session or self._own_session)  # type: ignore[arg-type]  # checked there
+        return self._sessions.to(user, session or self._own_session)  # type: ignore[arg-type]  # checked there
 
-    async def _ask(self, bridge: MemorySession, text: str) -> tuple[str, ...]:
+    async def _ask(self, memory_session: MemorySession, text: str) -> tuple[str, ...]:
         if not text.strip():
             return ()
-        id = self._unanswered.asked(bridge.user, bridge.session, text)
-        return await bridge.record([to_turn("user", text, id=id)])
+        id = self._pending.id_of(memory_session.user, memory_session.session, text)
+        return await memory_session.record([to_turn("user", text, id=id)])
 
     def _input(self, inputs: Mapping[str, Any]) -> str:
         apart = {self.memory_key, self.user_key, self.session_key, STOP}

@@ -32,7 +32,7 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         if session is None:
             raise TypeError("a chat history needs a session")
-        self._bridge = MemorySession(user=user, session=session, agent=agent, memory=memory, strict=strict)
+        self._session = MemorySession(user=user, session=session, agent=agent, memory=memory, strict=strict)
         self._limit = limit
 
     @property
@@ -40,20 +40,20 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
         return wait_for(self.aget_messages())
 
     async def aget_messages(self) -> list[BaseMessage]:
-        turns = await self._bridge.recent(tokens=None, limit=self._limit)
+        turns = await self._session.recent(tokens=None, limit=self._limit)
         return [message_of(turn) for turn in turns]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         wait_for(self.aadd_messages(messages))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        await self._bridge.record(turns_of(messages))
+        await self._session.record(turns_of(messages))
 
     def clear(self) -> None:
         wait_for(self.aclear())
 
     async def aclear(self) -> None:
-        await self._bridge.clear()
+        await self._session.clear()
 
     async def aclose(self) -> None:
-        await self._bridge.close()
+        await self._session.close()

@@ -72,88 +72,88 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         strict: bool = False,
     ) -> None:
         super().__init__()
-        self._bridges = SessionPool(
+        self._sessions = SessionPool(
             memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
         )
-        self.tools = tools_over(self._bridges, tools, strict=strict)
+        self.tools = tools_over(self._sessions, tools, strict=strict)
 
     # ---- hooks
 
     def before_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(begin(self._bridge(runtime), state))
+        return wait_for(begin(self._session(runtime), state))
 
     async def abefore_agent(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await begin(self._bridge(runtime), state)
+        return await begin(self._session(runtime), state)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        text = shown(request.state)
+        text = recalled_text(request.state)
         if text is None:
-            text = wait_for(recall(self._bridge(request.runtime), request.messages))
-        return handler(told(request, text))
+            text = wait_for(recall(self._session(request.runtime), request.messages))
+        return handler(with_memory(request, text))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        text = shown(request.state)
+        text = recalled_text(request.state)
         if text is None:
-            text = await recall(self._bridge(request.runtime), request.messages)
-        return await handler(told(request, text))
+            text = await recall(self._session(request.runtime), request.messages)
+        return await handler(with_memory(request, text))
 
     def after_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return wait_for(go_on(self._bridge(runtime), state))
+        return wait_for(go_on(self._session(runtime), state))
 
     async def aafter_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
-        return await go_on(self._bridge(runtime), state)
+        return await go_on(self._session(runtime), state)
 
-    def _bridge(self, runtime: Any) -> MemorySession:
-        return self._bridges.to(user_of(runtime), thread_of(runtime))
+    def _session(self, runtime: Any) -> MemorySession:
+        return self._sessions.to(user_of(runtime), thread_of(runtime))
 
     # ---- closing
 
     async def aclose(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridges.close()
+        await self._sessions.close()
 
     def close(self) -> None:
-        wait_for(self._bridges.close())
+        wait_for(self._sessions.close())
 
 
 # ----------------------------------------------------------------------------------------------------------- a run
 
 
-async def begin(bridge: MemorySession, state: MiddlewareState) -> Update:
+async def begin(session: MemorySession, state: MiddlewareState) -> Update:
     """Record new messages, and recall memories related to them."""
     messages = state["messages"]
     arrived = first_new(messages, state.get("memscope_heard"))
     history, new = turns_of(messages[:arrived][-HISTORY:]), turns_of(messages[arrived:])
-    keys = [*await bridge.record(history, replay=True), *await bridge.record(new)]
+    keys = [*await session.record(history, replay=True), *await session.record(new)]
     texts = {turn["content"] for turn in (*history, *new)}
-    recalled = await bridge.recall(choose_query(new or history), exclude=keys, shown=texts)
+    recalled = await session.recall(choose_query(new or history), exclude=keys, shown=texts)
     return {"memscope_heard": latest(messages), "memscope_shown": ShownMemory(text=recalled.text, keys=keys)}
 
 
-async def go_on(bridge: MemorySession, state: MiddlewareState) -> Update:
+async def go_on(session: MemorySession, state: MiddlewareState) -> Update:
     """Record messages since the last call, above all the model's reply."""
     messages = state["messages"]
     start = after(messages, state.get("memscope_heard"))
-    await bridge.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
+    await session.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
     return {"memscope_heard": latest(messages)}
 
 
-def shown(state: Mapping[str, Any]) -> str | None:
+def recalled_text(state: Mapping[str, Any]) -> str | None:
     """Returns the recalled text of this run; None in an interrupted run that goes on, whose state lost it."""
     found: ShownMemory | None = state.get("memscope_shown")
     return found["text"] if found else None
 
 
-async def recall(bridge: MemorySession, messages: Sequence[BaseMessage]) -> str:
+async def recall(session: MemorySession, messages: Sequence[BaseMessage]) -> str:
     turns = turns_of(messages)
-    return (await bridge.recall(choose_query(turns), shown={turn["content"] for turn in turns})).text
+    return (await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})).text
 
 
-def told(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
+def with_memory(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
     """Returns the request with ``text`` at the end of its system message."""
     if not text:
         return request

@@ -28,12 +28,12 @@ class MemoryScopeRetriever(BaseRetriever):
     memory: Any = Field(default=None, exclude=True, repr=False)
     recall: Recall = "user"
     k: int = 10
-    _bridges: SessionPool = PrivateAttr()
+    _sessions: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._bridges = SessionPool(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
-        self._bridges.to(self.user, self.session)  # checked now
+        self._sessions = SessionPool(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
+        self._sessions.to(self.user, self.session)  # checked now
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **asked: Any
@@ -48,8 +48,8 @@ class MemoryScopeRetriever(BaseRetriever):
     async def _documents(
         self, query: str, *, user: str | None = None, session: str | None = None, **asked: Any
     ) -> list[Document]:
-        bridge = self._bridges.to(self.user if user is None else user, session or self.session)
-        return [document(hit) for hit in await bridge.search(query, **asked)]
+        memory_session = self._sessions.to(self.user if user is None else user, session or self.session)
+        return [document(hit) for hit in await memory_session.search(query, **asked)]
 
 
 def document(hit: Hit) -> Document:

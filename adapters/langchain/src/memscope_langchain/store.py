@@ -76,66 +76,66 @@ class MemoryScopeStore(BaseStore):
         ttl: TTLConfig | None = None,
     ) -> None:
         self._user, self._fields = user, list(fields)
-        self._bridges = SessionPool(memory, agent=agent)
+        self._sessions = SessionPool(memory, agent=agent)
         self.ttl_config = ttl
         if not callable(user):
-            self._bridges.to(user)  # checked now
+            self._sessions.to(user)  # checked now
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        return wait_for(self._batch(self._bridge(), list(ops)))
+        return wait_for(self._batch(self._session(), list(ops)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        return await self._batch(self._bridge(), list(ops))
+        return await self._batch(self._session(), list(ops))
 
     def sweep_ttl(self) -> int:
         """Remove expired documents for good; returns their number."""
         return wait_for(self.asweep_ttl())
 
     async def asweep_ttl(self) -> int:
-        bridge = self._bridge()
-        report: ForgetReport = await bridge.do(lambda memory: memory.sweep(user=bridge.user))
+        session = self._session()
+        report: ForgetReport = await session.do(lambda memory: memory.sweep(user=session.user))
         return report.observations
 
     async def aclose(self) -> None:
         """Release the memory; the last release closes it. Using this one again opens it again."""
-        await self._bridges.close()
+        await self._sessions.close()
 
     def close(self) -> None:
         wait_for(self.aclose())
 
-    def _bridge(self) -> MemorySession:
-        return self._bridges.to(self._user() if callable(self._user) else self._user)
+    def _session(self) -> MemorySession:
+        return self._sessions.to(self._user() if callable(self._user) else self._user)
 
-    async def _batch(self, bridge: MemorySession, ops: Sequence[Op]) -> list[Result]:
+    async def _batch(self, session: MemorySession, ops: Sequence[Op]) -> list[Result]:
         """Reads see what was there before; of several writes to one key the last counts. Nothing is written if any
         operation is wrong.
         """
         for op in ops:
             validate_op_namespace(op)
-        await bridge.do(partial(check, ops))
-        results = [None if isinstance(op, PutOp) else await self._read(bridge, op) for op in ops]
+        await session.do(partial(check, ops))
+        results = [None if isinstance(op, PutOp) else await self._read(session, op) for op in ops]
         writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         for op in writes.values():
-            await (delete(bridge, op) if op.value is None else self._put(bridge, op, op.value))
+            await (delete(session, op) if op.value is None else self._put(session, op, op.value))
         return results
 
-    async def _read(self, bridge: MemorySession, op: Op) -> Result:
+    async def _read(self, session: MemorySession, op: Op) -> Result:
         if isinstance(op, GetOp):
-            found = await get(bridge, op)
+            found = await get(session, op)
             return None if found is None else item(found)
         if isinstance(op, SearchOp):
-            return await search(bridge, op)
+            return await search(session, op)
         if isinstance(op, ListNamespacesOp):
-            return await namespaces(bridge, op)
+            return await namespaces(session, op)
         raise TypeError(f"not an operation of a store: {type(op).__name__}")
 
-    async def _put(self, bridge: MemorySession, op: PutOp, value: Mapping[str, Any]) -> None:
+    async def _put(self, session: MemorySession, op: PutOp, value: Mapping[str, Any]) -> None:
         now = utc_now()
-        old = await named(bridge, op.namespace, op.key)
+        old = await named(session, op.namespace, op.key)
         created = _mine(old).get("created") if old else None
         about = {"created": created or now.isoformat(), "ttl": op.ttl}
         paths = [] if op.index is False else op.index or self._fields
-        alone = self._bridges.to(bridge.user, session_of(op))
+        alone = self._sessions.to(session.user, session_of(op))
         await alone.remember(
             words_of(value, paths),
             name=written(op.key),
@@ -157,60 +157,62 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
             validation.json_object("value", data_of(op, {}), memory.runtime.limits)
 
 
-async def named(bridge: MemorySession, namespace: Namespace, key: str) -> Observation | None:
-    found = await _documents(bridge, name=written(key), namespace=path(namespace))
+async def named(session: MemorySession, namespace: Namespace, key: str) -> Observation | None:
+    found = await _documents(session, name=written(key), namespace=path(namespace))
     return found[-1] if found else None
 
 
-async def get(bridge: MemorySession, op: GetOp) -> Observation | None:
-    found = await named(bridge, op.namespace, op.key)
+async def get(session: MemorySession, op: GetOp) -> Observation | None:
+    found = await named(session, op.namespace, op.key)
     if found is not None and op.refresh_ttl:
-        await renew(bridge, found)
+        await renew(session, found)
     return found
 
 
-async def delete(bridge: MemorySession, op: PutOp) -> None:
-    scope = {"user": bridge.user, "agent": bridge.agent}
-    await bridge.do(lambda memory: memory.forget(**scope, name=written(op.key), namespace=path(op.namespace)))  # type: ignore[arg-type]
+async def delete(session: MemorySession, op: PutOp) -> None:
+    scope = {"user": session.user, "agent": session.agent}
+    await session.do(lambda memory: memory.forget(**scope, name=written(op.key), namespace=path(op.namespace)))  # type: ignore[arg-type]
 
 
-async def search(bridge: MemorySession, op: SearchOp) -> list[SearchItem]:
+async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     """Search: matches of the query best first, then the rest of the namespace, as a vector store orders them."""
     asked = {**escaped(op.filter or {}), **prefix(op.namespace_prefix)}
-    hits = await bridge.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
+    hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
     scored = {document.id: (document, hit.score) for hit in hits for document in _matching(hit, op)}
     found: list[tuple[Observation, float | None]] = list(scored.values())
     if len(found) < op.offset + op.limit:
-        rest = await _documents(bridge, filter=asked)
+        rest = await _documents(session, filter=asked)
         found += [(document, None) for document in reversed(rest) if document.id not in scored]
     page = found[op.offset : op.offset + op.limit]
     if op.refresh_ttl:
         for document, _ in page:
-            await renew(bridge, document)
+            await renew(session, document)
     return [SearchItem(**_item(document), score=score) for document, score in page]
 
 
-async def namespaces(bridge: MemorySession, op: ListNamespacesOp) -> list[Namespace]:
-    documents = await _documents(bridge, filter=prefix(()))
+async def namespaces(session: MemorySession, op: ListNamespacesOp) -> list[Namespace]:
+    documents = await _documents(session, filter=prefix(()))
     known = {labels(document.namespace or "") for document in documents}
     chosen = {one for one in known if all(_fits(one, condition) for condition in op.match_conditions or ())}
     cut = {one[: op.max_depth] for one in chosen}
     return sorted(cut)[op.offset : op.offset + op.limit]
 
 
-async def renew(bridge: MemorySession, document: Observation) -> None:
+async def renew(session: MemorySession, document: Observation) -> None:
     """Renew the time to live of documents that were read."""
     minutes = _mine(document).get("ttl")
     if minutes is None or document.expires is None:
         return
     life, until = timedelta(minutes=minutes), utc_now() + timedelta(minutes=minutes)
     if until - document.expires >= life * FRESH:
-        await bridge.do(lambda memory: memory.update(document.id, user=bridge.user, agent=bridge.agent, expires=until))
+        await session.do(
+            lambda memory: memory.update(document.id, user=session.user, agent=session.agent, expires=until)
+        )
 
 
-async def _documents(bridge: MemorySession, **asked: Any) -> list[Observation]:
-    scope = {"user": bridge.user, "agent": bridge.agent}
-    found = await bridge.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
+async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
+    scope = {"user": session.user, "agent": session.agent}
+    found = await session.do(lambda memory: memory.list(**scope, kinds=["observation"], **asked))  # type: ignore[arg-type]
     return [one for one in found if isinstance(one, Observation) and one.name is not None and one.namespace is not None]
 
 
@@ -282,18 +284,18 @@ def prefix(namespace: Sequence[str]) -> dict[str, Json]:
 
 def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
     """Returns the searchable text of a value."""
-    texts = (text for one in paths for text in ([_told(value)] if one == "$" else get_text_at_path(value, one)))
+    texts = (text for one in paths for text in ([_text_of(value)] if one == "$" else get_text_at_path(value, one)))
     return "\n".join(filter(None, texts))
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """Returns all text of a value, with the names of its fields if there are several."""
     if isinstance(value, Mapping):
         if len(value) == 1:
-            return _told(next(iter(value.values())))
-        return "; ".join(f"{name}: {text}" for name, one in value.items() if (text := _told(one)))
+            return _text_of(next(iter(value.values())))
+        return "; ".join(f"{name}: {text}" for name, one in value.items() if (text := _text_of(one)))
     if isinstance(value, list | tuple):
-        return ", ".join(filter(None, map(_told, value)))
+        return ", ".join(filter(None, map(_text_of, value)))
     return "" if value is None else str(value)
 
 

@@ -48,17 +48,17 @@ class MemoryTool(BaseTool):
     user: str | None = None
     agent: str | None = None
     memory: Any = Field(default=None, exclude=True, repr=False)
-    _bridges: SessionPool = PrivateAttr()
+    _sessions: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._bridges = SessionPool(self.memory, agent=self.agent)
+        self._sessions = SessionPool(self.memory, agent=self.agent)
         if self.user is not None:
-            self._bridges.to(self.user)  # checked now
+            self._sessions.to(self.user)  # checked now
 
-    def _bridge(self, runtime: Any, config: RunnableConfig) -> MemorySession:
+    def _session(self, runtime: Any, config: RunnableConfig) -> MemorySession:
         user = self.user if self.user is not None else user_of(runtime, config)
-        return self._bridges.to(user, thread_of(runtime, config))
+        return self._sessions.to(user, thread_of(runtime, config))
 
 
 class SearchMemoryTool(MemoryTool):
@@ -69,10 +69,10 @@ class SearchMemoryTool(MemoryTool):
     args_schema: type[BaseModel] = SearchArguments
 
     def _run(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).answer_search(query, exclude=_seen(runtime))))
+        return wait_for(answer_or_error(self._session(runtime, config).answer_search(query, exclude=_seen(runtime))))
 
     async def _arun(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).answer_search(query, exclude=_seen(runtime)))
+        return await answer_or_error(self._session(runtime, config).answer_search(query, exclude=_seen(runtime)))
 
 
 class RememberTool(MemoryTool):
@@ -83,10 +83,10 @@ class RememberTool(MemoryTool):
     args_schema: type[BaseModel] = RememberArguments
 
     def _run(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).answer_remember(statement)))
+        return wait_for(answer_or_error(self._session(runtime, config).answer_remember(statement)))
 
     async def _arun(self, statement: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).answer_remember(statement))
+        return await answer_or_error(self._session(runtime, config).answer_remember(statement))
 
 
 class ForgetTool(MemoryTool):
@@ -97,10 +97,10 @@ class ForgetTool(MemoryTool):
     args_schema: type[BaseModel] = ForgetArguments
 
     def _run(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(told(self._bridge(runtime, config).answer_forget(ids)))
+        return wait_for(answer_or_error(self._session(runtime, config).answer_forget(ids)))
 
     async def _arun(self, ids: list[str], *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await told(self._bridge(runtime, config).answer_forget(ids))
+        return await answer_or_error(self._session(runtime, config).answer_forget(ids))
 
 
 class CoreMemoryTool(MemoryTool):
@@ -115,13 +115,13 @@ class CoreMemoryTool(MemoryTool):
         self._tool = tool
 
     def _run(self, *, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
-        return wait_for(told(self._tool(self._bridge(runtime, config), **given)))
+        return wait_for(answer_or_error(self._tool(self._session(runtime, config), **given)))
 
     async def _arun(self, *, config: RunnableConfig, runtime: Any = None, **given: Any) -> str:
-        return await told(self._tool(self._bridge(runtime, config), **given))
+        return await answer_or_error(self._tool(self._session(runtime, config), **given))
 
 
-async def told(answer: Awaitable[str]) -> str:
+async def answer_or_error(answer: Awaitable[str]) -> str:
     """Returns the answer; raises failures as the one kind of error that a tool may report to the model."""
     try:
         return await answer
@@ -129,7 +129,7 @@ async def told(answer: Awaitable[str]) -> str:
         raise ToolException(f"Memory failed: {error}") from error
 
 
-def tools_over(bridges: SessionPool, which: ToolSet | bool, *, strict: bool) -> list[BaseTool]:
+def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) -> list[BaseTool]:
     """Returns tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
     if not which:
         return []
@@ -139,7 +139,7 @@ def tools_over(bridges: SessionPool, which: ToolSet | bool, *, strict: bool) -> 
         else [CoreMemoryTool(name, handle_tool_error=not strict) for name in tool_set(which)]
     )
     for tool in made:
-        tool._bridges = bridges
+        tool._sessions = sessions
     return list(made)
 
 

@@ -26,27 +26,27 @@ EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=
 
 async def memory_append(session: MemorySession, label: str, text: str, reason: str) -> str:
     """Add lines to a block of core memory, such as human (the user) or persona (you)."""
-    return _told(await session.edit("append", label, strip_memory(text), reason=reason))
+    return _describe(await session.edit("append", label, strip_memory(text), reason=reason))
 
 
 async def memory_replace(session: MemorySession, label: str, old: str, new: str, reason: str) -> str:
     """Replace text in a block of core memory. `old` must stand there exactly once; an empty `new` removes it."""
     if not new:
-        return _told(await session.edit("remove", label, old, reason=reason))
-    return _told(await session.edit("replace", label, old, strip_memory(new), reason=reason))
+        return _describe(await session.edit("remove", label, old, reason=reason))
+    return _describe(await session.edit("replace", label, old, strip_memory(new), reason=reason))
 
 
 async def memory_insert(session: MemorySession, label: str, text: str, line: int, reason: str) -> str:
     """Insert text into a block of core memory so that it begins at this line (1 is the first, -1 the end)."""
-    return _told(await session.edit("insert", label, strip_memory(text), line, reason=reason))
+    return _describe(await session.edit("insert", label, strip_memory(text), line, reason=reason))
 
 
 async def memory_rethink(session: MemorySession, label: str, value: str, version: int, reason: str) -> str:
     """Rewrite a whole block of core memory. `version` is the one shown with the block, 0 for one not shown."""
-    return _told(await session.edit("rethink", label, strip_memory(value), reason=reason, version=version))
+    return _describe(await session.edit("rethink", label, strip_memory(value), reason=reason, version=version))
 
 
-def _told(changed: Block) -> str:
+def _describe(changed: Block) -> str:
     return (
         f"Block {changed.label!r} is at version {changed.version}, {len(changed.value)} of {changed.limit} characters."
     )
