@@ -38,7 +38,7 @@ LAYERS = """
     models search
     stores config prompts
     pipeline transfer
-    retrieval reconciliation jobs
+    retrieval reconciliation jobs entities
     blocks consolidation reflection plugins
     runtime
     chat administration

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
 from memscope.errors import ConfigError, InputError, StoreError
@@ -19,7 +20,27 @@ if TYPE_CHECKING:
     from memscope.reconciliation.audit import AuditFinding
     from memscope.transfer.importers import ImportReport
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Progress = Callable[[int, int | None], None]  # done, of how many if known
+
+
+class HasRuntime(Protocol):
+    @property
+    def runtime(self) -> Runtime: ...
+
+
+def as_method(
+    function: Callable[Concatenate[Runtime, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[HasRuntime, P], Coroutine[Any, Any, R]]:
+    """A function of a Runtime as a method, with its arguments and docstring."""
+
+    @functools.wraps(function)
+    async def call(self: HasRuntime, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await function(self.runtime, *args, **kwargs)
+
+    return cast("Callable[Concatenate[HasRuntime, P], Coroutine[Any, Any, R]]", call)
+
 
 # --------------------------------------------------------------------------------------------------------- the back end
 

@@ -10,15 +10,16 @@ The other methods (moving, wiping, vectors, status) are the functions of ``admin
 from __future__ import annotations
 
 import builtins
-import functools
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from memscope import administration, validation
+from memscope.administration import as_method
 from memscope.blocks import AsyncBlocks
+from memscope.entities import operations as entity_operations
 from memscope.errors import Conflict, InputError, NotFound
 from memscope.records import (
     AddReport,
@@ -46,22 +47,6 @@ if TYPE_CHECKING:
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.stores import Store
     from memscope.validation import Zone
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _method(
-    function: Callable[Concatenate[Runtime, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]]:
-    """A function of a Runtime as a method, with its arguments and docstring."""
-
-    @functools.wraps(function)
-    async def call(self: AsyncMemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await function(self.runtime, *args, **kwargs)
-
-    return cast("Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]]", call)
 
 
 class AsyncMemoryScope:
@@ -333,6 +318,11 @@ class AsyncMemoryScope:
         """Core memory: the texts that this user's agents, or this one, have in every context."""
         return AsyncBlocks(self.runtime, user, agent)
 
+    entities = as_method(entity_operations.entities)
+    entity = as_method(entity_operations.entity)
+    timeline = as_method(entity_operations.timeline)
+    stream = as_method(entity_operations.stream)
+
     # ---- an assistant
 
     def chat(
@@ -399,26 +389,26 @@ class AsyncMemoryScope:
 
     # ---- administration
 
-    sweep = _method(administration.sweep)
-    audit = _method(administration.audit)
-    start = _method(administration.start)
-    stop = _method(administration.stop)
-    unpark = _method(administration.unpark)
-    proposals = _method(administration.proposals)
-    accept = _method(administration.accept)
-    reject = _method(administration.reject)
-    compact = _method(administration.compact)
-    export = _method(administration.export)
-    import_ = _method(administration.import_)
-    import_from = _method(administration.import_from)
-    backup = _method(administration.backup)
-    restore = _method(administration.restore)
-    recover = _method(administration.recover)
-    reembed = _method(administration.reembed)
-    flush = _method(administration.flush)
-    users = _method(administration.users)
-    status = _method(administration.status)
-    close = _method(administration.close)
+    sweep = as_method(administration.sweep)
+    audit = as_method(administration.audit)
+    start = as_method(administration.start)
+    stop = as_method(administration.stop)
+    unpark = as_method(administration.unpark)
+    proposals = as_method(administration.proposals)
+    accept = as_method(administration.accept)
+    reject = as_method(administration.reject)
+    compact = as_method(administration.compact)
+    export = as_method(administration.export)
+    import_ = as_method(administration.import_)
+    import_from = as_method(administration.import_from)
+    backup = as_method(administration.backup)
+    restore = as_method(administration.restore)
+    recover = as_method(administration.recover)
+    reembed = as_method(administration.reembed)
+    flush = as_method(administration.flush)
+    users = as_method(administration.users)
+    status = as_method(administration.status)
+    close = as_method(administration.close)
 
     # ---- inside
 

@@ -204,6 +204,11 @@ class MemoryScope:
     history = _sync(AsyncMemoryScope.history)
 
     blocks = _viewed(AsyncMemoryScope.blocks)
+    entities = _sync(AsyncMemoryScope.entities)
+    entity = _sync(AsyncMemoryScope.entity)
+    timeline = _sync(AsyncMemoryScope.timeline)
+    stream = _sync(AsyncMemoryScope.stream)
+
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)

@@ -1,0 +1,124 @@
+"""Commands about who and what is spoken of: entities, entity, timeline."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memscope.commands.formatting import record_json, record_line
+from memscope.commands.options import Call, command, pass_call
+from memscope.commands.output import Display, Part, count_nouns, print_error, visible
+from memscope.records import Record
+
+if TYPE_CHECKING:
+    from memscope.entities.results import Entity, Timeline
+
+BAR = 24  # columns of the longest bar
+THEMES = 12  # shown to people
+as_of = click.option("--as-of", metavar="TIME", help="What could be known then.")
+
+
+def bar(value: float, most: float) -> str:
+    """Returns a bar of eighths of a column; something above zero shows something."""
+    eighths = max(1, round(value / most * BAR * 8)) if value and most else 0
+    full, rest = divmod(eighths, 8)
+    return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+
+
+def _bar_part(show: Display, value: float, most: float) -> Part:
+    """A bar on a terminal, nothing in a pipe."""
+    return (bar(value, most), "green") if show.terminal else ""
+
+
+@command("entities", short_help="Show who and what is spoken of most and most lately.")
+@click.option("--top", type=int, default=20, show_default=True, help="How many.")
+@click.option("--since", metavar="TIME", help="Only mentions from this date or time on (ISO 8601).")
+@click.option(
+    "--kind", type=click.Choice(["person", "place", "organisation", "thing", "topic"]), help="Only this kind."
+)
+@as_of
+@pass_call
+def entities(call: Call, /, **asked: Any) -> None:
+    """Show people, places, organisations, things and topics, those named most and most lately first."""
+    with call.memory() as memory:
+        found = memory.entities(**call.scope, **asked)
+    most = max((one.score for one in found), default=0.0)
+    for one in found:
+        call.show.data(asdict(one))
+        call.show.line(*_entity_parts(one), "  ", _bar_part(call.show, one.score, most), hang=2)
+    if not found:
+        print_error("memscope: no entity is named")
+
+
+def _entity_parts(one: Entity) -> list[Part]:
+    aliases: list[Part] = [(f" ({', '.join(map(visible, one.aliases))})", "dim")] if one.aliases else []
+    span = f"{one.first:%Y-%m-%d}" + (f" to {one.last:%Y-%m-%d}" if one.last.date() != one.first.date() else "")
+    return [(visible(one.name), "bold"), *aliases, (f"  {one.kind}", "magenta"),
+            f"  {count_nouns(one.count, 'turn')}  ", (span, "cyan")]  # fmt: skip
+
+
+@command("entity", short_help="Show everything about one person, place or thing.")
+@click.argument("name")
+@click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
+@as_of
+@pass_call
+def entity(call: Call, /, name: str, **asked: Any) -> None:
+    """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias."""
+    with call.memory() as memory:
+        found = memory.entity(name=name, **call.scope, **asked)
+    records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
+    neighbours = [asdict(one) for one in found.neighbours]
+    shown = {head: [record_json(record) for record in group] for head, group in records.items()}
+    call.show.data({"entity": asdict(found.entity), **shown, "neighbours": neighbours})
+    call.show.line(*_entity_parts(found.entity))
+    for head, group in records.items() if not call.json else ():
+        if group:
+            call.show.rule(head)
+        for record in group:
+            record_line(call.show, record)
+    if neighbours:
+        call.show.rule("named together with")
+    for one in found.neighbours:
+        bars = _bar_part(call.show, one.count, found.neighbours[0].count)
+        call.show.line(visible(one.name), (f"  {one.kind}", "magenta"), f"  {count_nouns(one.count, 'turn')}  ", bars)
+
+
+@command("timeline", short_help="Show what is spoken of when.")
+@click.argument("entity", required=False)
+@click.option("--by", type=click.Choice(["day", "week", "month"]), default="week", show_default=True)
+@as_of
+@pass_call
+def timeline(call: Call, /, **asked: Any) -> None:
+    """Show turns per day, week or month, of ENTITY or of all: bursts, who is named, themes that come and go.
+
+    An arrow is a change of rank since the one before, * a name that was not in it.
+    """
+    with call.memory() as memory:
+        found = memory.timeline(**call.scope, **asked)
+    call.show.data(asdict(found))
+    _show_buckets(call.show, found)
+    if found.themes:
+        call.show.rule("themes")
+    for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
+        ends = " (over)" if theme.over else ""
+        when = f"{theme.first:%Y-%m-%d} to {theme.last:%Y-%m-%d}{ends}"
+        call.show.line((theme.name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
+    if not found.buckets:
+        print_error("memscope: nothing was said")
+
+
+def _show_buckets(show: Display, found: Timeline) -> None:
+    most = max((one.count for one in found.buckets), default=0)
+    for one in found.buckets:
+        named = ", ".join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
+        burst: list[Part] = [("burst  ", "yellow")] if one.burst else []
+        show.line((f"{one.start:%Y-%m-%d}", "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
+        if show.terminal:
+            show.line(_bar_part(show, one.count, most), indent=18)
+
+
+def _change(rank: int, before: int | None) -> str:
+    """Returns an arrow for a change of rank since the bucket before; ``*`` for an entity that is new in this one."""
+    return " *" if before is None else " ↑" if rank < before else " ↓" if rank > before else ""

@@ -1,0 +1,111 @@
+"""Timeline: turns per day, week or month, bursts, themes that come and go, changes of rank.
+
+A bucket is a burst if it has at least three turns and, under a Poisson distribution with the mean of all other buckets
+between the first and the last, so many or more are less likely than 5 % divided by the number of buckets (Bonferroni).
+A theme is an everyday topic (``text.topics``) in at least three turns without a gap of more than two buckets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from memscope.entities.index import EntityIndex, Node
+from memscope.entities.results import Bucket, By, Entity, Ranked, Theme, Timeline
+from memscope.text.topics import names as topic_names
+
+LIKELIHOOD = 0.05
+FEWEST = 3  # turns of a burst, and of a theme
+GAP = 2  # empty buckets inside a theme
+TOP = 5  # entities of a bucket
+
+
+def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: By, zone: tzinfo) -> Timeline:
+    places = range(len(index.turns)) if node is None else node.turns
+    turns: dict[int, list[int]] = defaultdict(list)
+    for place in places:
+        turns[_number(index.turns[place].time.astimezone(zone), by)].append(place)
+    bursts = burst_numbers({number: len(found) for number, found in turns.items()})
+    buckets: list[Bucket] = []
+    before: dict[str, int] = {}
+    for number in sorted(turns):
+        ranks = _ranked(index, node, turns[number], before)
+        buckets.append(Bucket(_start(number, by, zone), len(turns[number]), number in bursts, tuple(ranks[:TOP])))
+        before = {one.name: one.rank for one in ranks}
+    return Timeline(by, entity, tuple(buckets), tuple(_themes(index, turns, by, zone)))
+
+
+def _number(when: datetime, by: By) -> int:
+    """Returns the number of the bucket: days or weeks since year 1, months since year 0."""
+    if by == "month":
+        return when.year * 12 + when.month - 1
+    return when.toordinal() if by == "day" else (when.toordinal() - 1) // 7
+
+
+def _start(number: int, by: By, zone: tzinfo) -> datetime:
+    if by == "month":
+        return datetime(number // 12, number % 12 + 1, 1, tzinfo=zone)
+    day = number if by == "day" else number * 7 + 1
+    return datetime(1, 1, 1, tzinfo=zone) + timedelta(days=day - 1)
+
+
+def burst_numbers(counts: Mapping[int, int]) -> set[int]:
+    """Returns the buckets with more turns than chance explains; empty buckets in between count as buckets."""
+    if not counts:
+        return set()
+    buckets, total = max(counts) - min(counts) + 1, sum(counts.values())
+    if buckets < 3:
+        return set()
+    return {
+        number for number, count in counts.items()
+        if count >= FEWEST and _tail(count, (total - count) / (buckets - 1)) < LIKELIHOOD / buckets
+    }  # fmt: skip
+
+
+def _tail(count: int, mean: float) -> float:
+    """Returns the likelihood of ``count`` or more under a Poisson distribution."""
+    if mean <= 0:
+        return 0.0
+    if count <= mean:
+        return 1.0
+    likelihood = math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
+    total = 0.0
+    while likelihood > 1e-12 * max(total, 1e-300):
+        total += likelihood
+        count += 1
+        likelihood *= mean / count
+    return total
+
+
+def _ranked(index: EntityIndex, node: Node | None, places: Sequence[int], before: Mapping[str, int]) -> list[Ranked]:
+    counts = Counter(number for place in places for number in index.named[place] if index.nodes[number] is not node)
+    ordered = sorted(counts, key=lambda number: (-counts[number], index.nodes[number].name))
+    found = [(index.nodes[number].name, counts[number]) for number in ordered]
+    return [Ranked(name, count, rank, before.get(name)) for rank, (name, count) in enumerate(found, 1)]
+
+
+def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone: tzinfo) -> list[Theme]:
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for number in sorted(turns):
+        for place in turns[number]:
+            for topic in index.turns[place].topics:
+                numbers[topic].append(number)
+    newest, names = max(turns, default=0), topic_names()
+    found = [
+        Theme(names[topic], len(run), _start(run[0], by, zone), _start(run[-1], by, zone), newest - run[-1] > GAP)
+        for topic, places in numbers.items() for run in _runs(places) if len(run) >= FEWEST
+    ]  # fmt: skip
+    return sorted(found, key=lambda theme: (theme.first, -theme.count, theme.name))
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Returns the stretches of buckets without a gap."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number - runs[-1][-1] <= GAP + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs

@@ -1,0 +1,296 @@
+"""Names in English text: runs of capitalised words, their kind from the words beside them, titles in quotes, topics.
+
+The first word of a sentence is capitalised whatever it is: alone it is a name only if it is in the table, if a verb of
+people follows, or if it is a name elsewhere (weight 0; the reader of all texts decides).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from memscope.text.language import CJK
+from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
+from memscope.text.stemmer import stem
+from memscope.text.tokens import STOP_WORDS
+from memscope.text.topics import topics_of_words
+
+_TITLES = word_set("titles_en")
+ROLES = word_set("roles_en")
+_PETS = word_set("pets_en")
+_CALENDAR = word_set("calendar_en")
+_LANGUAGES = word_set("languages_en")
+_PEOPLES = word_set("peoples_en")
+_FILLERS = word_set("fillers_en")
+_CONNECTORS = word_set("connectors_en")
+_OF_HEADS = word_set("of_heads_en")
+_ORGANISATION_ENDS = word_set("organisation_ends_en")
+_PLACE_ENDS = word_set("place_ends_en")
+_PLACE_HEADS = word_set("place_heads_en")
+_IN = word_set("in_en")
+_TO_VERBS = word_set("to_verbs_en")
+_WORK = word_set("work_en")
+_ORGANISATION_BEFORE = word_set("organisation_before_en")
+_THING_BEFORE = word_set("thing_before_en")
+_PERSON_BEFORE = word_set("person_before_en")
+_PERSON_AFTER = word_set("person_after_en")
+_WORD = re.compile(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
+_POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
+_SENTENCE_END = re.compile(r"[.!?…:;\"“”(\[—–*#>|]")
+_TITLE_IN_QUOTES = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
+_SMALL = word_set("small_en")
+_TOPIC = re.compile(
+    r"\b(?:learning|studying|interested in|obsessed with|passionate about|practi[cs](?:es|e|ing)|lessons in|took up"
+    r"|taking up|(?:start|starts|started|starting) (?:learning|playing|practi[cs]ing))"
+    r" ([^\W\d_][\w-]{2,})(?: and ([^\W\d_][\w-]{2,}))?",
+    re.I,
+)
+_NO_TOPIC = word_set("no_topic_en")
+_TIMES = word_set("times_en")
+_HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
+
+
+class _NameToken(NamedTuple):
+    text: str  # without the possessive
+    low: str
+    start: int
+    end: int
+    owns: bool  # "Kim's"
+    opens: bool  # the first of a sentence
+    near: bool  # only a blank, or a comma and a blank, between it and the one before
+
+
+class _Run(NamedTuple):
+    """Tokens ``first`` to ``last`` of a line."""
+
+    first: int
+    last: int
+
+
+def english_names(text: str) -> Iterator[FoundName]:
+    at = 0
+    for line in text.split("\n"):
+        if not line.isupper():
+            yield from (found._replace(start=found.start + at) for found in _of_line(line))
+        at += len(line) + 1
+
+
+def _of_line(line: str) -> Iterator[FoundName]:
+    titles = [match for match in _TITLE_IN_QUOTES.finditer(line) if _is_title(match[1])]
+    yield from (FoundName(match[1], "thing", match.start(1), 3) for match in titles)
+    tokens = _tokens(line)
+    topics = list(_topics(line))
+    yield from topics
+    taken = [(match.start(1), match.end(1)) for match in titles]
+    taken += [(found.start, found.start + len(found.text)) for found in topics]
+    heading = len(tokens) >= _HEADING and sum(_capital(one.text) for one in tokens) > 0.8 * len(tokens)
+    for run in _runs(line, tokens):
+        start = tokens[run.first].start
+        found = None if any(a <= start < b for a, b in taken) else _judge(line, tokens, run)
+        if found is not None:
+            yield found._replace(weight=0) if heading and found.weight < 2 else found
+    yield from _roles(tokens)
+
+
+def _is_title(quoted: str) -> bool:
+    words = [word for word in quoted.split() if word.lower() not in _SMALL]
+    capitals = sum(word[0].isupper() or word[0].isdigit() for word in words)
+    return quoted[0].isupper() and quoted[-1] not in ".,!?;:" and bool(words) and capitals > 0.7 * len(words)
+
+
+def _topics(line: str) -> Iterator[FoundName]:
+    for match in _TOPIC.finditer(line):
+        for group in (1, 2):
+            word = match[group] or ""
+            if not word or not _is_topic(word) or _qualifies(line[match.end(group) :]):
+                break
+            yield FoundName(word, "topic", match.start(group), 3)
+
+
+def _is_topic(word: str) -> bool:
+    low = word.lower()
+    if low in STOP_WORDS | _NO_TOPIC or (low.endswith("ing") and not topics_of_words([stem(low)])):
+        return False
+    return word.islower() or low in _LANGUAGES
+
+
+def _qualifies(rest: str) -> bool:
+    """Returns whether a word is followed by the one it qualifies: "acoustic guitar"."""
+    after = _WORD.match(rest[1:])
+    return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | _TIMES
+
+
+def _tokens(line: str) -> list[_NameToken]:
+    made: list[_NameToken] = []
+    end = 0
+    for match in _WORD.finditer(line):
+        word = _POSSESSIVE.sub("", match[0])
+        gap = line[end : match.start()]
+        abbreviated = bool(made) and gap == ". " and (made[-1].low in _TITLES | {"st"} or len(made[-1].text) == 1)
+        opens = not made or (_SENTENCE_END.search(gap) is not None and not abbreviated)
+        made.append(_NameToken(word, word.lower(), match.start(), match.start() + len(word), word != match[0], opens,
+                           abbreviated or gap in (" ", ", ", " (")))  # fmt: skip
+        end = match.end()
+    return made
+
+
+def _capital(word: str) -> bool:
+    return word[0].isupper() or (len(word) > 2 and any(char.isupper() for char in word[1:]))
+
+
+def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
+    at = 0
+    while at < len(tokens):
+        last = at
+        if _capital(tokens[at].text):
+            while (further := _joined(line, tokens, last)) > last:
+                last = further
+            yield from _trimmed(tokens, _Run(at, last))
+        at = last + 1
+
+
+def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
+    """Returns the index of the token that belongs to the name as well, else ``last``."""
+    after = tokens[last + 1 : last + 3]
+    if not after or line[tokens[last].end : after[0].start].strip() not in ("", ".", "&", "'s", "’s"):
+        return last
+    if after[0].opens or not (after[0].near or "&" in line[tokens[last].end : after[0].start]):
+        return last
+    if tokens[last].owns and after[0].low not in _ORGANISATION_ENDS | _PLACE_ENDS:
+        return last
+    if _capital(after[0].text):
+        return last + 1
+    linked = after[0].low in _CONNECTORS or (after[0].low == "of" and tokens[last].low in _OF_HEADS)
+    return last + 2 if linked and len(after) > 1 and after[1].near and _capital(after[1].text) else last
+
+
+def _trimmed(tokens: Sequence[_NameToken], run: _Run) -> Iterator[_Run]:
+    """Yield the run without the words that are no names; where one stands between two names, both."""
+    if _known(tokens, run):
+        yield run
+        return
+    start = run.first
+    for at in range(run.first, run.last + 2):
+        ends = at > run.last or _never(tokens[at], begins=at == start, alone=start == at == run.last)
+        if ends and at > start:
+            yield _Run(start, at - 1)
+        start = at + 1 if ends else start
+
+
+def _known(tokens: Sequence[_NameToken], run: _Run) -> bool:
+    return " ".join(token.low for token in tokens[run.first : run.last + 1]) in lexicon().english
+
+
+def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
+    low = token.low
+    if low in _CALENDAR | _PEOPLES or low in _LANGUAGES:
+        return True
+    if low in ("best", "new", "good", "great", "happy", "love", "first", "last") and not alone and not token.opens:
+        return False  # Best Buy, New Orleans
+    if low in _FILLERS or low.replace("’", "'") in _FILLERS:
+        return low != "new" or alone
+    if low in STOP_WORDS:
+        return begins
+    return False
+
+
+@lru_cache(1 << 14)
+def _common(low: str) -> bool:
+    """Returns whether a word is one of everyday topics, or a filler."""
+    return low in STOP_WORDS or low in _FILLERS or bool(topics_of_words([stem(low)]))
+
+
+def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | None:
+    words = tokens[run.first : run.last + 1]
+    start = words[0].start
+    name = line[start : words[-1].end]
+    kind, weight, role = _kind(tokens, run)
+    if len(words) == 1 and weight < 2 and (len(name) < 2 or _common(words[0].low)):
+        return None
+    if words[0].opens and weight < 2:
+        if len(words) > 1 and _common(words[0].low):
+            return _judge(line, tokens, _Run(run.first + 1, run.last))
+        weight = int(len(words) > 1 or words[0].owns or _acts(tokens, run.last) or not words[0].text[1:].islower())
+    if len(words) == 1 and words[0].low in _TITLES | ROLES:
+        return None
+    end_dot = name.split()[-1].lower() in ("inc", "corp", "ltd") and line[words[-1].end : words[-1].end + 1] == "."
+    return FoundName(name + "." * end_dot, kind, start, weight, role)
+
+
+def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
+    after = tokens[last + 1 : last + 2]
+    return bool(after) and after[0].near and after[0].low in _PERSON_AFTER
+
+
+def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
+    """Returns the kind, how sure it is, and the role of a person to the user."""
+    words = tokens[run.first : run.last + 1]
+    several = len(words) > 1
+    first, last = words[0].low, words[-1].low
+    role, pet = _role_before(tokens, run.first)
+    if several and first in _TITLES:
+        return "person", 3, role
+    if several and (last in _ORGANISATION_ENDS or (first in _ORGANISATION_ENDS and words[1].low == "of")):
+        return "organisation", 3, ""
+    if several and (last in _PLACE_ENDS or first in _PLACE_HEADS):
+        return "place", 3, ""
+    if pet or role:
+        return ("thing" if pet else "person"), 3, role
+    known = lexicon().english.get(" ".join(word.low for word in words))
+    if known is not None:
+        return known, 2, ""
+    if several and lexicon().english.get(first) == "person":
+        return "person", 2, ""
+    return *_kind_by_words(tokens, run.first, several=several), ""
+
+
+def _role_before(tokens: Sequence[_NameToken], at: int) -> tuple[str, bool]:
+    """Returns the role in "my sister Kim", "my boss, Mr. Lee", "my sister's name is Kim"; and whether it is a pet."""
+    if at == 0 or tokens[at].opens or not tokens[at].near:
+        return "", False
+    before = tokens[max(0, at - 7) : at]
+    near = [token.low for token in before]
+    if near[-1] in ROLES:
+        return near[-1] if "my" in near[-4:] else "", False
+    if near[-1] in _PETS:
+        return "", True
+    named = near[-1] in ("named", "called") or near[-2:] == ["name", "is"] or near[-1:] == ["is"] or (
+        near[-2:] == ["names", "are"])  # fmt: skip
+    if not named:
+        return "", False
+    pet = any(word in _PETS for word in near)
+    role = next((near[i + 1] for i in range(len(near) - 1) if near[i] == "my" and near[i + 1] in ROLES), "")
+    best = next((near[i + 2] for i in range(len(near) - 2) if near[i] == "my" and near[i + 2] in ROLES), "")
+    return role or best, pet
+
+
+def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> tuple[NameKind, int]:
+    if at == 0 or tokens[at].opens or not tokens[at].near:
+        return "person", 1
+    near = [token.low for token in tokens[max(0, at - 5) : at]]
+    last = near[-1]
+    earlier = near[:-1]
+    if last in ("the", "a", "an", "new", "our", "my") and earlier and earlier[-1] not in ("at", "for"):
+        return ("organisation" if several and last == "the" else "thing"), 1
+    last = earlier[-1] if last == "the" and earlier else last
+    if last in _IN or (last in ("to", "from") and any(word in _TO_VERBS for word in earlier)):
+        return "place", 1
+    if last == "from":
+        return "place", 1
+    if last in ("at", *_ORGANISATION_BEFORE) or (last in ("for", "from", "with") and _WORK.intersection(earlier)):
+        return "organisation", 1
+    if last in _THING_BEFORE or (last == "on" and not several):
+        return "thing", 1
+    if last in _PERSON_BEFORE:
+        return "person", 1
+    return ("organisation" if tokens[at].text.isupper() and len(tokens[at].text) > 1 else "person"), 1
+
+
+def _roles(tokens: Sequence[_NameToken]) -> Iterator[FoundName]:
+    """Yield "my sister": a mention of whoever was called so elsewhere."""
+    for one, two in pairwise(tokens):
+        if one.low == "my" and two.low in ROLES and two.near:
+            yield FoundName(f"my {two.low}", "person", one.start, 0, two.low)

@@ -1,0 +1,293 @@
+"""Names in Chinese text, which has neither capitals nor blanks: known names, surnames, suffixes and the words beside.
+
+A name ends where a word that is no part of names begins. Traditional characters are read as simplified ones, character
+by character, so that places in the text stay; the name is returned as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
+
+_TRADITIONAL = str.maketrans(
+    "張劉陳楊趙黃吳孫鄭謝韓馮蕭許鄧蘇盧蔣賈葉閻鐘陸龍萬錢湯賀賴齊莊費紀項華國偉麗強軍傑濤玲鳳蘭慶東師醫媽爸爺奶嬸"
+    "親兒妻夫學員闆經鄰導練醫狗貓歐亞灣廣門陽漢連島頭們這個過來說對會還給電從開車與樂興叫問讓認識進買賣見時間後裡邊",
+    "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
+    "亲儿妻夫学员板经邻导练医狗猫欧亚湾广门阳汉连岛头们这个过来说对会还给电从开车与乐兴叫问让认识进买卖见时间后里边",
+)
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+ROLES_ZH = word_set("roles_zh_zh")
+_PETS = word_set("pets_zh")
+_PERSON_TITLES = word_set("person_titles_zh")
+_ORGANISATION_ENDS = word_set("organisation_ends_zh")
+_PLACE_ENDS = word_set("place_ends_zh")
+_BEFORE_PLACE = re.compile(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_HAN}]")
+_GENERIC = word_set("generic_zh")
+_REGION_ENDS = "市省县镇村区岛山湖江河"
+# Characters that stand in no name, or that begin the words around one.
+_NEVER = frozenset(
+    "我你您他她它们的了是在有和跟与从到给把被让叫这那哪什么怎吗呢吧啊呀哦就都也还又很太更最不没别会能要想去来过着为对"
+    "说问看吃喝住买卖用做打玩听写读教练带帮找等请谢祝因所以但而或者如果虽每个只条部件张次年月日号点时分今明昨早晚上下"
+    "于里外前后左右旁边中间几多少些两三四五六七八九十百千万零一二再已经正刚才常总将该应可且之其此各另"
+) - frozenset("明文张万里常中一多时对安可正经祝前谢分早晚少其")
+_INSIDE = frozenset(
+    "我你您他她们的了是在和跟与从到给把被让叫这那哪吗呢吧啊就都也很不没会要去说问吃住买用做打什么着得成走于现卖飞跑"
+)
+# Words that may follow a name at once.
+_AFTER = re.compile(
+    rf"[^{_HAN}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
+    r"介建推买送带写病毕分结离换学家姓拿问准刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
+    r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪申休入升创办]"
+)
+_BEFORE = re.compile(
+    rf"(?:^|[^{_HAN}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
+    r"|昨天|今天|明天|后来|听|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
+)
+_NO_NAMES = word_set("no_names_zh")
+_TITLE = re.compile(r"[《〈]([^《》〈〉\n]{1,40})[》〉]")
+_LATIN = re.compile(r"[A-Za-z][\w+#.&-]*(?: [A-Z][\w+#.&-]*)*", re.A)
+_ROLE = re.compile(
+    rf"(我们?|咱们?|俺)?(?:家)?(?:的)?(?:(?:最好|大学|高中|小学|初中|心理|班上|公司|新|老|大|小|二|好)的?)*"
+    rf"({'|'.join(sorted(ROLES_ZH | _PETS, key=len, reverse=True))})(?:的名字)?(?:叫做?|是|名叫|，|,|：)?"
+)
+_CALLED = re.compile(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
+_TITLED = re.compile(rf"([{_HAN}]{{1,2}})({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
+_NICK = re.compile(rf"[小老阿][{_HAN}]")
+_NO_NICK = word_set("no_nick_zh")
+_WORKPLACE = re.compile(rf"在([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做)")
+_EMPLOYER = re.compile(
+    rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?"
+    rf"([{_HAN}]{{2,6}}?)(?=的(?:录用|offer|面试|通知)|[^{_HAN}]|$)"
+)
+_PLACE = re.compile(
+    rf"(?:住在|搬到了?|来自|去过|飞往?|回到了?|嫁到了?|移民到?了?|爬了|游览了?|旅居|前往|在|去|到)([{_HAN}]{{2,5}}?)"
+    rf"(?:(?=上学|长大|出生|读书|念书|旅游|出差|旅行|定居|买房|度假|过年)|(?=[^{_HAN}]|$|[了的吗要人]))"
+)
+_TOPIC = re.compile(
+    rf"(?:对([{_HAN}]{{2,5}}?)(?:很|非常|特别|最近|一直|挺|也|都|真|超|蛮)*(?:感兴趣|有兴趣|着迷)"
+    rf"|(?:迷上了?|喜欢上了?|爱上了?|痴迷于?|热爱|(?<!锻|训)练习?|(?:在|开始|想|自|报班|跟.{{1,6}}|[{_HAN}]{{2}}在[{_HAN}]{{2,5}})学习?)"
+    rf"([{_HAN}]{{2,5}}?)"
+    rf"(?=[^{_HAN}]|$|了|的时|已|很|，))"
+)
+_NO_TOPIC = frozenset("校生会习到完的了好过了什怎得着不我你他她这那一物费历术院期位业前习")
+
+
+class _Reader:
+    """Finds the names of one text; a place that is taken is not read again."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = text.translate(_TRADITIONAL)
+        self._taken = bytearray(len(text))
+
+    def take(self, start: int, end: int, kind: NameKind, weight: int, role: str = "") -> Iterator[FoundName]:
+        if start < end and not any(self._taken[start:end]):
+            self._taken[start:end] = b"\1" * (end - start)
+            yield FoundName(self.text[start:end], kind, start, weight, role)
+
+    def names(self) -> Iterator[FoundName]:
+        for match in _TITLE.finditer(self.plain):
+            yield from self.take(*match.span(1), "thing", 3)
+        yield from self.topics()
+        yield from self.organisations()
+        yield from self.known()
+        yield from self.titled()
+        yield from self.by_role()
+        yield from self.called()
+        yield from self.surnamed()
+        yield from self.nicknames()
+        yield from self.workplaces()
+        yield from self.places()
+        yield from self.latin()
+
+    def organisations(self) -> Iterator[FoundName]:
+        """清华大学, 中山路: an ending, and before the name a word that stands before names, or nothing."""
+        for kind, pattern, most in _ENDINGS:
+            for match in pattern.finditer(self.plain):
+                start = self._back(match.start(), most)
+                name = self.plain[start : match.start()]
+                if len(name) >= 2 and name[0] not in "大小新老旧" and name not in _GENERIC and (
+                    _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]) or self._known_place(start)
+                ):  # fmt: skip
+                    yield from self.take(start, match.end(), kind, 3)
+
+    def _known_place(self, start: int) -> bool:
+        names = lexicon().chinese_by_first.get(self.plain[start : start + 1], ())
+        return any(self.plain.startswith(name, start) for name in names)
+
+    def _back(self, at: int, most: int) -> int:
+        """Returns where the characters before ``at`` begin that can be of the same name."""
+        start = at
+        while start > 0 and at - start < most and _is_han(self.plain[start - 1]):
+            if self.plain[start - 1] in _NEVER and self.plain[start - 1] not in "第一中明文":
+                break
+            start -= 1
+        return start
+
+    def known(self) -> Iterator[FoundName]:
+        table, first = lexicon().chinese, lexicon().chinese_by_first
+        for match in _starts("".join(first)).finditer(self.plain):
+            at = match.start()
+            for name in first[match[0]]:
+                if self.plain.startswith(name, at):
+                    yield from self.take(at, at + len(name), table[name], 2)
+                    break
+
+    def titled(self) -> Iterator[FoundName]:
+        """王老师, 于医生, 欧阳教授."""
+        for match in _TITLED.finditer(self.plain):
+            surname, end = match[1], match.end()
+            start = match.start() if surname in lexicon().compound_surnames else match.start(2) - 1
+            before = self.plain[start - 1 : start] if start else ""
+            if (
+                self.plain[start] in "小老大"
+                or self.plain[start:end] in _NO_NAMES
+                or (len(match[2]) == 1 and not _AFTER.match(self.plain, end))
+            ):
+                continue
+            if surname[-1] in lexicon().surnames and before + surname[-1] not in ("由于", "对于", "关于", "至于"):
+                yield from self.take(start, end, "person", 3)
+
+    def by_role(self) -> Iterator[FoundName]:
+        """我妹妹小芳, 我的老板陈伟明, 我家的狗叫豆豆."""
+        for match in _ROLE.finditer(self.plain):
+            role = match[2]
+            end = self._name_end(match.end())
+            if end and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
+                pet = role in _PETS
+                mine = role if match[1] and not pet else ""
+                yield from self.take(match.end(), end, "thing" if pet else "person", 3, mine)
+            if match[1]:
+                yield FoundName(self.text[match.start() : match.end(2)], "person", match.start(), 0, role)
+
+    def called(self) -> Iterator[FoundName]:
+        for match in _CALLED.finditer(self.plain):
+            end = self._name_end(match.end())
+            if end:
+                clause = re.split(r"[。！？\n]", self.plain[max(0, match.start() - 16) : match.start()])[-1]
+                pet = any(word in clause for word in _PETS)
+                yield from self.take(match.end(), end, "thing" if pet else "person", 3)
+
+    def _name_end(self, start: int) -> int:
+        """Returns where the name that begins at ``start`` ends; 0 where none begins."""
+        surname = self._surname(start)
+        longest = surname + 2 if surname else 2
+        for size in range(longest, 1, -1):
+            name = self.plain[start : start + size]
+            if len(name) == size and all(map(_is_han, name)) and not _INSIDE.intersection(name) and (
+                name not in _NO_NAMES and _AFTER.match(self.plain, start + size)
+                and not (size > 2 and name[-1] in _NEVER and name[-1] not in lexicon().given_characters)
+            ):  # fmt: skip
+                return start + size
+        return 0
+
+    def _like_a_name(self, start: int, end: int) -> bool:
+        """Returns whether a name has a surname and given names, or is one like 小芳, 阿明 or 朵朵."""
+        name, given = self.plain[start:end], lexicon().given_characters
+        if name[0] == name[1]:
+            return True
+        surname = self._surname(start)
+        rest = name[surname:] if surname else name[1:] if name[0] in "小阿大老" else ""
+        return bool(rest) and all(char in given for char in rest)
+
+    def _surname(self, at: int) -> int:
+        """Returns the length of the surname at this place, 0 for none."""
+        if self.plain[at : at + 2] in lexicon().compound_surnames:
+            return 2
+        return int(self.plain[at : at + 1] in lexicon().surnames and at < len(self.plain))
+
+    def surnamed(self) -> Iterator[FoundName]:
+        """A surname and one or two characters of given names, between words that stand beside names."""
+        given = lexicon().given_characters
+        firsts = lexicon().surnames.union(name[0] for name in lexicon().compound_surnames)
+        for match in _starts("".join(sorted(firsts))).finditer(self.plain):
+            at = match.start()
+            size = self._surname(at)
+            if not size or self._taken[at] or not _BEFORE.search(self.plain[max(0, at - 3) : at]):
+                continue
+            for end in (at + size + 2, at + size + 1):
+                name = self.plain[at:end]
+                if len(name) == end - at and all(char in given for char in name[size:]) and (
+                    name not in _NO_NAMES and name[:2] not in _NO_NAMES and _AFTER.match(self.plain, end)
+                    and not (end - at > size + 1 and name[-1] in "生来病说" and self.plain[end : end + 1] in "了过")
+                ):  # fmt: skip
+                    yield from self.take(at, end, "person", 2)
+                    break
+
+    def nicknames(self) -> Iterator[FoundName]:
+        """小王, 老李, 阿明."""
+        for match in _NICK.finditer(self.plain):
+            start, end = match.span()
+            second, beside = match[0][1], match[0] not in _NO_NICK
+            fits = second in lexicon().surnames or (match[0][0] != "老" and second in lexicon().given_characters)
+            weather = second in "雨雪" and self.plain[end : end + 1] in ("大", "了", "的")
+            if fits and beside and not weather and _BEFORE.search(self.plain[max(0, start - 2) : start]) and (
+                _AFTER.match(self.plain, end)
+            ):  # fmt: skip
+                yield from self.take(start, end, "person", 1)
+
+    def workplaces(self) -> Iterator[FoundName]:
+        for pattern in (_WORKPLACE, _EMPLOYER):
+            for match in pattern.finditer(self.plain):
+                if not _NEVER.intersection(match[1]) and match[1] not in (
+                    "家里",
+                    "外地",
+                    "国外",
+                    "本地",
+                    "公司",
+                    "附近",
+                ):
+                    yield from self.take(*match.span(1), "organisation", 3)
+
+    def topics(self) -> Iterator[FoundName]:
+        for match in _TOPIC.finditer(self.plain):
+            group = 1 if match[1] else 2
+            if not _NEVER.intersection(match[group]) and match[group][0] not in _NO_TOPIC:
+                yield from self.take(*match.span(group), "topic", 3)
+
+    def places(self) -> Iterator[FoundName]:
+        for match in _PLACE.finditer(self.plain):
+            sure = match[0][: match.start(1) - match.start()] not in ("在", "去", "到", "飞")
+            region = match[1][-1] in _REGION_ENDS and len(match[1]) > 2
+            if (sure or region) and not _NEVER.intersection(match[1]) and not match[1].endswith(tuple(_ORDINARY)):
+                yield from self.take(*match.span(1), "place", 3)
+
+    def latin(self) -> Iterator[FoundName]:
+        """Words in Latin letters: a person's, a product's or a company's name."""
+        for match in _LATIN.finditer(self.plain):
+            name = match[0].rstrip(".-&")
+            known = lexicon().english.get(name.lower())
+            if known or (
+                len(name) > 1 and name[0].isupper() and name.replace(" ", "").isalpha() and not name.isupper()
+            ):
+                known = known or lexicon().english.get(name.split()[0].lower())
+                yield from self.take(match.start(), match.start() + len(name), known or "thing", 2 if known else 1)
+
+
+_ORDINARY = word_set("ordinary_zh")
+
+
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(sorted(words, key=len, reverse=True)))
+
+
+@lru_cache(maxsize=2)
+def _starts(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{characters}]")
+
+
+_ENDINGS: tuple[tuple[NameKind, re.Pattern[str], int], ...] = (
+    ("organisation", _any_of(tuple(_ORGANISATION_ENDS)), 6),
+    ("place", re.compile(f"{_any_of(tuple(_PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
+)
+
+
+def _is_han(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff" or "\u3400" <= char <= "\u4dbf"
+
+
+def chinese_names(text: str) -> Iterator[FoundName]:
+    return _Reader(text).names()

@@ -1,0 +1,51 @@
+"""The commands entities, entity and timeline, on a store of their own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from memscope import MemoryScope
+from memscope.cli import cli
+from memscope.commands.entities import BAR, bar
+
+
+@pytest.fixture
+def run(tmp_path):
+    place = str(tmp_path / "m.db")
+    with MemoryScope(place) as memory:
+        memory.add_turns([{"role": "user", "content": "My sister Kim moved to Lisbon."}], user="u")
+        memory.add_turns([{"role": "user", "content": "我妹妹小芳住在上海。"}], user="u")
+
+    def call(*words: str) -> str:
+        done = CliRunner().invoke(cli, [*words, "--user", "u", "--store", place], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return call
+
+
+def test_entities(run):
+    lines = run("entities").splitlines()
+    assert len(lines) == 4 and any(line.startswith("Kim (my sister)  person  1 turn") for line in lines)
+    found = [json.loads(line) for line in run("entities", "--json", "--kind", "place").splitlines()]
+    assert {one["name"]: one["count"] for one in found} == {"Lisbon": 1, "上海": 1}
+
+
+def test_entity(run):
+    shown = run("entity", "我妹妹")
+    assert shown.startswith("小芳 (我妹妹)  person") and "user: 我妹妹小芳住在上海。" in shown
+    found = json.loads(run("entity", "Kim", "--json"))
+    assert found["entity"]["aliases"] == ["my sister"] and [one["name"] for one in found["neighbours"]] == ["Lisbon"]
+
+
+def test_timeline(run):
+    assert "Kim *" in run("timeline", "--by", "day")
+    assert json.loads(run("timeline", "Kim", "--json"))["buckets"][0]["count"] == 1
+
+
+def test_a_bar_has_eighths():
+    assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR // 8, BAR // 2, BAR]
+    assert bar(1, 1000) == "▏"

@@ -1,0 +1,128 @@
+"""Names without a model: the labelled sentences, the rules one by one, and what holds for every text."""
+
+from __future__ import annotations
+
+import importlib.util
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth import growth
+from memscope.text.names import LONGEST, NAME_KINDS, name_form, names
+
+FOLDER = Path(__file__).parent
+
+
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("benchmark", FOLDER.parents[1] / "benchmarks" / "entities.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def found(text: str) -> dict[str, str]:
+    return {one.text: one.kind for one in names(text) if one.weight}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_held_out_sentences(language):
+    score = benchmark().score(FOLDER / f"labelled_{language}.txt", "held_out")
+    assert score["names"] >= 60
+    assert score["precision"] >= 0.9 and score["recall"] >= 0.75 and score["kinds"] >= 0.9, score
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yesterday was nice. Dinner too!",
+        "See you on Monday in March, before Christmas.",
+        "I THINK YOU ARE SHOUTING",
+        "The weather is fine. Well, OK.",
+        "My English is getting better.",
+        "How To Cook Rice And Beans Well",
+        "今天星期五，天气很好。",
+        "下个月我想换一份工作，因为太累了。",
+        "昨天晚上小时候的朋友来了。",
+    ],
+)
+def test_days_months_stop_words_and_the_first_words_of_sentences_are_none(text):
+    assert found(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "role"),
+    [
+        ("My sister Kim called.", "Kim", "sister"),
+        ("I saw my boss, Mr. Okafor, again.", "Mr. Okafor", "boss"),
+        ("My brother's name is Zork.", "Zork", "brother"),
+        ("她的老师很好，我妹妹小芳也来了。", "小芳", "妹妹"),
+        ("我的老闆陳偉明說不行。", "陳偉明", "老板"),
+    ],
+)
+def test_a_role_that_is_said_with_a_name(text, name, role):
+    assert [(one.text, one.role) for one in names(text) if one.role and one.weight] == [(name, role)]
+
+
+def test_a_role_alone_is_a_mention_without_weight():
+    assert [(one.text, one.weight, one.role) for one in names("I miss my sister.")] == [("my sister", 0, "sister")]
+
+
+def test_the_first_word_of_a_sentence_has_no_weight_unless_something_tells():
+    assert [one.weight for one in names("Zorblax is here.")] == [0]
+    assert found("Zorblax told me so.") == {"Zorblax": "person"}
+
+
+def test_a_text_of_both_languages():
+    assert found("我在学Python，同事Kevin在教我。") == {"Python": "thing", "Kevin": "person"}
+    assert found("My friend 王建国 lives in Shanghai, he said, and he likes it there.")["Shanghai"] == "place"
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text):
+    for one in names(text):
+        assert one.kind in NAME_KINDS and 0 <= one.weight <= 3
+        assert one.role or text[one.start :].startswith(one.text)
+        assert one.text == one.text.strip() != ""
+
+
+WORDS = (
+    "my sister Kim moved to Lisbon . “ Dr. of University the 's called and 我 妹妹 小芳 在 上海 。 《 》 老师 王 学"
+).split()
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from(["", " "]))
+def test_any_order_of_telling_words_is_read(words, blank):
+    text = blank.join(words)
+    spans = sorted((one.start, one.start + len(one.text)) for one in names(text) if one.weight)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert names(text) == names(text)
+
+
+@given(st.text(max_size=40))
+def test_a_form_is_its_own_form(name):
+    assert name_form(name_form(name)) == name_form(name)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "My sister Kim moved to Lisbon. ",
+        "A ",
+        "Ab of ",
+        "我妹妹小芳在上海。",
+        "我学",
+        "路",
+        "“A",
+        "《",
+        "王",
+        "learning a and ",
+    ],
+)
+def test_time_is_linear(piece):
+    size = LONGEST // 8
+    assert growth(names, piece, size) < 3

@@ -1,0 +1,219 @@
+"""Ranking, one entity, timeline and stream, over the stores in memory and SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memscope import AsyncMemoryScope, MemoryScope
+from memscope.entities import reading
+from memscope.errors import InputError, NotFound
+from memscope.records import ChangeSet, Insight, Observation, Scope
+
+NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
+
+
+def said(text: str, days_ago: float, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, "time": NOW - timedelta(days=days_ago), **more}
+
+
+TALK = [
+    said("My sister Kim moved to Lisbon.", 60),
+    said("I had lunch with Anna Schmidt in Hamburg.", 50),
+    said("Anna works for Siemens.", 40),
+    said("My sister called again.", 30),
+    said("I flew to Lisbon and met Kim.", 20, session="trip"),
+    said("我朋友赵磊在腾讯上班。", 10),
+]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def memory(request, tmp_path: Path) -> AsyncIterator[AsyncMemoryScope]:
+    place = ":memory:" if request.param == "memory" else tmp_path / "memory.db"
+    async with AsyncMemoryScope(place, clock=lambda: NOW) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def talk(memory) -> AsyncMemoryScope:
+    await memory.add_turns(TALK, user="u", agent="a", replay=True)
+    return memory
+
+
+async def counts(memory: AsyncMemoryScope, **more: Any) -> dict[str, int]:
+    return {one.name: one.count for one in await memory.entities("u", **more)}
+
+
+async def test_names_are_counted_by_turn_the_most_and_latest_first(talk):
+    found = await talk.entities("u")
+    assert {one.name: (one.kind, one.count) for one in found} == {
+        "Kim": ("person", 3), "Lisbon": ("place", 2), "Anna Schmidt": ("person", 2), "Hamburg": ("place", 1),
+        "Siemens": ("organisation", 1), "赵磊": ("person", 1), "腾讯": ("organisation", 1),
+    }  # fmt: skip
+    assert [one.name for one in found][:3] == ["Kim", "Lisbon", "Anna Schmidt"]
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    kim = found[0]
+    assert (kim.first, kim.last) == (NOW - timedelta(days=60), NOW - timedelta(days=20))
+    assert kim.aliases == ("my sister",)
+    assert kim.score == pytest.approx(sum(0.25 + 0.75 * 2 ** (-age / 90) for age in (60, 30, 20)), abs=1e-3)
+
+
+async def test_what_is_said_lately_counts_more(memory):
+    old = [said("Lunch with Oldrich in town.", 400 + day) for day in range(4)]
+    await memory.add_turns([*old, *(said("Lunch with Newton in town.", day) for day in range(3))], user="u")
+    assert list(await counts(memory)) == ["Newton", "Oldrich"]
+
+
+async def test_the_same_turns_again_change_no_count(talk):
+    before = await talk.entities("u")
+    await talk.add_turns(TALK, user="u", agent="a", replay=True)
+    assert await talk.entities("u") == before
+
+
+async def test_masks_and_windows(talk):
+    await talk.add_turns([said("I met Wilbur with Kim.", 5)], user="u", agent="b")
+    await talk.add_turns([said("I met Boris.", 5)], user="other")
+    assert await counts(talk, agent="b") == {"Wilbur": 1, "Kim": 1}
+    assert await counts(talk, session="trip") == {"Lisbon": 1, "Kim": 1}
+    assert await counts(talk, since=NOW - timedelta(days=15)) == {"赵磊": 1, "腾讯": 1, "Kim": 1, "Wilbur": 1}
+    assert await counts(talk, kind="place") == {"Lisbon": 2, "Hamburg": 1}
+    assert await counts(talk, as_of=NOW - timedelta(days=55)) == {"Kim": 1, "Lisbon": 1}
+    assert len(await counts(talk, top=2)) == 2
+    with pytest.raises(NotFound):
+        await talk.entity("u", "Siemens", agent="b")
+    with pytest.raises(NotFound):
+        await talk.entity("u", "Boris")
+
+
+async def test_a_name_of_another_agent_tells_nothing(memory):
+    await memory.add_turns([said("My sister Kim is ill.", 3)], user="u", agent="a")
+    await memory.add_turns([said("I miss my sister.", 2)], user="u", agent="b")
+    assert await counts(memory, agent="b") == {}
+    assert await counts(memory) == {"Kim": 2}
+
+
+async def test_a_role_of_two_people_is_no_alias(memory):
+    turns = [said("My friend Leo came.", 9), said("My friend Max came.", 8), said("I miss my friend.", 7)]
+    await memory.add_turns(turns, user="u")
+    assert await counts(memory) == {"Leo": 1, "Max": 1}
+
+
+async def test_a_first_name_of_two_people_is_neither(memory):
+    turns = [said("I met Anna Schmidt.", 9), said("I met Anna Jones.", 8), said("I met Anna.", 7)]
+    await memory.add_turns(turns, user="u")
+    assert await counts(memory) == {"Anna": 1, "Anna Jones": 1, "Anna Schmidt": 1}
+
+
+async def test_a_first_word_of_a_sentence_counts_where_the_name_is_known(memory):
+    await memory.add_turns([said("Zorblax is here.", 9)], user="u")
+    assert await counts(memory) == {}
+    await memory.add_turns([said("I met Zorblax.", 8)], user="u")
+    assert await counts(memory) == {"Zorblax": 2}
+
+
+async def add_fact(memory: AsyncMemoryScope, turn: int, text: str, **more: Any) -> Observation:
+    stored = (await memory.list(user="u", kinds=["turn"]))[turn]
+    fact = Observation(id=f"o{turn}", scope=Scope("u", "a"), text=text, sources=(stored.key,), said=stored.time,
+                       recorded=NOW, **more)  # fmt: skip
+    await memory.runtime.store.apply("u", ChangeSet(new=(fact,)))
+    return fact
+
+
+async def test_one_entity_with_all_that_is_known(talk):
+    await add_fact(talk, 0, "Kim lives in Lisbon.", about="Kim", keywords=("moving",))
+    where, text = Scope("u", "a"), "Kim has moved away."
+    insight = Insight(id="i", scope=where, text=text, sources=("o0",), said=NOW, recorded=NOW, subject="Kim")
+    await talk.runtime.store.apply("u", ChangeSet(new=(insight,)))
+    found = await talk.entity("u", "kim")
+    assert found.entity.name == "Kim" and found.entity.count == 3
+    assert [fact.id for fact in found.facts] == ["o0"] and [one.id for one in found.insights] == ["i"]
+    assert [turn.text for turn in found.turns] == [TALK[0]["content"], TALK[3]["content"], TALK[4]["content"]]
+    assert ("Lisbon", 2) in [(one.name, one.count) for one in found.neighbours]
+    assert (await talk.entity("u", "my sister")).entity.name == "Kim"
+
+
+async def test_a_model_names_what_rules_do_not(memory):
+    await memory.add_turns([said("saw her again in the bakery downtown", 3)], user="u", agent="a")
+    await add_fact(memory, 0, "Saw her in the bakery.", about="Rosalind", keywords=("bakery",))
+    assert await counts(memory) == {"Rosalind": 1, "bakery": 1}
+    await memory.forget(user="u", ids=["o0"])
+    assert await counts(memory) == {}
+
+
+async def test_forgetting_the_last_mention_removes_the_entity(talk):
+    await talk.entities("u")
+    await talk.forget(user="u", text="Siemens")
+    assert "Siemens" not in await counts(talk)
+    assert (await counts(talk))["Anna Schmidt"] == 1
+    with pytest.raises(NotFound):
+        await talk.entity("u", "Siemens")
+    await talk.forget(user="u", everything=True)
+    assert await counts(talk) == {} and await talk.stream("u") == []
+    assert (await talk.timeline("u")).buckets == ()
+
+
+async def test_a_repeated_call_reads_no_record_again(talk, monkeypatch):
+    before = await talk.entities("u")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(reading, "_read_turn", refuse)
+    assert await talk.entities("u") == before
+    await talk.forget(user="u", text="Hamburg")  # the other turns are known
+    assert "Hamburg" not in await counts(talk)
+
+
+async def test_a_statement_that_expires(memory):
+    await memory.add_memory("The password is with Gustav.", user="u", expires=NOW + timedelta(days=1))
+    assert "Gustav" in await counts(memory)
+
+
+async def test_the_stream_is_in_order_of_time(talk):
+    mentions = await talk.stream("u", limit=3)
+    assert [one.name for one in mentions][-2:] == ["赵磊", "腾讯"]
+    assert mentions == sorted(mentions, key=lambda one: one.time)
+
+
+async def test_the_timeline(memory):
+    turns = [said("I cook with Rosa.", 100 - 7 * week) for week in range(12)]
+    turns += [said(f"Rosa and I went to Turin, hour {hour}.", 16 + hour / 24) for hour in range(9)]
+    await memory.add_turns(turns, user="u", replay=True)
+    found = await memory.timeline("u", by="week", zone="UTC")
+    assert sum(one.count for one in found.buckets) == 21
+    (burst,) = [one for one in found.buckets if one.burst]
+    assert burst.count >= 9 and burst.start <= NOW - timedelta(days=16) < burst.start + timedelta(days=7)
+    assert [(one.name, one.before) for one in burst.top] == [("Rosa", 1), ("Turin", None)]
+    (cooking,) = [one for one in found.themes if one.name == "cooking"]
+    assert cooking.count == 12 and not cooking.over
+    turin = await memory.timeline("u", "Turin", by="day", zone="UTC")
+    assert turin.entity is not None and turin.entity.name == "Turin"
+    assert sum(one.count for one in turin.buckets) == 9
+
+
+async def test_days_are_those_of_the_zone(memory):
+    late = datetime(2026, 6, 29, 23, 30, tzinfo=UTC)
+    await memory.add_turns([{"role": "user", "content": "I met Kim.", "time": late}], user="u")
+    days = {
+        zone: (await memory.timeline("u", by="day", zone=zone)).buckets[0].start.day for zone in ("UTC", "Asia/Tokyo")
+    }
+    assert days == {"UTC": 29, "Asia/Tokyo": 30}
+
+
+async def test_bad_arguments_are_typed_errors(memory):
+    for call in (memory.entities("u", kind="animal"), memory.entities("u", top=0), memory.timeline("u", by="year"),
+                 memory.entity("u", ""), memory.entities(""), memory.entities("u", since="soon")):  # fmt: skip
+        with pytest.raises(InputError):
+            await call
+
+
+def test_without_await(tmp_path):
+    with MemoryScope(tmp_path / "m.db") as memory:
+        memory.add_turns([{"role": "user", "content": "I met Kim."}], user="u")
+        assert [one.name for one in memory.entities("u")] == ["Kim"]
+        assert memory.entity("u", "Kim").entity.count == 1
+        assert len(memory.timeline("u", "Kim").buckets) == len(memory.stream("u")) == 1
