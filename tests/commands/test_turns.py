@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -44,6 +45,39 @@ def test_a_turn_from_arguments(run):
         "text": "I moved",
         "time": "2026-01-02T03:04:05+00:00",
     }
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system's zone cannot be set here")
+@pytest.mark.parametrize(
+    ("system", "options", "settings"),
+    [
+        ("Asia/Tokyo", [], None),
+        ("UTC", ["--zone", "Asia/Tokyo"], "Europe/Berlin"),
+        ("UTC", [], "Asia/Tokyo"),
+    ],
+)
+def test_times_without_a_zone_are_the_users(run, monkeypatch, system, options, settings):
+    if settings:
+        monkeypatch.setenv("MEMSCOPE_TIMEZONE", settings)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setenv("TZ", system)
+            time.tzset()
+            run("add", "I moved to Oslo", "--time", "2026-12-01T03:00", *options)
+            (turn,) = objects(run("list", "--json"))
+            assert turn["time"] == "2026-12-01T03:00:00+09:00"
+            for edge, found in (("2026-12-01T02:59", 0), ("2026-12-01T03:01", 1), ("2026-12-01", 0), ("2026-12-02", 1)):
+                shown = run("retrieve", "Oslo", "--as-of", edge, "--json", *options)
+                assert len(objects(shown)[0]["hits"]) == found, edge
+            assert objects(run("list", "--since", "2026-12-01", "--until", "2026-12-01", "--json", *options)) == [turn]
+            assert objects(run("list", "--until", "2026-11-30", "--json", *options)) == []
+    finally:
+        time.tzset()
+
+
+def test_an_unknown_zone_is_refused(run):
+    done = run("add", "I moved", "--zone", "Mars/Base")
+    assert (done.exit_code, "unknown time zone 'Mars/Base'" in done.stderr) == (3, True)
 
 
 def test_a_repeated_id_adds_nothing_and_says_so(run):

@@ -198,7 +198,8 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
         midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
         try:
             value = midnight + timedelta(days=days)
-        except OverflowError:
+            value = value if default_zone else value.replace(tzinfo=None).astimezone()  # the system's day
+        except (OverflowError, ValueError, OSError):
             raise InputError("period is out of range") from None
     return when("period", value, default_zone)
 

@@ -183,3 +183,10 @@ async def test_agents_that_remember_separately_keep_the_same_message_each(core):
         await MemoryScopeLongTermMemory(user="alice", agent=name, memory=core).record([said])
     assert (await texts(core)).count(FACT) == 2
     assert (await texts(core, agent="tutor")).count(FACT) == 1
+
+
+async def test_a_search_can_be_narrowed_to_kinds(core, memory):
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    for kind, found in (("turn", True), ("insight", False)):
+        answer = await memory.retrieve_from_memory([QUESTION], kinds=[kind])
+        assert ("Aurora" in answer.content[0]["text"]) == found

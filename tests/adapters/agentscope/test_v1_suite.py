@@ -16,8 +16,8 @@ class TestReActAgent(AdapterSuite):
     framework = ("agentscope",)
     mode = "static_control"
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        m = MemoryScopeLongTermMemory(user=user, agent=agent, session=session, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        m = MemoryScopeLongTermMemory(user=user, agent=agent, session=session, memory=memory, strict=strict, **more)
         made = agent_with(m, script, self.mode)
         if state is not None:
             made.load_state_dict(state)

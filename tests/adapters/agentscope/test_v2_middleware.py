@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from agentscope.event import ConfirmResult, RequireUserConfirmEvent, UserConfirmResultEvent
@@ -224,3 +225,21 @@ async def test_a_cancelled_reply_keeps_the_users_turn(core, memory):
     replying.cancel()
     await asyncio.gather(replying, return_exceptions=True)
     assert await texts(core) == [FACT]
+
+
+async def test_a_search_can_be_narrowed_to_kinds(core, memory):
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    search = next(tool for tool in await memory.list_tools() if tool.name == "search_memory")
+    for kind, found in (("turn", True), ("insight", False)):
+        answer = await search(query=QUESTION, kinds=[kind], _agent_state=AgentState(session_id="one"))
+        assert ("Aurora" in answer.content[0].text) == found
+
+
+@pytest.mark.parametrize(("zone", "hours"), [(None, 8), ("Asia/Tokyo", 9)])
+async def test_the_zone_is_the_agents_own_unless_one_is_given(core, zone, hours):
+    agent = agent_with(MemoryScopeMiddleware(user="alice", memory=core, zone=zone), ScriptedModel())
+    if not hasattr(agent, "injection_config"):
+        pytest.skip("this version has no zone of its own")
+    agent.injection_config = type(agent.injection_config)(timezone="Asia/Shanghai")
+    await agent.reply(UserMsg("user", FACT))
+    assert {turn.time.utcoffset() for turn in await core.list(user="alice")} == {timedelta(hours=hours)}

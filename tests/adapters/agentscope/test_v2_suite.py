@@ -15,8 +15,8 @@ class TestAgent(AdapterSuite):
     framework = ("agentscope",)
     stream = True
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        m = MemoryScopeMiddleware(user=user, agent=agent, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        m = MemoryScopeMiddleware(user=user, agent=agent, memory=memory, strict=strict, **more)
         loaded = AgentState(session_id=session or "any") if state is None else AgentState.model_validate(state)
         return Talk(agent_with(m, script, state=loaded, stream=self.stream, tools=await self.tools(m)), m)
 

@@ -15,8 +15,8 @@ class TestAssistantAgent(AdapterSuite):
     plugin = "memscope_autogen.plugin"
     framework = ("autogen_core", "autogen_agentchat")
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        m = MemoryScopeMemory(user=user, agent=agent, session=session, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        m = MemoryScopeMemory(user=user, agent=agent, session=session, memory=memory, strict=strict, **more)
         made = agent_with(self.given(m), script, model_context=self.context(script))
         if state is not None:
             await made.load_state(state)

@@ -30,6 +30,19 @@ def call(name, **arguments):
     return [FunctionCall(id="1", name=name, arguments=json.dumps(arguments))]
 
 
+async def test_a_search_can_be_narrowed_to_kinds(memory, core):
+    await core.add_turns([{"role": "user", "content": FACT}], user="alice")
+    search = SearchMemoryTool(memory)
+    assert "Aurora" in await run(search, query="boat", kinds=["turn"])
+    assert await run(search, query="boat", kinds=["insight"]) == NOTHING_FOUND
+
+
+def test_kinds_and_zone_are_configuration():
+    memory = MemoryScopeMemory(user="alice", memory={}, kinds=["insight"], zone="Asia/Shanghai")
+    again = MemoryScopeMemory.load_component(memory.dump_component())
+    assert (again.memory_session.kinds, again.memory_session.zone) == (["insight"], "Asia/Shanghai")
+
+
 async def test_what_they_are_called_and_take(memory):
     schemas = [tool.schema for tool in memory.tools()]
     assert [(schema["name"], schema["parameters"]["required"]) for schema in schemas] == [

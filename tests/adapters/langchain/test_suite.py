@@ -42,8 +42,8 @@ class TestShownAgain(Suite):
     __test__ = True
     prompt: str | None = "You are a helpful assistant."
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict, **more)
         made = agent_with(middleware, script, system_prompt=self.prompt)
         return Talk(made, middleware, configured(user, session), state or ())
 
@@ -57,8 +57,8 @@ class TestCheckpointer(Suite):
 
     __test__ = True
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict, **more)
         saver = state if state is not None else InMemorySaver()
         made = agent_with(middleware, script, checkpointer=saver, system_prompt="You are a helpful assistant.")
         return ThreadTalk(made, middleware, configured(user, session or "none"))
@@ -72,8 +72,8 @@ class Context:
 class TestContext(TestCheckpointer):
     """The user comes from the runtime's context."""
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        middleware = MemoryScopeMiddleware(agent=agent, memory=memory, strict=strict, **more)
         saver = state if state is not None else InMemorySaver()
         made = agent_with(middleware, script, checkpointer=saver, context_schema=Context)
         made = Contextual(made, Context(user))
@@ -132,8 +132,8 @@ class TestConversationChain(Suite):
 
     __test__ = True
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
-        m = MemoryScopeMemory(user=user, agent=agent, session=state or session, memory=memory, strict=strict)
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        m = MemoryScopeMemory(user=user, agent=agent, session=state or session, memory=memory, strict=strict, **more)
         return ChainTalk(ConversationChain(llm=ScriptedChat(script=script), memory=m), script)
 
 
@@ -144,9 +144,9 @@ class TestChainOfMessages(Suite):
         "test_injection_does_not_grow_the_context": "this memory is the history too, of which `tokens` are shown",
     }
 
-    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
         m = MemoryScopeMemory(
-            user=user, agent=agent, session=state or session, memory=memory, strict=strict, return_messages=True
+            user=user, agent=agent, session=state or session, memory=memory, strict=strict, return_messages=True, **more
         )
         prompt = ChatPromptTemplate.from_messages(
             [("system", "You are helpful."), MessagesPlaceholder("history"), ("human", "{input}")]

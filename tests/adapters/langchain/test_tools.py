@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import ToolException
@@ -74,7 +76,25 @@ class TestForgetIntegration(Example, ToolsIntegrationTests):
 )
 def test_the_model_sees_one_argument(made, argument):
     function = convert_to_openai_tool(made())["function"]
-    assert list(function["parameters"]["properties"]) == function["parameters"]["required"] == [argument]
+    assert function["parameters"]["required"] == [argument]
+    assert set(function["parameters"]["properties"]) - {argument} == ({"kinds"} if argument == "query" else set())
+
+
+async def test_a_search_can_be_narrowed_to_kinds():
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": FACT}], user="alice")
+        search = SearchMemoryTool(user="alice", memory=memory)
+        assert "Aurora" in await search.ainvoke({"query": QUESTION, "kinds": ["turn"]})
+        assert await search.ainvoke({"query": QUESTION, "kinds": ["insight"]}) == NOTHING_FOUND
+
+
+async def test_a_run_may_name_the_zone_of_its_user():
+    async with AsyncMemoryScope(":memory:", settings={}) as memory:
+        agent = agent_with(MemoryScopeMiddleware(memory=memory, zone="UTC"), ScriptedModel())
+        for name, zone in (("alice", "Asia/Shanghai"), ("bob", None)):
+            await agent.ainvoke(user(FACT), {"configurable": {"user_id": name, "timezone": zone}})
+            turns = await memory.list(user=name)
+            assert {turn.time.utcoffset() for turn in turns} == {timedelta(hours=8 if zone else 0)}
 
 
 # ---- in an agent

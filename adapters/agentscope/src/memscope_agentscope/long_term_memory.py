@@ -24,7 +24,8 @@ from memscope.adapters.memory_tools import Tool, ToolSet, bound, tool_set
 from memscope.adapters.session import MemorySession, Recall, Record, format_hits
 from memscope.errors import MemscopeError
 from memscope.prompts.memory_block import TurnInput, choose_query, is_injected
-from memscope.records import Hit
+from memscope.records import Hit, Kind
+from memscope.validation import Zone
 from memscope_agentscope.messages import message_to_turn
 
 NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
@@ -37,8 +38,9 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
     ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
     environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` memories and ``tokens``
-    are the most that is shown. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves the agent
-    answering, with one warning in the log; ``strict=True`` raises.
+    are the most that is shown, ``kinds`` ("turn", "observation", "insight") all that is. ``zone``: the user's time
+    zone, by default that of the settings. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves
+    the agent answering, with one warning in the log; ``strict=True`` raises.
     """
 
     def __init__(
@@ -53,11 +55,13 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         tokens: int = 1000,
         record: Record = "both",
         strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
     ) -> None:
         super().__init__()
         self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
-            record_who=record, strict=strict,
+            record_who=record, strict=strict, kinds=kinds, zone=zone,
         )  # fmt: skip
         self.seen: list[str] = []  # keys of the turns in the agent's short-term memory
         self.shown: list[str] = []  # ids of the hits that stand there because they were retrieved
@@ -108,7 +112,9 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
             answers = [f"Error: {error}"]
         return _response(" ".join(answers) or "Nothing was given to remember.")
 
-    async def retrieve_from_memory(self, keywords: list[str], limit: int | None = None, **kwargs: Any) -> ToolResponse:
+    async def retrieve_from_memory(
+        self, keywords: list[str], limit: int | None = None, kinds: list[str] | None = None, **kwargs: Any
+    ) -> ToolResponse:
         """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was
         said and when. Use it when the conversation does not hold the answer.
 
@@ -117,9 +123,12 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
                 What to look for, each a short question or phrase in the user's own language.
             limit (`int`, optional):
                 How many memories to give for each.
+            kinds (`list[str]`, optional):
+                Only these: turn (what was said), observation (facts made of it), insight (summaries).
         """
         try:
-            found = [await self._session.search(word, k=limit, exclude=self._visible()) for word in keywords]
+            asked: dict[str, Any] = {"k": limit, "kinds": kinds, "exclude": self._visible()}
+            found = [await self._session.search(word, **asked) for word in keywords]
         except MemscopeError as error:
             return _response(f"Error: {error}")
         return _response(format_hits(_merged(found)))

@@ -37,6 +37,8 @@ from memscope.adapters.session import (
 )
 from memscope.errors import ConfigError
 from memscope.prompts.memory_block import TurnInput, choose_query
+from memscope.records import Kind
+from memscope.validation import Zone
 from memscope_agentscope.messages import key, message_to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
@@ -66,8 +68,11 @@ class MemoryScopeMiddleware(MiddlewareBase):
     own (``agent.state.session_id``). ``mode``: "static_control" shows what is remembered, "agent_control" gives tools
     (``list_tools``), "both" does both; what is said is recorded in each. ``k`` memories and ``tokens`` are the most
     that is shown. ``tools``: "core" for those that edit core memory, "archival" for archival memory and the
-    conversation, "all" for both. ``recall="session"`` narrows to the session. ``record``: "both", "user", "assistant"
-    or "none". A memory that fails leaves the agent answering, with one warning in the log; ``strict=True`` raises.
+    conversation, "all" for both. ``recall="session"`` narrows to the session, ``kinds`` to some of "turn",
+    "observation" and "insight". ``zone``: the user's time zone, by default the one
+    that the agent's ``injection_config`` was given, else that of the settings. ``record``: "both",
+    "user", "assistant" or "none". A memory that fails leaves the agent answering, with one warning in the log;
+    ``strict=True`` raises.
     ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
     environment says, else one SQLite file. ``parameters``: what a form of the agent service filled in, in the place of
     the arguments it names.
@@ -106,6 +111,8 @@ class MemoryScopeMiddleware(MiddlewareBase):
         tools: ToolSet | None = None,
         memory: Given = None,
         parameters: Parameters | None = None,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
     ) -> None:
         if parameters is not None:
             mode, k, tokens = parameters.mode, parameters.k, parameters.tokens
@@ -115,9 +122,11 @@ class MemoryScopeMiddleware(MiddlewareBase):
         self.user, self.agent, self.mode = user, agent, mode
         self._more_tools = tuple(tool_set(tools)) if tools is not None else ()
         self._sessions = SessionPool(
-            memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict
-        )
-        self._sessions.to(user, "any")  # invalid users are refused here
+            memory, agent=agent, k=k, tokens=tokens, recall_from=recall, record_who=record, strict=strict,
+            kinds=kinds,
+        )  # fmt: skip
+        self._zone = zone
+        self._sessions.to(user, "any", zone=zone)  # invalid users and zones are refused here
         self._replies: WeakKeyDictionary[Agent, ReplyState] = WeakKeyDictionary()
 
     # ---- what an agent calls
@@ -181,7 +190,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     def memory_session(self, state: AgentState | None = None) -> MemorySession:
         """Returns this user's memory as a session; with ``state`` in that state's session."""
-        return self._sessions.to(self.user, None if state is None else state.session_id)
+        return self._sessions.to(self.user, None if state is None else state.session_id, zone=self._zone)
 
     async def record(self, agent: Agent) -> None:
         """Record the messages of the agent's context, each once. Every reply does so, for observed messages too."""
@@ -198,6 +207,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     # ---- inside
 
     def _of(self, agent: Agent) -> ReplyState:
+        self._zone = self._zone or _zone_of(agent)
         return self._replies.setdefault(agent, ReplyState())
 
     async def _begin(self, agent: Agent) -> None:
@@ -234,6 +244,12 @@ class MemoryScopeMiddleware(MiddlewareBase):
             for message, words in worded
             if words.strip()
         ]
+
+
+def _zone_of(agent: Agent) -> str | None:
+    """Returns the zone that the agent tells its model the time in, where the program chose one."""
+    config = getattr(agent, "injection_config", None)
+    return config.timezone if config is not None and "timezone" in config.model_fields_set else None
 
 
 def _words(message: Msg) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, ClassVar, Protocol
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Protocol, get_args
 
 from agentscope.message import TextBlock, ToolResultState
 from agentscope.permission import PermissionBehavior, PermissionDecision
@@ -11,8 +11,9 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
 from memscope.adapters.memory_tools import READING, described, schema, tool_set
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
+from memscope.adapters.session import FORGET, KINDS, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import MemscopeError
+from memscope.records import Kind
 
 
 class AgentMemory(Protocol):
@@ -22,8 +23,12 @@ class AgentMemory(Protocol):
     def seen(self, state: AgentState | None) -> Collection[str]: ...
 
 
-def _schema(name: str, **about: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: about}, "required": [name]}
+def _schema(name: str, optional: Mapping[str, Any] | None = None, **about: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: about, **(optional or {})}, "required": [name]}
+
+
+_ONE_KIND = {"type": "string", "enum": list(get_args(Kind))}
+_KINDS = {"kinds": {"type": "array", "items": _ONE_KIND, "description": KINDS}}
 
 
 class _MemoryTool(ToolBase):
@@ -59,12 +64,14 @@ class SearchMemoryTool(_MemoryTool):
     """Looks up what is remembered; leaves out what the agent has before its eyes."""
 
     name, description = SEARCH_MEMORY.name, SEARCH_MEMORY.description
-    input_schema = _schema("query", type="string", description="What to look for, in the user's own language.")
+    input_schema = _schema("query", _KINDS, type="string", description="What to look for, in the user's own language.")
     is_read_only = True
     permission, reason = PermissionBehavior.ALLOW, "It only reads."
 
-    async def run(self, state: AgentState | None, *, query: str = "", **_: Any) -> str:
-        return await self.memory.memory_session(state).answer_search(query, exclude=self.memory.seen(state))
+    async def run(self, state: AgentState | None, *, query: str = "", kinds: list[Kind] | None = None, **_: Any) -> str:
+        return await self.memory.memory_session(state).answer_search(
+            query, exclude=self.memory.seen(state), kinds=kinds
+        )
 
 
 class RememberTool(_MemoryTool):

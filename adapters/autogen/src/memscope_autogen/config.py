@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from memscope.adapters.session import Recall, Record
+from memscope.records import Kind
 
 
 class MemoryScopeMemoryConfig(BaseModel):
@@ -21,3 +22,5 @@ class MemoryScopeMemoryConfig(BaseModel):
     tokens: int = 1000
     record: Record = "both"
     strict: bool = False
+    kinds: list[Kind] | None = None
+    zone: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, NoReturn, Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -18,7 +18,7 @@ from memscope.adapters.instances import identity, to_config
 from memscope.adapters.memory_tools import ToolSet, tool_set
 from memscope.adapters.session import MemorySession, Recall, Record
 from memscope.prompts.memory_block import choose_query
-from memscope.records import ForgetReport
+from memscope.records import ForgetReport, Kind
 from memscope_autogen import content as contents
 from memscope_autogen.config import MemoryScopeMemoryConfig
 from memscope_autogen.conversation import ContextRecorder, Transcript
@@ -34,8 +34,9 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     ``user`` is required; ``agent`` and ``session`` say where turns come from, and ``agent`` narrows what is recalled.
     ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
     environment says, else one SQLite file. ``recall="session"`` narrows to the session. ``k`` hits and ``tokens`` are
-    the most that is shown. ``record``: "both", "user", "assistant" or "none". A memory that fails leaves the agent
-    answering, with one warning in the log; ``strict=True`` raises.
+    the most that is shown, ``kinds`` ("turn", "observation", "insight") all that is. ``zone``: the user's time zone by
+    its name, by default that of the settings. ``record``: "both", "user", "assistant" or "none". A memory that fails
+    leaves the agent answering, with one warning in the log; ``strict=True`` raises.
 
     ``AssistantAgent`` takes a list of memories only. This is one: the list whose one element is itself. So ``memory=m``
     and ``memory=[m]`` are the same.
@@ -57,11 +58,13 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         tokens: int = 1000,
         record: Record = "both",
         strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: str | None = None,
     ) -> None:
         list.append(self, self)
         self._session = MemorySession(
             user=user, agent=agent, session=session, memory=memory, recall_from=recall, k=k, tokens=tokens,
-            record_who=record, strict=strict,
+            record_who=record, strict=strict, kinds=kinds, zone=zone,
         )  # fmt: skip
         self._transcript = self._conversation()
 
@@ -92,7 +95,10 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     async def query(
         self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """Returns memories related to ``query``, best first, each as it was added; ``kwargs``: k, as_of, filter."""
+        """Returns memories related to ``query``, best first, each as it was added.
+
+        ``kwargs``: k, kinds, as_of, filter, zone.
+        """
         words = query if isinstance(query, str) else contents.text_of(query)
         found = await _linked(self._session.search(words, **kwargs), cancellation_token)
         return MemoryQueryResult(results=[contents.original(hit) for hit in found])
@@ -143,6 +149,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return {
             "user": session.user, "agent": session.agent, "session": session.session, "recall": session.recall_from,
             "k": session.k, "tokens": session.tokens, "record": session.record_who, "strict": session.strict,
+            "kinds": session.kinds, "zone": session.zone,
         }  # fmt: skip
 
     @classmethod

@@ -11,7 +11,8 @@ from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field, create_model
 
 from memscope.adapters.memory_tools import arguments, described, tool_set
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, ToolText
+from memscope.adapters.session import FORGET, KINDS, REMEMBER, SEARCH_MEMORY, MemorySession, ToolText
+from memscope.records import Kind
 from memscope_autogen.config import MemoryScopeMemoryConfig
 
 PROVIDER = "memscope_autogen.MemoryScopeMemory"
@@ -28,6 +29,7 @@ class ToolMemory(Protocol):
 
 class SearchArguments(BaseModel):
     query: str = Field(description="What to look for, in the user's own language.")
+    kinds: list[Kind] | None = Field(default=None, description=KINDS)
 
 
 class RememberArguments(BaseModel):
@@ -76,8 +78,10 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
     arguments, words = SearchArguments, SEARCH_MEMORY
 
     async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        session, seen = self.memory.memory_session, await self.memory.seen()
-        return ToolAnswer(text=await session.answer_search(args.query, exclude=seen))
+        seen = await self.memory.seen()
+        return ToolAnswer(
+            text=await self.memory.memory_session.answer_search(args.query, exclude=seen, kinds=args.kinds)
+        )
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):

@@ -15,7 +15,7 @@ from pydantic import Field, PrivateAttr
 from memscope.adapters.instances import wait_for
 from memscope.adapters.session import MemorySession, Recall, Recalled, Record, SessionPool, to_turn
 from memscope.errors import ConfigError, InputError, ScopeError
-from memscope.records import Turn
+from memscope.records import Kind, Turn
 from memscope.text.tokens import estimate_tokens
 from memscope_langchain.messages import message_of, words
 
@@ -55,9 +55,9 @@ class MemoryScopeMemory(BaseMemory):
     nothing twice: text, or with ``return_messages=True`` messages. The user's turn is recorded when the memory is
     loaded, the reply when it is saved.
 
-    ``agent``, ``memory``, ``recall``, ``k``, ``record`` and ``strict`` as for ``MemoryScopeMiddleware``; ``input_key``,
-    ``output_key`` and the prefixes as for ``ConversationBufferMemory``. ``record="none"`` for a chain that is a tool of
-    another one.
+    ``agent``, ``memory``, ``recall``, ``k``, ``record``, ``strict``, ``kinds`` and ``zone`` as for
+    ``MemoryScopeMiddleware``; ``input_key``, ``output_key`` and the prefixes as for ``ConversationBufferMemory``.
+    ``record="none"`` for a chain that is a tool of another one.
     """
 
     user: str | None = None
@@ -77,6 +77,8 @@ class MemoryScopeMemory(BaseMemory):
     tokens: int = 2000
     record: Record = "both"
     strict: bool = False
+    kinds: list[Kind] | None = None
+    zone: str | None = None
     _sessions: SessionPool = PrivateAttr()
     _own_session: str = PrivateAttr(default_factory=lambda: secrets.token_hex(8))
     _pending: PendingQuestions = PrivateAttr(default_factory=PendingQuestions)
@@ -87,7 +89,7 @@ class MemoryScopeMemory(BaseMemory):
             raise ScopeError("give user, or user_key for the input that names the user; there is no default user")
         self._sessions = SessionPool(
             self.memory, agent=self.agent, recall_from=self.recall, k=self.k, tokens=self.tokens,
-            record_who=self.record, strict=self.strict,
+            record_who=self.record, strict=self.strict, kinds=self.kinds, zone=self.zone,
         )  # fmt: skip
         if self.user is not None:
             self._sessions.to(self.user, self.session)  # checked now

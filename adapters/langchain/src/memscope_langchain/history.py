@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from memscope.adapters.instances import Memory, wait_for
 from memscope.adapters.session import MemorySession
+from memscope.validation import Zone
 from memscope_langchain.messages import message_of, turns_of
 
 
@@ -17,7 +18,7 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
 
     ``user`` and ``session`` are required. Text is kept; tool calls, their results and instructions are not, so that
     what comes back is always a conversation that a model takes. A memory that fails gives no messages, with one warning
-    in the log; ``strict=True`` raises. ``clear`` forgets the session for good.
+    in the log; ``strict=True`` raises. ``zone``: the user's time zone. ``clear`` forgets the session for good.
     """
 
     def __init__(
@@ -29,10 +30,11 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
         memory: Memory = None,
         limit: int | None = None,
         strict: bool = False,
+        zone: Zone = None,
     ) -> None:
         if session is None:
             raise TypeError("a chat history needs a session")
-        self._session = MemorySession(user=user, session=session, agent=agent, memory=memory, strict=strict)
+        self._session = MemorySession(user=user, session=session, agent=agent, memory=memory, strict=strict, zone=zone)
         self._limit = limit
 
     @property

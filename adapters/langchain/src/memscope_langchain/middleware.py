@@ -22,8 +22,10 @@ from memscope.adapters.instances import Memory, wait_for
 from memscope.adapters.memory_tools import ToolSet
 from memscope.adapters.session import MemorySession, Recall, Record, SessionPool
 from memscope.prompts.memory_block import choose_query
+from memscope.records import Kind
+from memscope.validation import Zone
 from memscope_langchain.messages import turns_of
-from memscope_langchain.run import thread_of, user_of
+from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
 
 HISTORY = 500  # the latest messages of a thread that are compared with what is kept
@@ -51,7 +53,9 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     without any it raises ``ScopeError``. The session is the run's thread. ``agent`` says where turns come from, and
     narrows what is recalled. ``memory``: settings, the path or URL of a store, an ``AsyncMemoryScope`` or
     ``MemoryScope``; by default what the environment says, else one SQLite file. ``recall="session"`` narrows to the
-    thread. ``k`` hits and ``tokens`` are the most that is shown. ``record``: "both", "user", "assistant" or "none".
+    thread. ``k`` hits and ``tokens`` are the most that is shown, ``kinds`` ("turn", "observation", "insight") all that
+    is. ``zone``: the time zone of a run whose context or config has no ``timezone``, by default that of the settings.
+    ``record``: "both", "user", "assistant" or "none".
     ``tools``: True for search_memory, remember and forget, "core" for those that edit core memory, "archival" for
     archival memory and the conversation, "all" for both, False for none. A memory that fails leaves the agent
     answering, with one warning in the log; ``strict=True`` raises.
@@ -70,11 +74,14 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         record: Record = "both",
         tools: bool | ToolSet = True,
         strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
     ) -> None:
         super().__init__()
         self._sessions = SessionPool(
-            memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict
-        )
+            memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
+            kinds=kinds, zone=zone,
+        )  # fmt: skip
         self.tools = tools_over(self._sessions, tools, strict=strict)
 
     # ---- hooks
@@ -108,7 +115,7 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         return await go_on(self._session(runtime), state)
 
     def _session(self, runtime: Any) -> MemorySession:
-        return self._sessions.to(user_of(runtime), thread_of(runtime))
+        return self._sessions.to(user_of(runtime), thread_of(runtime), zone=zone_of(runtime))
 
     # ---- closing
 

@@ -11,14 +11,15 @@ from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
 from memscope.adapters.session import Recall, SessionPool
-from memscope.records import Hit
+from memscope.records import Hit, Kind
 
 
 class MemoryScopeRetriever(BaseRetriever):
     """The ``k`` best hits of one user's memory, each with its id, score, time and sources in the metadata.
 
-    ``user`` is required; ``agent`` and (with ``recall="session"``) ``session`` narrow. ``memory`` as for the
-    middleware. ``invoke`` takes ``k``, ``as_of``, ``filter``, ``kinds``, and ``user`` and ``session`` for another one.
+    ``user`` is required; ``agent``, ``kinds`` and (with ``recall="session"``) ``session`` narrow. ``memory`` and
+    ``zone`` as for the middleware. ``invoke`` takes ``k``, ``as_of``, ``filter``, ``kinds``, ``zone``, and ``user`` and
+    ``session`` for another one.
     Raises what went wrong.
     """
 
@@ -28,11 +29,15 @@ class MemoryScopeRetriever(BaseRetriever):
     memory: Any = Field(default=None, exclude=True, repr=False)
     recall: Recall = "user"
     k: int = 10
+    kinds: list[Kind] | None = None
+    zone: str | None = None
     _sessions: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._sessions = SessionPool(self.memory, agent=self.agent, recall_from=self.recall, k=self.k)
+        self._sessions = SessionPool(
+            self.memory, agent=self.agent, recall_from=self.recall, k=self.k, kinds=self.kinds, zone=self.zone
+        )
         self._sessions.to(self.user, self.session)  # checked now
 
     def _get_relevant_documents(

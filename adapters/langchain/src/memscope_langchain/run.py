@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 
 from memscope.errors import ScopeError
 
+ZONE_KEY = "timezone"
 USER_KEYS = ("user_id", "langgraph_user_id")  # in the config's "configurable"; the second is LangMem's
 SERVER_USER_KEY = "langgraph_auth_user_id"  # where LangGraph Server wrote it before there was server_info
 
@@ -21,7 +22,7 @@ def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
     configurable = _configurable(runtime, config)
     server = getattr(getattr(runtime, "server_info", None), "user", None)
     found = (
-        _of_context(getattr(runtime, "context", None)),
+        _of_context(runtime, "user_id"),
         *(configurable.get(key) for key in USER_KEYS),
         getattr(server, "identity", None),
         configurable.get(SERVER_USER_KEY),
@@ -42,6 +43,11 @@ def thread_of(runtime: Any, config: RunnableConfig | None = None) -> str | None:
     return None if thread is None else str(thread)
 
 
+def zone_of(runtime: Any, config: RunnableConfig | None = None) -> Any:
+    """Returns ``timezone`` of the runtime's context, else of the config, else None."""
+    return _of_context(runtime, ZONE_KEY) or _configurable(runtime, config).get(ZONE_KEY)
+
+
 def user_of_run() -> str:
     """Returns the user of the current run: ``MemoryScopeStore(user=user_of_run)`` serves many."""
     from langgraph.runtime import get_runtime
@@ -53,10 +59,9 @@ def user_of_run() -> str:
     return user_of(runtime)
 
 
-def _of_context(context: Any) -> Any:
-    if isinstance(context, Mapping):
-        return context.get("user_id")
-    return getattr(context, "user_id", None)
+def _of_context(runtime: Any, name: str) -> Any:
+    context = getattr(runtime, "context", None)
+    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
 
 
 def _configurable(runtime: Any, config: RunnableConfig | None) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ The user and the thread come from the run (``ToolRuntime``, else the config), ne
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,15 +14,17 @@ from pydantic import BaseModel, Field, PrivateAttr, create_model
 
 from memscope.adapters.instances import wait_for
 from memscope.adapters.memory_tools import Tool, ToolSet, arguments, described, tool_set
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession, SessionPool
+from memscope.adapters.session import FORGET, KINDS, REMEMBER, SEARCH_MEMORY, MemorySession, SessionPool
 from memscope.errors import MemscopeError
-from memscope_langchain.run import thread_of, user_of
+from memscope.records import Kind
+from memscope_langchain.run import thread_of, user_of, zone_of
 
 FromRun = Annotated[Any, InjectedToolArg]  # agents give a ToolRuntime to an argument of the name "runtime"
 
 
 class SearchArguments(BaseModel):
     query: str = Field(description="What to look for, in the user's own language.")
+    kinds: list[Kind] | None = Field(default=None, description=KINDS)
     runtime: FromRun = None
 
 
@@ -39,8 +41,8 @@ class ForgetArguments(BaseModel):
 class MemoryTool(BaseTool):
     """``user``: for a tool that serves one user only; else each run says whose memory it is.
 
-    ``agent`` and ``memory`` as for the middleware. A memory that fails is told to the model, which may go on; with
-    ``handle_tool_error=False`` it raises ``ToolException``.
+    ``agent``, ``memory``, ``kinds`` and ``zone`` as for the middleware. A memory that fails is told to the model, which
+    may go on; with ``handle_tool_error=False`` it raises ``ToolException``.
     """
 
     handle_tool_error: bool | str | Callable[[ToolException], str] | None = True
@@ -48,17 +50,19 @@ class MemoryTool(BaseTool):
     user: str | None = None
     agent: str | None = None
     memory: Any = Field(default=None, exclude=True, repr=False)
+    kinds: list[Kind] | None = None
+    zone: str | None = None
     _sessions: SessionPool = PrivateAttr()
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)  # what follows raises memscope's own errors, which a validator would hide
-        self._sessions = SessionPool(self.memory, agent=self.agent)
+        self._sessions = SessionPool(self.memory, agent=self.agent, kinds=self.kinds, zone=self.zone)
         if self.user is not None:
             self._sessions.to(self.user)  # checked now
 
     def _session(self, runtime: Any, config: RunnableConfig) -> MemorySession:
         user = self.user if self.user is not None else user_of(runtime, config)
-        return self._sessions.to(user, thread_of(runtime, config))
+        return self._sessions.to(user, thread_of(runtime, config), zone=zone_of(runtime, config))
 
 
 class SearchMemoryTool(MemoryTool):
@@ -68,11 +72,16 @@ class SearchMemoryTool(MemoryTool):
     description: str = SEARCH_MEMORY.description
     args_schema: type[BaseModel] = SearchArguments
 
-    def _run(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return wait_for(answer_or_error(self._session(runtime, config).answer_search(query, exclude=_seen(runtime))))
+    def _run(
+        self, query: str, kinds: Sequence[Kind] | None = None, *, config: RunnableConfig, runtime: Any = None
+    ) -> str:
+        return wait_for(self._arun(query, kinds, config=config, runtime=runtime))
 
-    async def _arun(self, query: str, *, config: RunnableConfig, runtime: Any = None) -> str:
-        return await answer_or_error(self._session(runtime, config).answer_search(query, exclude=_seen(runtime)))
+    async def _arun(
+        self, query: str, kinds: Sequence[Kind] | None = None, *, config: RunnableConfig, runtime: Any = None
+    ) -> str:
+        session = self._session(runtime, config)
+        return await answer_or_error(session.answer_search(query, exclude=_seen(runtime), kinds=kinds))
 
 
 class RememberTool(MemoryTool):

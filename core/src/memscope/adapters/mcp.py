@@ -6,6 +6,7 @@ Translation only: the tools are a ``MemorySession``'s. Runs with the SDK's versi
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import tzinfo
 from functools import wraps
 from pkgutil import resolve_name
 from typing import Any
@@ -69,13 +70,14 @@ def tools(session: MemorySession) -> dict[str, tuple[str, Tool]]:
         return await session.answer_search(query, kinds=kinds)
 
     async def list_memories(limit: int = 20) -> str:
-        return _format_records(await _newest(session, max(1, min(limit, MOST))))
+        return _format_records(await _newest(session, max(1, min(limit, MOST))), await session.local_zone())
 
     async def forget_memory(ids: list[str]) -> str:
         return await session.answer_forget(ids)
 
     async def reflect() -> str:
-        return _summarize(await session.do(lambda memory: memory.reflect(user=session.user)))
+        zone = await session.local_zone()
+        return _summarize(await session.do(lambda memory: memory.reflect(user=session.user, zone=zone)))
 
     return {
         "add_memory": (REMEMBER.description, add_memory),
@@ -92,16 +94,17 @@ async def _newest(session: MemorySession, limit: int) -> list[Record]:
     return found or await session.do(lambda memory: memory.list(**whose, kinds=["turn"]))
 
 
-def _format_records(records: list[Record]) -> str:
+def _format_records(records: list[Record], zone: tzinfo | None) -> str:
     if not records:
         return "Nothing is remembered yet."
-    return block("\n".join(map(_line, records)))
+    return block("\n".join(_line(record, zone) for record in records))
 
 
-def _line(record: Record) -> str:
+def _line(record: Record, zone: tzinfo | None) -> str:
+    text = " ".join(record.text.split())
     if isinstance(record, Turn):
-        return f"[id {record.key}] [{record.time:%Y-%m-%d}] {record.speaker}: {' '.join(record.text.split())}"
-    return f"[id {record.id}] [{record.said:%Y-%m-%d}] {' '.join(record.text.split())}"
+        return f"[id {record.key}] [{record.time.astimezone(zone):%Y-%m-%d}] {record.speaker}: {text}"
+    return f"[id {record.id}] [{record.said.astimezone(zone):%Y-%m-%d}] {text}"
 
 
 def _summarize(report: WorkReport) -> str:

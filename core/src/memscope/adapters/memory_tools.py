@@ -87,7 +87,7 @@ async def conversation_search(
     if unknown:
         raise InputError(f"there is no role {min(unknown)!r}", hint=f"roles are {', '.join(ROLES)}")
     first, whose = _first(page), {"user": session.user, "agent": session.agent}
-    zone = await session.zone()
+    zone = await session.local_zone()
     period = days(start, end, zone)
     turns = await session.do(lambda memory: memory.list(**whose, kinds=["turn"], text=text, period=period))  # type: ignore[arg-type]
     fitting = [turn for turn in turns if isinstance(turn, Turn) and not turn.statement]

@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
+from datetime import datetime
 from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -22,6 +23,7 @@ from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import Json, Role, Turn
 from memscope.text.tokens import estimate_tokens
+from memscope.validation import Zone
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -57,6 +59,9 @@ SEARCH_MEMORY = ToolText(
     "Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was said "
     "and when. Use it when the conversation does not hold the answer.",
 )
+
+
+KINDS = "Only these: turn (what was said), observation (facts made of it), insight (summaries)."  # of search_memory
 
 
 REMEMBER = ToolText(
@@ -137,7 +142,7 @@ class MemorySession:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
     Writes user, agent and session; reads user and agent, with ``recall="session"`` the session too. ``k`` hits and
-    ``tokens`` are the most that a block holds.
+    ``tokens`` are the most that a block holds; ``kinds`` narrows them. ``zone``: the user's, else that of the settings.
     """
 
     user: str
@@ -149,6 +154,8 @@ class MemorySession:
     tokens: int = 1000
     record_who: Record = "both"
     strict: bool = False
+    kinds: Sequence[Kind] | None = None
+    zone: Zone = None
     deadline_s: float = DEADLINE_S
     shared: InitVar[MemoryHandle | None] = None  # one of its own by default
     handle: MemoryHandle = field(init=False)
@@ -160,6 +167,8 @@ class MemorySession:
         validation.count("tokens", self.tokens, 1_000_000)
         _one_of("recall", self.recall_from, ("user", "session"))
         _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
+        validation.kinds(self.kinds)
+        _check_zone(self.zone)
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
 
@@ -182,7 +191,9 @@ class MemorySession:
 
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
         scope = {"user": self.user, "agent": self.agent, "session": self.session}
-        report = await self.do(lambda memory: memory.add_turns(turns, **scope, replay=replay))  # type: ignore[arg-type]
+        zone = await self._zone()
+        placed = [_in_zone(turn, zone) for turn in turns]
+        report = await self.do(lambda memory: memory.add_turns(placed, **scope, replay=replay, zone=zone))  # type: ignore[arg-type]
         return report.keys
 
     def _keeps(self, turn: TurnInput) -> bool:
@@ -249,11 +260,19 @@ class MemorySession:
     # ---- calls of a person or a model: raise
 
     async def search(
-        self, query: str, *, k: int | None = None, exclude: Collection[str] = (), **more: Any
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        exclude: Collection[str] = (),
+        kinds: Sequence[Kind] | None = None,
+        **more: Any,
     ) -> Retrieval:
+        """Retrieve in this scope. ``kinds`` in the place of the session's own; ``more``: as_of, filter, zone."""
         session = self.session if self.recall_from == "session" else None
         scope = {"user": self.user, "agent": self.agent, "session": session}
-        asked = {"k": k or self.k, "exclude": tuple(exclude), **more}
+        narrowed = {"kinds": self.kinds if kinds is None else kinds, "zone": await self._zone()}
+        asked = {"k": k or self.k, "exclude": tuple(exclude), **narrowed, **more}
         return await self.do(lambda memory: memory.retrieve(query, **scope, **asked))  # type: ignore[arg-type]
 
     async def list_turns(self) -> tuple[Turn, ...]:
@@ -265,7 +284,8 @@ class MemorySession:
     async def remember(self, text: str, **more: Any) -> Observation:
         """``more``: name, data, time and the like of ``add_memory``."""
         scope = {"user": self.user, "agent": self.agent, "session": self.session}
-        return await self.do(lambda memory: memory.add_memory(text, **scope, **more))  # type: ignore[arg-type]
+        given = {"zone": await self._zone(), **more}
+        return await self.do(lambda memory: memory.add_memory(text, **scope, **given))  # type: ignore[arg-type]
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
         """Forget these ids; returns the receipt (None if nothing has one of them) and the unknown ids."""
@@ -294,13 +314,17 @@ class MemorySession:
 
         return await self.do(edit)
 
-    async def zone(self) -> tzinfo | None:
-        """Returns the time zone of the settings, None for the system's."""
+    async def local_zone(self) -> tzinfo | None:
+        """Returns the user's time zone, else that of the settings; None for the system's."""
 
         async def read(memory: AsyncMemoryScope) -> tzinfo | None:
             return memory.runtime.zone
 
-        return await self.do(read)
+        return await self._zone() or await self.do(read)
+
+    async def _zone(self) -> tzinfo | None:
+        """Returns the zone given here; a name is looked up in a file, off the event loop."""
+        return await asyncio.to_thread(validation.zone, self.zone) if isinstance(self.zone, str) else self.zone
 
     async def clear(self) -> ForgetReport:
         """Forget all records of this scope."""
@@ -334,7 +358,10 @@ class MemorySession:
 
 
 class SessionPool:
-    """One memory for many scopes: ``to(user, session)`` is the session of one. ``settings``: of ``MemorySession``."""
+    """One memory for many scopes: ``to(user, session)`` is the session of one. ``settings``: of ``MemorySession``.
+
+    ``to(..., zone=)`` is for a user whose time zone the framework knows.
+    """
 
     def __init__(self, memory: Memory = None, **settings: Any) -> None:
         self._settings, self._handle = settings, MemoryHandle(memory)
@@ -343,13 +370,30 @@ class SessionPool:
     def __deepcopy__(self, memo: dict[int, Any]) -> SessionPool:
         return self
 
-    def to(self, user: str, session: str | None = None) -> MemorySession:
-        return MemorySession(
-            user=user, session=session, memory=self._handle.memory, shared=self._handle, **self._settings
-        )
+    def to(self, user: str, session: str | None = None, *, zone: Zone = None) -> MemorySession:
+        settings = {**self._settings, "zone": zone} if zone else self._settings
+        return MemorySession(user=user, session=session, memory=self._handle.memory, shared=self._handle, **settings)
 
     async def close(self) -> None:
         await self._handle.close()
+
+
+def _check_zone(zone: Zone) -> None:
+    """Raise ``ConfigError`` for an unknown zone; on first use where the event loop forbids reading."""
+    try:
+        validation.zone(zone)
+    except MemscopeError:
+        raise
+    except Exception as error:
+        log.debug("the time zone is checked on first use (%s)", type(error).__name__)
+
+
+def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:
+    """Returns a turn whose own time, where it has one with an offset, is told in the user's zone."""
+    time = turn.get("time")
+    if zone is None or not isinstance(time, (str, datetime)):
+        return turn
+    return {**turn, "time": validation.when("time", time, zone).astimezone(zone)}
 
 
 def _one_of(what: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -45,7 +45,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
     if all(changes[name] is None for name in ("text", "data", "expires")):
         raise click.UsageError("nothing to change: give --text, --data or --expires")
     with call.memory() as memory:
-        changed = memory.update(id, **call.whose, **changes)
+        changed = memory.update(id, **call.whose, **call.local(changes))
     show_record(call.show, changed)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +31,7 @@ CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (ModelError, 5),
     (MemscopeError, USAGE),
 )
+TIMES = {"as_of", "time", "expires"}  # names of options that are times
 BEGINNING, END = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
@@ -47,6 +48,7 @@ class Call:
     session: str | None = None
     store: str | None = None
     config: str | None = None
+    zone: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -73,12 +75,22 @@ class Call:
     def _settings(self) -> Settings:
         from memscope.config import files, trust
         from memscope.config.settings import load
+        from memscope.validation import zone
 
         loaded = load(self.config)
+        if self.zone is not None:
+            zone(self.zone)
+            loaded = loaded.model_copy(update={"timezone": self.zone})
         source = files.find(self.config, os.environ)
         if source is not None and not source.named:
             print_error(f"memscope: settings are read from {trust.describe(source)}")
         return loaded
+
+    def local(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns options whose times are the system's, where neither they nor --zone nor the settings name a zone."""
+        if self.settings().timezone:
+            return dict(given)
+        return {name: _local_time(value) if name in TIMES else value for name, value in given.items()}
 
     @property
     def location(self) -> str:
@@ -95,6 +107,13 @@ class Call:
             require_store(self.location)
         with MemoryScope(self.store, settings=settings, **more) as memory:
             yield memory
+
+
+def _local_time(text: Any) -> Any:
+    with suppress(TypeError, ValueError, OverflowError):  # the memory says what is wrong with it
+        time = datetime.fromisoformat(text)
+        return time.isoformat() if time.tzinfo else time.astimezone().isoformat()
+    return text
 
 
 def file_of(location: str) -> Path | None:
@@ -130,6 +149,7 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
         option("--session", metavar="NAME", help="Only this conversation."),
         option("--store", metavar="PLACE", help="A path, or a store's URL; by default what the settings say."),
         option("--config", metavar="FILE", is_eager=True, help="A settings file in YAML."),
+        option("--zone", metavar="NAME", help="The user's time zone, as Europe/Berlin; else that of the settings."),
         option("--json", is_flag=True, help="One JSON object, or one a line, on stdout."),
         option("--debug", is_flag=True, help="Show the traceback of an error."),
     ]

@@ -33,7 +33,7 @@ KINDS = click.Choice(["turn", "observation", "insight"])
 def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines, best first, each with what found it."""
     with call.memory() as memory:
-        found = memory.retrieve(query, **call.scope, **asked, kinds=kinds or None, explain=explain)
+        found = memory.retrieve(query, **call.scope, **call.local(asked), kinds=kinds or None, explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
     for rank, hit in enumerate(found, 1):
@@ -59,7 +59,7 @@ def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, 
 def context(call: Call, /, query: str, kinds: tuple[Kind, ...], **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     with call.memory() as memory:
-        lines = memory.context(query, **call.scope, **asked, kinds=kinds or None)
+        lines = memory.context(query, **call.scope, **call.local(asked), kinds=kinds or None)
     call.show.data({"query": query, "context": lines})
     for line in lines.splitlines():
         call.show.line(visible_columns(line))
@@ -74,7 +74,7 @@ def context(call: Call, /, query: str, kinds: tuple[Kind, ...], **asked: Any) ->
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
     with call.memory() as memory:
-        lines = memory.profile(**call.scope, **asked)
+        lines = memory.profile(**call.scope, **call.local(asked))
     call.show.data({"profile": lines})
     for line in lines.splitlines():
         call.show.line(visible_columns(line))

@@ -48,7 +48,7 @@ class Added:
 @click.argument("text", required=False)
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who said it.")
 @click.option("--speaker", metavar="NAME", help="The name of who said it.")
-@click.option("--time", metavar="TIME", help="When it was said (ISO 8601 with zone); now by default.")
+@click.option("--time", metavar="TIME", help="When it was said (ISO 8601; see --zone); now by default.")
 @click.option("--id", metavar="ID", help="Its id where it comes from: adding it again adds nothing.")
 @click.option("--replay", is_flag=True, help="The lines are a history shown again: add what is new of it, or nothing.")
 @click.option("--strict", is_flag=True, help="Add nothing when a line is broken.")
@@ -66,7 +66,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, **about: st
     given = {name: value for name, value in about.items() if value is not None}
     with call.memory(new=True) as memory:
         if text is not None and text != "-":
-            added.count(memory.add_turns([{"content": text, **given}], **call.scope, replay=replay))
+            added.count(memory.add_turns([{"content": text, **call.local(given)}], **call.scope, replay=replay))
         elif text is None and sys.stdin.isatty():
             raise click.UsageError("nothing to add: give TEXT, or JSON lines on stdin")
         elif replay or strict:

@@ -4,7 +4,7 @@
         plugin = "memscope_mine.plugin"
         framework = ("mine",)
 
-        async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None):
+        async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
             return MyConversation(...)       # the framework's agent with this memory, its model asking ``script``
 
 ``asyncio_mode = "auto"``. A standard test cannot be overridden. One that does not apply to the object under test is
@@ -27,6 +27,7 @@ import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
 from memscope.testing.core_memory import CoreMemory
+from memscope.testing.options import Options
 from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 
 FACT = "My boat is called Aurora."
@@ -51,7 +52,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite(CoreMemory):
+class AdapterSuite(CoreMemory, Options):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]
@@ -78,8 +79,12 @@ class AdapterSuite(CoreMemory):
         session: str | None = None,
         strict: bool = False,
         state: Any = None,
+        **options: Any,
     ) -> Conversation:
-        """A new conversation with a new agent over ``memory``; with ``state`` it goes on with that history."""
+        """A new conversation with a new agent over ``memory``; with ``state`` it goes on with that history.
+
+        ``options``: further ones of the constructor, ``kinds`` and ``zone``.
+        """
         raise NotImplementedError
 
     # ---- fixtures
