@@ -27,7 +27,7 @@ import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
 from memscope.testing.core_memory import CoreMemory
-from memscope.testing.options import Options
+from memscope.testing.options import ConstructorOptions
 from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 
 FACT = "My boat is called Aurora."
@@ -52,7 +52,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite(CoreMemory, Options):
+class AdapterSuite(CoreMemory, ConstructorOptions):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]

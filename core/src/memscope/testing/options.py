@@ -11,7 +11,7 @@ from memscope.testing.scripted import ScriptedModel
 USER = "alice"
 
 
-class Options:
+class ConstructorOptions:
     """A part of ``AdapterSuite``."""
 
     converse: Any
