@@ -60,9 +60,7 @@ SEARCH_MEMORY = ToolText(
     "and when. Use it when the conversation does not hold the answer.",
 )
 
-
 KINDS = "Only these: turn (what was said), observation (facts made of it), insight (summaries)."  # of search_memory
-
 
 REMEMBER = ToolText(
     "remember",
