@@ -49,6 +49,13 @@ async def test_text_is_kept_as_it_was_said(memory):
     assert (await memory.get(report.keys[0], user="alice")).text == said
 
 
+async def test_a_memory_of_data_alone_is_kept(memory):
+    kept = await memory.add_memory("", user="alice", name="settings", data={"theme": "dark"})
+    assert (await memory.get(kept.id, user="alice")).data == {"theme": "dark"}
+    with pytest.raises(InputError, match="no text"):
+        await memory.add_memory(" ", user="alice")
+
+
 async def test_ok_said_twice_is_two_turns_and_a_replay_adds_none(memory):
     ok = {"role": "user", "content": "ok"}
     first = await memory.add_turns([ok], user="alice", session="s")

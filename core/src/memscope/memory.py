@@ -130,12 +130,13 @@ class AsyncMemoryScope:
     ) -> Observation:
         """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first.
 
-        With a ``time``, a repeated statement is the one that is here; ``Conflict`` if that was forgotten.
+        With ``data`` the text may be empty. With a ``time``, a repeated statement is the one that is here; ``Conflict``
+        if that was forgotten.
         """
         where = validation.scope(user, agent, session)
         async with self.runtime.operation("add_memory") as runtime:
             given = {"role": "user", "content": text, "speaker": speaker, "time": time}
-            turn, timed = await runtime.check_statement(given, where, validation.zone(zone))
+            turn, timed = await runtime.check_statement(given, where, validation.zone(zone), textless=bool(data))
             draft, memory = statement(
                 await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, runtime.limits),
                 name=None if name is None else validation.identifier("name", name),

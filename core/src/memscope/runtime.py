@@ -137,11 +137,11 @@ class Runtime:
         return report
 
     async def check_statement(
-        self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None
+        self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
     ) -> tuple[Turn, bool]:
         """Validate one statement and pass it through the hooks; also returns whether its time was given."""
         limits = replace(self.limits, text=self.limits.memory)
-        valid = validation.turns([given], where, self.now(zone), zone or self.zone, limits)
+        valid = validation.turns([given], where, self.now(zone), zone or self.zone, limits, textless=textless)
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:
             raise PluginError("a plugin left the statement out", hint="nothing was stored")

@@ -305,9 +305,8 @@ def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
 # ---------------------------------------------------------------------------------------------------------------- turns
 
 
-def turns(
-    given: object, where: Scope, now: datetime, default_zone: tzinfo | None = None, limits: Limits | None = None
-) -> ValidatedTurns:
+def turns(given: object, where: Scope, now: datetime, default_zone: tzinfo | None = None, limits: Limits | None = None,
+          *, textless: bool = False) -> ValidatedTurns:  # fmt: skip
     """Check a whole call: all of it is taken, or ``InputError`` names the turn and nothing is."""
     limits = limits or Limits()
     if isinstance(given, str | bytes | Mapping | Turn) or not isinstance(given, Sequence):
@@ -315,7 +314,7 @@ def turns(
     if len(given) > limits.turns:
         raise LimitError("turns in one call", limit=limits.turns, got=len(given), hint="import_ takes any number")
     parsed = [_turn(f"turns[{index}]", turn, where, now, default_zone, limits) for index, turn in enumerate(given)]
-    kept = tuple(bool(turn.text.strip()) for turn, *_ in parsed)
+    kept = tuple(textless or bool(turn.text.strip()) for turn, *_ in parsed)
     if parsed and not any(kept):
         raise InputError("turns have no text", hint="give one of them a content that is not empty")
     made = tuple(turn for turn, *_ in compress(parsed, kept))
