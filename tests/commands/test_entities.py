@@ -49,3 +49,11 @@ def test_timeline(run):
 def test_a_bar_has_eighths():
     assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR // 8, BAR // 2, BAR]
     assert bar(1, 1000) == "▏"
+
+
+def test_graph(run):
+    assert run("graph") == "Kim - Lisbon  1 turn\n上海 - 小芳  1 turn\n"
+    assert run("graph", "Kim", "--svg").startswith("<svg ")
+    assert '"Kim" -- "Lisbon"' in run("graph", "Kim", "--dot")
+    assert run("graph", "--graphml").startswith("<?xml")
+    assert [node["name"] for node in json.loads(run("graph", "小芳", "--json"))["nodes"]] == ["小芳", "上海"]

@@ -323,6 +323,7 @@ class AsyncMemoryScope:
     entity = as_method(entity_operations.entity)
     timeline = as_method(entity_operations.timeline)
     stream = as_method(entity_operations.stream)
+    graph = as_method(entity_operations.graph)
 
     # ---- an assistant
 

@@ -208,6 +208,7 @@ class MemoryScope:
     entity = _sync(AsyncMemoryScope.entity)
     timeline = _sync(AsyncMemoryScope.timeline)
     stream = _sync(AsyncMemoryScope.stream)
+    graph = _sync(AsyncMemoryScope.graph)
 
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)

@@ -11,7 +11,7 @@ FAMILIES = {
     "chat": ("chat",),
     "turns": ("add", "import_", "export"),
     "read": ("retrieve", "context", "profile", "list_", "show", "history"),
-    "entities": ("entities", "entity", "timeline"),
+    "entities": ("entities", "entity", "timeline", "graph"),
     "edit": ("update", "review", "forget"),
     "block": ("block",),
     "work": ("consolidate", "reflect", "reembed", "unpark"),

@@ -1,4 +1,4 @@
-"""Commands about who and what is spoken of: entities, entity, timeline."""
+"""Commands about who and what is spoken of: entities, entity, timeline, graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from memscope.commands.formatting import record_json, record_line
 from memscope.commands.options import Call, command, pass_call
-from memscope.commands.output import Display, Part, count_nouns, print_error, visible
+from memscope.commands.output import Display, Part, count_nouns, print_error, visible, visible_text
 from memscope.records import Record
 
 if TYPE_CHECKING:
@@ -122,3 +122,27 @@ def _show_buckets(show: Display, found: Timeline) -> None:
 def _change(rank: int, before: int | None) -> str:
     """Returns an arrow for a change of rank since the bucket before; ``*`` for an entity that is new in this one."""
     return " *" if before is None else " ↑" if rank < before else " ↓" if rank > before else ""
+
+
+@command("graph", short_help="Show how people, places and things hang together.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--depth", type=int, default=2, show_default=True, help="Edges from a NAME at most, 1 or 2.")
+@click.option("--top", type=int, default=50, show_default=True, help="How many of them at most.")
+@click.option("--svg", "form", flag_value="svg", help="A picture on stdout.")
+@click.option("--dot", "form", flag_value="dot", help="For Graphviz.")
+@click.option("--graphml", "form", flag_value="graphml", help="For programs that draw graphs.")
+@as_of
+@pass_call
+def graph(call: Call, /, form: str | None, **asked: Any) -> None:
+    """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
+    with call.memory() as memory:
+        found = memory.graph(**call.scope, **asked)
+    call.show.data(found.as_dict())
+    if form and not call.json:
+        click.echo(visible_text(getattr(found, form)()), nl=False)
+        return
+    for edge in found.edges:
+        told = visible(edge.words) if edge.words else count_nouns(edge.count, "turn")
+        call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {told}", hang=2)
+    if not found.edges:
+        print_error("memscope: nothing is named together")

@@ -1,4 +1,4 @@
-"""Operations on entities as functions of a runtime: ranking, one entity, timeline, stream.
+"""Operations on entities as functions of a runtime: ranking, one entity, timeline, stream, graph.
 
 ``AsyncMemoryScope`` has each as a method with the same arguments. Everything is derived from the records by one scan of
 the user's own, kept per revision of the store; nothing is stored.
@@ -6,7 +6,7 @@ the user's own, kept per revision of the store; nothing is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,11 +17,12 @@ from memscope.records import Insight, Observation, Turn
 from memscope.stores import Store
 
 if TYPE_CHECKING:
+    from memscope.entities.graph import EntityGraph
     from memscope.entities.index import EntityIndex, Node
     from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Timeline
 
 KINDS = ("person", "place", "organisation", "thing", "topic")
-MOST = 100_000
+MOST, MOST_NODES, MOST_DEPTH = 100_000, 500, 2
 
 
 class EntityHost(Protocol):
@@ -135,6 +136,38 @@ async def stream(
     async with runtime.operation("entities"):
         index, _ = await _index(runtime, user, agent, session, as_of)
         return index.mentions()[-most:]
+
+
+async def graph(
+    runtime: EntityHost,
+    user: str,
+    names: Sequence[str] = (),
+    *,
+    depth: int = 2,
+    top: int = 50,
+    agent: str | None = None,
+    session: str | None = None,
+    as_of: datetime | str | None = None,
+) -> EntityGraph:
+    """Return entities and how they hang together: named in the same turns, or related by a fact, with its words.
+
+    Of ``names`` the joined surroundings within ``depth`` (1 or 2) edges, else the highest scores; at most ``top``
+    entities. ``NotFound`` for a name that is not mentioned.
+    """
+    from memscope.entities.graph import make_graph, reach, relating_facts
+
+    most, edges = validation.count("top", top, MOST_NODES), validation.count("depth", depth, MOST_DEPTH)
+    async with runtime.operation("entities"):
+        index, now = await _index(runtime, user, agent, session, as_of)
+        asked = [_named(index, name, now)[0] for name in validation.ids("names", names)]
+        scores = {at: one.score for at, node in enumerate(index.nodes) if (one := index.entity(node, now))}
+        best = sorted(scores, key=lambda at: (-scores[at], index.nodes[at].name))[:most]
+        starts = list(dict.fromkeys(index.nodes.index(node) for node in asked))
+        chosen = reach(index, starts, edges, most) if asked else {at: min(rank, 1) for rank, at in enumerate(best)}
+        relating = relating_facts(index, chosen)
+        fetched = (await runtime.store.fetch(user, [id for ids in relating.values() for id in ids])).records
+        words = {str(id): one.text for id, one in fetched.items()}
+        return make_graph(index, chosen, relating, words)
 
 
 async def _index(

@@ -99,3 +99,25 @@ class Timeline:
     entity: Entity | None
     buckets: tuple[Bucket, ...]
     themes: tuple[Theme, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """An entity; ``distance`` in edges from the nearest one that was asked for."""
+
+    name: str
+    kind: str
+    count: int
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """Two entities: named together in ``count`` turns, or related by the fact ``id`` with its ``words``."""
+
+    source: str
+    target: str
+    kind: Literal["together", "fact"]
+    count: int = 1
+    id: str = ""
+    words: str = ""
