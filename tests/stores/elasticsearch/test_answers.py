@@ -220,12 +220,15 @@ async def test_a_turn_waits_for_other_writers_no_longer_than_its_deadline(stubbe
 # ---- indices of somebody else
 
 
+NUMBER = f"-{mapping.VERSION:06d}"
+
+
 def server(indices: dict[str, Any]) -> Script:
     """A server that has these indices by alias or name, and creates none."""
 
     def script(method: str, path: str, body: bytes) -> Answer:
         name = path.removeprefix("/").removesuffix("/_settings/index.uuid")
-        if method == "PUT" and name in ("stub-mem-000001", "stub-work-000001"):
+        if method == "PUT" and name in (f"stub-mem{NUMBER}", f"stub-work{NUMBER}"):
             return refused(400, "resource_already_exists_exception")
         found = indices.get(name)
         return (200, found) if found is not None else refused(404, "index_not_found_exception")
@@ -254,4 +257,4 @@ async def test_an_index_of_somebody_else_is_refused_with_what_to_do(stubbed: Mak
         await store.open()
     await store.close()
     assert raised.value.hint
-    assert all(method == "GET" or path.endswith("-000001") for method, path, _ in stub.asked)  # nothing was changed
+    assert all(method == "GET" or path.endswith(NUMBER) for method, path, _ in stub.asked)  # nothing was changed

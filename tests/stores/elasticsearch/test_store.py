@@ -274,7 +274,7 @@ async def test_an_index_of_somebody_else_is_refused(place: Options) -> None:
 async def test_an_index_that_goes_is_gone_and_none_is_made_of_what_was_said(place: Options) -> None:
     async with opened(place) as store:
         await store.append("alice", inserts("a"))
-        await store.cluster.request("DELETE", f"/{place.prefix}-mem-000001")
+        await store.cluster.request("DELETE", f"/{place.prefix}-mem-{mapping.VERSION:06d}")
         with pytest.raises(StoreGone):
             await store.append("alice", inserts("b"))
         with pytest.raises(StoreGone):
