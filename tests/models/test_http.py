@@ -18,6 +18,7 @@ from memscope.errors import (
     ModelError,
     ModelRateLimited,
     ModelRejected,
+    ModelReplyCut,
     ModelReplyError,
     ModelUnavailable,
 )
@@ -204,7 +205,7 @@ EVENTS = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
     [
         (EVENTS + 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n', "a", None),
         (": keep-alive\n\n" + EVENTS + 'data: {"choices":[{"finish_reason":"stop"}]}\n\n', "a", None),
-        (EVENTS + 'data: {"choices":[{"delta":{},"finish_reason":"length"}]}\n\n', "a", ModelReplyError),
+        (EVENTS + 'data: {"choices":[{"delta":{},"finish_reason":"length"}]}\n\n', "a", ModelReplyCut),
         (EVENTS + 'data: {"choices":[{"delta":{"refusal":"no"},"finish_reason":"stop"}]}\n\n', "a", ModelReplyError),
         (EVENTS + "data: [DONE]\n\n", "a", ModelReplyError),
         (EVENTS, "a", ModelReplyError),
