@@ -263,10 +263,8 @@ async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -
     chosen = replace(parse_location(url.replace("http://", "elasticsearch://")), vectors=vectors, deadline_s=120.0)
     async with store_of(chosen) as store:
         together = await adds(store)
-    async with store_of(replace(chosen, group_commit=False)) as store:
-        alone = await adds(store)
     found = await compared(chosen, size, users, dims)
-    found |= {"adds_per_s": together, "adds_one_request_per_s": alone, "size": size}
+    found |= {"adds_per_s": together, "size": size}
     return {name: round(value, 2) for name, value in found.items()}
 
 

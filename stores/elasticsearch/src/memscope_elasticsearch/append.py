@@ -67,9 +67,6 @@ class GroupCommitter:
         request = AppendRequest(
             user, inserts, frozenset(done), answer, until, [""] * len(inserts), [None] * len(inserts)
         )
-        if not cluster.options.group_commit:
-            await self._write([request])
-            return await answer
         self._waiting.append(request)
         if self._task is None or self._task.done():  # its time is not that of the call that began it
             self._task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())

@@ -32,7 +32,6 @@ class Options:
     request_s: float = 10.0
     deadline_s: float = 30.0
     lease_s: float = 15.0
-    group_commit: bool = True
 
 
 _KINDS: Mapping[str, Any] = {
