@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, place
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
+from memscope.dates.figurative import is_figurative
 from memscope.dates.parsing import parsed
 from memscope.dates.relative import day_from_today
 from memscope.records import Interval
@@ -43,7 +44,8 @@ def mentions(text: str, reference: datetime) -> list[Mention]:
     (zone-aware).
     """
     found = ((token, now) for part, now in parsed(text, reference) for token in part if token.kind in _MENTIONED)
-    return [one for token, now in found if (one := mention(text, token, now))]
+    named = (one for token, now in found if (one := mention(text, token, now)))
+    return [one for one in named if not is_figurative(text, one.start, one.end)]
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:
