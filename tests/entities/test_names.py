@@ -68,6 +68,14 @@ def test_a_role_that_is_said_with_a_name(text, name, role):
     assert [(one.text, one.role) for one in names(text) if one.role and one.weight] == [(name, role)]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("We like St. Anthony's School.", "St. Anthony's School"), ("他在上海交通大学教书。", "上海交通大学")],
+)
+def test_an_ending_takes_what_belongs_to_it(text, name):
+    assert found(text) == {name: "organisation"}
+
+
 def test_a_role_alone_is_a_mention_without_weight():
     assert [(one.text, one.weight, one.role) for one in names("I miss my sister.")] == [("my sister", 0, "sister")]
 

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.entities import reading
+from memscope.entities.index import EntityIndex, Node, score
+from memscope.entities.reading import ReadTurn
 from memscope.errors import InputError, NotFound
 from memscope.records import ChangeSet, Insight, Observation, Scope
 
@@ -60,6 +64,17 @@ async def test_names_are_counted_by_turn_the_most_and_latest_first(talk):
     assert (kim.first, kim.last) == (NOW - timedelta(days=60), NOW - timedelta(days=20))
     assert kim.aliases == ("my sister",)
     assert kim.score == pytest.approx(sum(0.25 + 0.75 * 2 ** (-age / 90) for age in (60, 30, 20)), abs=1e-3)
+
+
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=20), st.integers(-500, 3000))
+def test_a_score_from_the_last_turn_is_that_of_all_turns(ages, later):
+    """Ages in days; ``later``: days from the newest to now, before it for a clock that is behind."""
+    times = sorted(NOW - timedelta(days=age) for age in ages)
+    turns = [ReadTurn(str(at), time, None, None, True, (), frozenset()) for at, time in enumerate(times)]
+    node = Node("Kim", "person", (), list(range(len(times))), score_then=score(times, times[-1]))
+    now = times[-1] + timedelta(days=later)
+    found = EntityIndex([node], turns, [(0,)] * len(times), {}, {"kim": 0}).entity(node, now)
+    assert found is not None and found.score == pytest.approx(score(times, now), abs=1e-3)
 
 
 async def test_what_is_said_lately_counts_more(memory):

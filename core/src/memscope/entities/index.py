@@ -36,7 +36,10 @@ class EntityView(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """An entity with its records: ``turns`` as positions in the index, ``facts`` and ``insights`` as ids."""
+    """An entity with its records: ``turns`` as positions in the index, ``facts`` and ``insights`` as ids.
+
+    ``score_then`` is the score at the time of its last turn.
+    """
 
     name: str
     kind: str
@@ -44,6 +47,7 @@ class Node:
     turns: list[int] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
     insights: list[str] = field(default_factory=list)
+    score_then: float = 0.0
 
 
 @dataclass(slots=True)
@@ -63,10 +67,12 @@ class EntityIndex:
     def entity(self, node: Node, now: datetime, since: datetime | None = None) -> Entity | None:
         """Returns the entity as it is named since then; None if it is not."""
         at = 0 if since is None else bisect_left(node.turns, since, key=lambda turn: self.turns[turn].time)
-        times = [self.turns[turn].time for turn in node.turns[at:]]
-        if not times:
+        if at == len(node.turns):
             return None
-        return Entity(node.name, node.kind, node.aliases, len(times), times[0], times[-1], score(times, now))
+        first, last = (self.turns[node.turns[place]].time for place in (at, -1))
+        whole = at == 0 and last <= now
+        points = aged(node, last, now) if whole else score((self.turns[turn].time for turn in node.turns[at:]), now)
+        return Entity(node.name, node.kind, node.aliases, len(node.turns) - at, first, last, points)
 
     def neighbours(self, node: Node) -> list[Neighbour]:
         """Returns the entities named in the same turns, the most frequent first."""
@@ -86,7 +92,14 @@ class EntityIndex:
 def score(times: Iterable[datetime], now: datetime) -> float:
     """Returns the sum of 1/4 + 3/4 * 2 ** (-age / 90 days); an age below zero counts as zero."""
     ages = (max(0.0, (now - time).total_seconds()) / _DAY_S for time in times)
-    return round(math.fsum(FLOOR + (1 - FLOOR) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 4)
+    return round(math.fsum(FLOOR + (1 - FLOOR) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6)
+
+
+def aged(node: Node, last: datetime, now: datetime) -> float:
+    """Returns the score of all turns of an entity from the one it had at its last turn, without looking at each."""
+    count = len(node.turns)
+    recent = (node.score_then - FLOOR * count) * 2 ** (-(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS)
+    return round(FLOOR * count + recent, 4)
 
 
 def build(records: ReadRecords, view: EntityView) -> EntityIndex:
@@ -105,6 +118,9 @@ def build(records: ReadRecords, view: EntityView) -> EntityIndex:
         index.named.append(tuple(sorted(numbers)))
         for number in numbers:
             nodes[number].turns.append(at)
+    for node in nodes:
+        times = [turns[at].time for at in node.turns]
+        node.score_then = score(times, times[-1]) if times else 0.0
     for memory in [*(one for one in memories if one.id in observed), *insights]:
         _attach(index, memory)
     return index

@@ -138,7 +138,7 @@ def _tokens(line: str) -> list[_NameToken]:
 
 
 def _capital(word: str) -> bool:
-    return word[0].isupper() or (len(word) > 2 and any(char.isupper() for char in word[1:]))
+    return word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
 
 
 def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
@@ -188,6 +188,8 @@ def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
     low = token.low
     if low in _CALENDAR | _PEOPLES or low in _LANGUAGES:
         return True
+    if low in _ORGANISATION_ENDS and not begins:
+        return False
     if low in ("best", "new", "good", "great", "happy", "love", "first", "last") and not alone and not token.opens:
         return False  # Best Buy, New Orleans
     if low in _FILLERS or low.replace("’", "'") in _FILLERS:

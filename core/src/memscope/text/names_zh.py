@@ -40,7 +40,7 @@ _INSIDE = frozenset(
 _AFTER = re.compile(
     rf"[^{_HAN}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
     r"介建推买送带写病毕分结离换学家姓拿问准刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
-    r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪申休入升创办]"
+    r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办]"
 )
 _BEFORE = re.compile(
     rf"(?:^|[^{_HAN}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
@@ -123,13 +123,13 @@ class _Reader:
         start = at
         while start > 0 and at - start < most and _is_han(self.plain[start - 1]):
             if self.plain[start - 1] in _NEVER and self.plain[start - 1] not in "第一中明文":
-                break
+                return start - self._known_place(start - 1)  # 上海交通大学
             start -= 1
         return start
 
     def known(self) -> Iterator[FoundName]:
         table, first = lexicon().chinese, lexicon().chinese_by_first
-        for match in _starts("".join(first)).finditer(self.plain):
+        for match in _starts()[0].finditer(self.plain):
             at = match.start()
             for name in first[match[0]]:
                 if self.plain.startswith(name, at):
@@ -202,8 +202,7 @@ class _Reader:
     def surnamed(self) -> Iterator[FoundName]:
         """A surname and one or two characters of given names, between words that stand beside names."""
         given = lexicon().given_characters
-        firsts = lexicon().surnames.union(name[0] for name in lexicon().compound_surnames)
-        for match in _starts("".join(sorted(firsts))).finditer(self.plain):
+        for match in _starts()[1].finditer(self.plain):
             at = match.start()
             size = self._surname(at)
             if not size or self._taken[at] or not _BEFORE.search(self.plain[max(0, at - 3) : at]):
@@ -274,9 +273,12 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(sorted(words, key=len, reverse=True)))
 
 
-@lru_cache(maxsize=2)
-def _starts(characters: str) -> re.Pattern[str]:
-    return re.compile(f"[{characters}]")
+@lru_cache(maxsize=1)
+def _starts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns the first characters of known names, and those of surnames."""
+    table = lexicon()
+    surnames = "".join(sorted(table.surnames.union(name[0] for name in table.compound_surnames)))
+    return re.compile(f"[{''.join(table.chinese_by_first)}]"), re.compile(f"[{surnames}]")
 
 
 _ENDINGS: tuple[tuple[NameKind, re.Pattern[str], int], ...] = (
