@@ -129,6 +129,7 @@ class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
         return NamedToolConfig(memory=self.memory.config(), tool=self.name)
 
     @classmethod
-    def _from_config(cls, config: NamedToolConfig) -> Self:
+    def _from_config(cls, config: ToolConfig) -> Self:
+        assert isinstance(config, NamedToolConfig)  # its own schema, by which AutoGen has read it
         memory = Memory.load_component({"provider": PROVIDER, "config": config.memory.model_dump()})
         return cls(cast(ToolMemory, memory), config.tool)
