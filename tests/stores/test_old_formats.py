@@ -158,7 +158,7 @@ async def test_questions_find_it(memory):
     assert (await found(memory, "我的猫叫什么名字？", user="小雨"))[0] == "用户住在上海，有一只叫豆豆的猫。"
     lines = (await memory.context("Where in Berlin do I live?", user="alice")).splitlines()
     assert any("Berlin" in line and "(changed later: 2026-05-10)" in line for line in lines)
-    assert await found(memory, "cat", user="carol") == []
+    assert not any("cat" in text for text in await found(memory, "cat", user="carol"))  # which others have
 
 
 async def test_vectors_serve_as_they_are(memory, old):
