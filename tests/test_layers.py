@@ -54,7 +54,7 @@ LAYER = {part: number for number, row in enumerate(LAYERS.strip().splitlines(), 
 LAYER["__version__"] = 0  # of the package, whatever else it imports
 # Parts of `import memscope` that must not come along (numpy and pydantic cost most of what an import may cost).
 NOT_EARLY = ("click", "elasticsearch", "httpx", "httpx2", "jinja2", "numpy", "openai", "pydantic", "rich", "yaml",
-             "http.client", "urllib.request")  # fmt: skip
+             "http.client", "pathlib", "urllib.request")  # fmt: skip
 
 
 def imported(node: ast.AST) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
@@ -17,6 +16,8 @@ from memscope.records import ForgetReport, Insight, Json, Observation, Select, r
 from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memscope.reconciliation.audit import AuditFinding
     from memscope.transfer.importers import ImportReport
 
@@ -184,7 +185,7 @@ async def import_from(
 async def backup(runtime: Runtime, path: str | Path) -> None:
     """Write a consistent copy of the store while it is in use."""
     async with runtime.operation("backup"):
-        await runtime.store.backup(Path(path))
+        await runtime.store.backup(validation.path(path))
 
 
 async def restore(runtime: Runtime, backup: str | Path) -> Mapping[str, Json]:
@@ -194,7 +195,7 @@ async def restore(runtime: Runtime, backup: str | Path) -> Mapping[str, Json]:
     path = _file_of(runtime)
     await runtime.release_store()
     try:
-        return await sqlite_recovery.restore(Path(backup), path)
+        return await sqlite_recovery.restore(validation.path(backup), path)
     finally:
         runtime.reopen(str(path))
 
@@ -203,10 +204,12 @@ async def recover(runtime: Runtime, target: str | Path) -> Mapping[str, Json]:
     """Save the readable records of this memory's damaged file into a new one; the damaged one is only read."""
     from memscope.transfer import sqlite_recovery
 
-    return await sqlite_recovery.recover(_file_of(runtime), Path(target))
+    return await sqlite_recovery.recover(_file_of(runtime), validation.path(target))
 
 
 def _file_of(runtime: Runtime) -> Path:
+    from pathlib import Path
+
     path = getattr(runtime.store, "path", None)
     if not isinstance(path, Path):
         raise StoreError("this store is no file", hint="use export and import_")

@@ -13,7 +13,6 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from memscope import administration, validation
@@ -42,6 +41,8 @@ from memscope.records.identity import statement
 from memscope.runtime import Runtime, assemble
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memscope.chat import Answer
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker

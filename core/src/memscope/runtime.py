@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from memscope import telemetry, validation
@@ -25,6 +25,8 @@ from memscope.records.identity import inserts
 from memscope.text import load_tables
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memscope.config.settings import Settings
     from memscope.jobs.runner import StageJob
     from memscope.models import ChatModel, Embedder, Reranker
@@ -251,7 +253,7 @@ def assemble(
     loaded = Plugins(configured.plugins, extra=[*redactors(configured), *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
-    made = loaded.make_store(str(place), configured) if isinstance(place, str | Path) else place
+    made = loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place
     ctx = WorkerContext(
         store=made,
         settings=configured,
@@ -271,5 +273,5 @@ def assemble(
         clock=ctx.clock,
         zone=ctx.zone,
         limits=limits,
-        location=hide_credentials(str(place)) if isinstance(place, str | Path) else type(place).__name__,
+        location=hide_credentials(str(place)) if isinstance(place, str | PathLike) else type(place).__name__,
     )

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import compress, pairwise
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
 from memscope.records import (
@@ -37,6 +36,9 @@ TIME_LIKE = re.compile(
     r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
     r"(_?(s|ms|ns|utc|iso|sec|seconds|millis))?|when|created"
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages without a text
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
@@ -262,6 +264,8 @@ def choice(what: str, value: object, *allowed: str | bool) -> None:
 def path(value: object) -> Path:
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
         raise InputError(f"not a path of a file: {str(value)[:200]!r}")
+    from pathlib import Path  # with what it imports, a tenth of the whole package
+
     return Path(value)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
 
 from memscope import validation
 from memscope.blocks import edits
@@ -27,31 +27,31 @@ TEXT = 1000  # bytes of a reason or a description
 CHARACTERS_PER_TOKEN = 4  # as text.tokens estimates
 
 
-class CoreSettings(Protocol):
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def shared(self) -> Mapping[str, str]: ...
+if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
 
+    class CoreSettings(Protocol):
+        @property
+        def tokens(self) -> int: ...
+        @property
+        def shared(self) -> Mapping[str, str]: ...
 
-class AllSettings(Protocol):
-    @property
-    def blocks(self) -> CoreSettings: ...
+    class AllSettings(Protocol):
+        @property
+        def blocks(self) -> CoreSettings: ...
 
+    class Host(Protocol):
+        """The part of the runtime that blocks work with."""
 
-class Host(Protocol):
-    """The part of the runtime that blocks work with."""
-
-    @property
-    def store(self) -> Store: ...
-    @property
-    def clock(self) -> Callable[[], datetime]: ...
-    @property
-    def zone(self) -> tzinfo | None: ...
-    @property
-    def settings(self) -> AllSettings: ...
-    def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
-    async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
+        @property
+        def store(self) -> Store: ...
+        @property
+        def clock(self) -> Callable[[], datetime]: ...
+        @property
+        def zone(self) -> tzinfo | None: ...
+        @property
+        def settings(self) -> AllSettings: ...
+        def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
+        async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
 
 
 class EditOptions(TypedDict, total=False):

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 SHORT = 80
 _STYLE = "text-align: left; vertical-align: top"
 
 
-class PrintedHit(Protocol):
-    """The parts of a hit that are printed."""
+if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def time(self) -> datetime: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def found_by(self) -> tuple[str, ...]: ...
-    @property
-    def changed(self) -> datetime | None: ...
+    class PrintedHit(Protocol):
+        """The parts of a hit that are printed."""
 
+        @property
+        def id(self) -> str: ...
+        @property
+        def text(self) -> str: ...
+        @property
+        def time(self) -> datetime: ...
+        @property
+        def score(self) -> float: ...
+        @property
+        def found_by(self) -> tuple[str, ...]: ...
+        @property
+        def changed(self) -> datetime | None: ...
 
-class PrintedRetrieval(Protocol):
-    """The parts of a result that are printed."""
+    class PrintedRetrieval(Protocol):
+        """The parts of a result that are printed."""
 
-    @property
-    def hits(self) -> tuple[PrintedHit, ...]: ...
-    @property
-    def profile(self) -> tuple[PrintedHit, ...]: ...
-    @property
-    def reason(self) -> str: ...
+        @property
+        def hits(self) -> tuple[PrintedHit, ...]: ...
+        @property
+        def profile(self) -> tuple[PrintedHit, ...]: ...
+        @property
+        def reason(self) -> str: ...
 
 
 def as_text(found: PrintedRetrieval) -> str:
@@ -46,6 +46,8 @@ def as_text(found: PrintedRetrieval) -> str:
 
 def as_html(found: PrintedRetrieval) -> str:
     """Return the hits as a table; every text is escaped."""
+    from html import escape  # its table of names takes a millisecond
+
     head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))
     rows = "".join(_row(number, hit) for number, hit in _numbered(found))
     note = f"<p>{escape(found.reason)}</p>" if found.reason else ""
@@ -75,6 +77,8 @@ def _lines(found: PrintedRetrieval) -> Iterable[str]:
 
 
 def _row(number: str, hit: PrintedHit) -> str:
+    from html import escape
+
     changed = f" <em>changed later: {hit.changed:%Y-%m-%d}</em>" if hit.changed else ""
     cells = (number, f"{hit.time:%Y-%m-%d %H:%M}", escape(hit.text) + changed, escape(_why(hit)))
     return "<tr>" + "".join(f'<td style="{_STYLE}">{cell}</td>' for cell in cells) + "</tr>"

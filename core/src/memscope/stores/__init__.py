@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from memscope.records import (
     AppendResult,
@@ -31,6 +30,9 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ATOMIC = "atomic"  # a reader never sees half of a claim
 BACKUP = "backup"  # backup() writes a copy of the whole store
