@@ -14,18 +14,7 @@ from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memscope.errors import ConfigError, InputError, LimitError, ScopeError
-from memscope.records import (
-    ROLES,
-    AddReport,
-    AppendResult,
-    Interval,
-    Json,
-    Kind,
-    Role,
-    Scope,
-    Select,
-    Turn,
-)
+from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
 
 MAX_IDENTIFIER = 256  # bytes
