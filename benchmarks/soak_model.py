@@ -66,12 +66,11 @@ def _extraction(lines: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _reflection(shown: Mapping[str, Any]) -> Any:
-    if "subjects" in shown:
-        known = [subject["n"] for subject in shown["subjects"] if isinstance(subject, dict) and "n" in subject][:1]
-        return {
-            "places": [{"fact": one["n"], "subject": (known or [0])[0], "name": "" if known else "things"}
-                       for one in shown["facts"]]
-        }  # fmt: skip
+    """One insight, "things", that names some of the items; it never grows so long that it must be split."""
+    facts = [one["n"] for one in shown["facts"]]
+    known = next((one["n"] for one in shown["insights"] if one["subject"] == "things"), 0)
     items = list(dict.fromkeys(ITEM.findall(json.dumps(shown["facts"]))))[-SHOWN:]
-    value = f"The user keeps {', '.join(items) or 'things'}."
-    return {"value": value, "facts": [one["n"] for one in shown["facts"]], "relations": []}
+    if not items or (len(facts) < 2 and not known):
+        return {"insights": [], "alone": facts, "relations": []}
+    placed = {"insight": known, "subject": "things", "value": f"The user keeps {', '.join(items)}.", "facts": facts}
+    return {"insights": [placed], "alone": [], "relations": []}
