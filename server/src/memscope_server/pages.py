@@ -142,7 +142,7 @@ async def overview(request: Request, here: Here) -> Response:
     records = await memory.list(**here.scope)
     kinds = Counter(kind_of(record) for record in records)
     waiting = len(await memory.proposals(user=here.user))
-    newest = sorted(records, key=said_of, reverse=True)[:8]
+    newest = newest_first(records)[:8]
     return show(request, "overview.html", here, profile=profile, kinds=kinds, waiting=waiting, newest=newest)
 
 
@@ -157,7 +157,7 @@ async def records(
     first = min((said_of(record) for record in found), default=None)
     if as_of:
         found = [record for record in found if known_at(record, _end_of(as_of))]
-    found.sort(key=said_of, reverse=True)
+    found = newest_first(found)
     page, more = found[offset : offset + PAGE], len(found) > offset + PAGE
     template = "rows.html" if offset else "records.html"
     asked = {"kind": kind, "q": q, "as_of": as_of, "closed": closed}
@@ -270,6 +270,11 @@ def kind_of(record: Record) -> str:
 
 def said_of(record: Record) -> datetime:
     return record.time if isinstance(record, Turn) else record.said
+
+
+def newest_first(records: Sequence[Record]) -> list[Record]:
+    """Return the records by the time they were said; of one time the last stored comes first."""
+    return sorted(records, key=said_of)[::-1]
 
 
 def known_at(record: Record, at: datetime) -> bool:
