@@ -278,12 +278,16 @@ def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> boo
 @click.option("--stage", type=click.Choice(sorted(STAGES)), default="add")
 @click.option("--store", type=click.Choice(sorted(STORES)), default="sqlite")
 @click.option("--seed", type=int, default=1)
-def main(kills: int, stage: str, store: str, seed: int) -> None:
+@click.option(
+    "--mutant-kills", type=int, default=300, help="Within which a broken store must be noticed; 0: not asked."
+)
+def main(kills: int, stage: str, store: str, seed: int, mutant_kills: int) -> None:
     begin = time.monotonic()
     found = measure(store, stage, kills, seed, sound)
     check_done(found.done)
     seconds = time.monotonic() - begin
-    mutants = {mutant.name: caught(store, stage, max(300, kills), seed, mutant) for mutant in mutants_of(store, stage)}
+    limit = max(mutant_kills, kills) if mutant_kills else 0
+    mutants = {mutant.name: caught(store, stage, limit, seed, mutant) for mutant in mutants_of(store, stage)}
     result = asdict(found) | {"mutants_caught": sum(mutants.values()), "mutants": len(mutants), "kills": kills}
     print(
         json.dumps(
