@@ -54,8 +54,7 @@ async def me(caller: Anyone) -> schemas.Me:
 @router.get("/users", tags=["server"])
 async def users(request: Request, caller: Operator) -> schemas.UsersOut:
     """Return all users (operators only)."""
-    async with memory_of(request).runtime.operation("users") as runtime:
-        return schemas.UsersOut(users=sorted(await runtime.store.users()))
+    return schemas.UsersOut(users=await memory_of(request).users())
 
 
 @router.get("/status", tags=["server"])

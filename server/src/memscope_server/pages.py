@@ -91,8 +91,7 @@ async def home(request: Request, caller: Anyone) -> Response:
     """Redirect to the user's memory, or show the operator the users."""
     if not caller.operator:
         return RedirectResponse(address(str(caller.token.user)), 303)
-    async with memory_of(request).runtime.operation("users") as runtime:
-        users = sorted(await runtime.store.users())
+    users = await memory_of(request).users()
     wanted = request.query_params.get("q", "")
     found = [user for user in users if wanted.casefold() in user.casefold()]
     return render(request, "users.html", caller, users=found[:1000], number=len(users), wanted=wanted)
