@@ -28,7 +28,7 @@ import click
 from kill_blocks import BLOCK_MUTANTS, blocks_stage
 from kill_migrate import migrate_stage
 from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from kill_processes import USERS, Found, check_done, kill, say, start
+from kill_processes import USERS, Found, check_done, kill, kill_at_random, say, start
 from kill_stores import STORES, Place, SQLitePlace
 
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
@@ -67,14 +67,7 @@ async def write(place: Place, mutant: Mutant, name: str, acknowledged: Path) -> 
 def add_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: write(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
-    children, died = [start(main) for main in run], 0
-    for number in range(kills):
-        time.sleep(chance.uniform(*place.pauses))
-        victim = chance.randrange(WRITERS)
-        died += kill(children[victim])
-        place.trouble(number)
-        children[victim] = start(run[victim])
-    died += sum(map(kill, children))
+    died = kill_at_random(place, run, kills, chance)
     said = [key for log in logs if log.exists() for key in log.read_text().split()]
     return replace(asyncio.run(check_turns(place, said)), done=len(said), died=died)
 
@@ -208,16 +201,14 @@ def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Muta
     run = [lambda seed=seed: work(place, mutant, seed) for seed in range(WORKERS)]
     run += [lambda path=path: move(place, copy, mutant, path) for path in paths]
     asyncio.run(say_more(place, 0))
-    children, died = [start(main) for main in run], 0
-    for number in range(kills):
-        time.sleep(chance.uniform(*place.pauses))
-        victim = chance.randrange(len(run))
-        died += kill(children[victim])
-        place.trouble(number)
-        asyncio.run(say_more(place, number + 1))
-        children[victim] = start(run[victim])
-    wait_until_done(place)
-    died += sum(map(kill, children))
+    died = kill_at_random(
+        place,
+        run,
+        kills,
+        chance,
+        between=lambda number: asyncio.run(say_more(place, number + 1)),
+        settle=lambda: wait_until_done(place),
+    )
     os.waitpid(start(lambda: move(place, copy, mutant, place.folder / "last.jsonl", times=1)), 0)
     return replace(asyncio.run(check_copies(place, copy, paths)), died=died)
 

@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import random
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from kill_mutants import AnswersFirst, Mutant, NoTransaction, use
-from kill_processes import Found, kill, start
+from kill_processes import Found, kill_at_random
 from kill_stores import Place
 
 from memscope.errors import Conflict, StoreBusy
@@ -53,14 +52,7 @@ def blocks_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant
     asyncio.run(_begin(place))
     logs = [place.folder / f"acknowledged-{number}" for number in range(WRITERS)]
     run = [lambda number=number: count(place, mutant, str(number), logs[number]) for number in range(WRITERS)]
-    children, died = [start(main) for main in run], 0
-    for number in range(kills):
-        time.sleep(chance.uniform(*place.pauses))
-        victim = chance.randrange(WRITERS)
-        died += kill(children[victim])
-        place.trouble(number)
-        children[victim] = start(run[victim])
-    died += sum(map(kill, children))
+    died = kill_at_random(place, run, kills, chance)
     noted = {str(number): log.read_text().split() for number, log in enumerate(logs) if log.exists()}
     return replace(asyncio.run(_check(place, noted)), died=died)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from kill_mutants import Mutant
+from kill_stores import Place
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import TurnInsert
@@ -61,6 +64,33 @@ def kill(child: int) -> bool:
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
     return not os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def kill_at_random(
+    place: Place,
+    run: Sequence[Callable[[], Awaitable[None]]],
+    kills: int,
+    chance: random.Random,
+    *,
+    between: Callable[[int], None] | None = None,
+    settle: Callable[[], None] | None = None,
+) -> int:
+    """Run all of ``run`` as children, kill one of them ``kills`` times and start it again; the number that had died.
+
+    ``between`` is called with the number of each kill, ``settle`` before the last ones are killed.
+    """
+    children, died = [start(main) for main in run], 0
+    for number in range(kills):
+        time.sleep(chance.uniform(*place.pauses))
+        victim = chance.randrange(len(run))
+        died += kill(children[victim])
+        place.trouble(number)
+        if between:
+            between(number)
+        children[victim] = start(run[victim])
+    if settle:
+        settle()
+    return died + sum(map(kill, children))
 
 
 def check_done(done: int) -> None:
