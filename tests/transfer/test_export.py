@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -76,4 +77,26 @@ async def test_a_link_to_a_file_stays_one(tmp_path):
     memory = await consolidated()
     await memory.export(tmp_path / "link.jsonl")
     assert (tmp_path / "link.jsonl").is_symlink() and (tmp_path / "real.jsonl").stat().st_size > 100
+    await memory.close()
+
+
+async def test_whatever_a_user_can_store_is_read_back(tmp_path):
+    """Blocks with their default and with the outermost places, names, data, expiry, a correction."""
+    memory = await consolidated()
+    for label, order in (("first", -1000), ("last", 1000)):
+        await memory.blocks("alice").create(label, "text", order=order, read_only=order > 0)
+    for label in ("human", "persona"):
+        await memory.blocks("alice").append(label, "a line", author="model", reason="said so")
+    await memory.blocks("alice", agent="coder").append("persona", "Answers with code.")
+    note = await memory.add_memory("", user="alice", name="n", data={"a": [1.5, None]}, expires="2100-01-01T00:00Z")
+    await memory.update(note.id, user="alice", text="corrected")
+    await memory.export(tmp_path / "out.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        await other.import_(tmp_path / "out.jsonl")
+        await other.export(tmp_path / "again.jsonl")
+    before, after = (
+        sorted(re.sub(r', "seq": \d+', "", line) for line in (tmp_path / name).read_text().splitlines()[1:])
+        for name in ("out.jsonl", "again.jsonl")
+    )
+    assert before == after  # but for places in a sequence, which have no gaps in a new store
     await memory.close()

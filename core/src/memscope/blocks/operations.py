@@ -17,12 +17,12 @@ from memscope.blocks import edits
 from memscope.blocks.rendering import render
 from memscope.blocks.visible import View, at_time, labelled, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
-from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, Author, Block, Scope, Turn
+from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, Scope, Turn
 from memscope.stores import Store
 from memscope.stores.block_rules import check_limit
 
 TRIES, PAUSE_S = 100, 0.01  # of an edit that others overtake
-LARGEST, ORDERS = 100_000, 1000
+LARGEST = 100_000
 TEXT = 1000  # bytes of a reason or a description
 CHARACTERS_PER_TOKEN = 4  # as text.tokens estimates
 
@@ -271,8 +271,8 @@ class AsyncBlocks:
 
 
 def _check_order(order: object) -> None:
-    if isinstance(order, bool) or not isinstance(order, int) or abs(order) > ORDERS:
-        raise InputError(f"order must be a whole number from -{ORDERS} to {ORDERS}, got {order!r}")
+    if isinstance(order, bool) or not isinstance(order, int) or order not in BLOCK_ORDERS:
+        raise InputError(f"order must be a whole number from {BLOCK_ORDERS[0]} to {BLOCK_ORDERS[-1]}, got {order!r}")
 
 
 def _check_label(label: object) -> None:

@@ -7,7 +7,7 @@ Turn ──▶ Observation ──▶ Insight            every memory names its s
 Block                                       core memory, with its history             blocks.py
 """
 
-from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, Author, Block, BlockKey
+from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, BlockKey
 from memscope.records.entities import (
     INJECTED,
     ROLES,
@@ -55,6 +55,7 @@ __all__ = [
     "AUTHORS",
     "BLOCK_LABEL",
     "BLOCK_LIMIT",
+    "BLOCK_ORDERS",
     "INJECTED",
     "LONGEST_WAIT_S",
     "ROLES",

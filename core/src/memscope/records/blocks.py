@@ -12,6 +12,7 @@ Author = Literal["person", "model", "backend", "operator"]
 AUTHORS: tuple[Author, ...] = ("person", "model", "backend", "operator")
 BlockKey: TypeAlias = tuple[str | None, str]  # agent and label, unique per user
 BLOCK_LIMIT = 2000  # characters
+BLOCK_ORDERS = range(-1000, 1001)
 BLOCK_LABEL = r"^\w[\w.-]{0,63}$"
 
 
