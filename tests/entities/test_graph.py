@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -85,6 +86,13 @@ def test_any_graph_can_be_read_back(names, kind, distance, words):
     assert graph.dot().count(" -- ") >= len(lines)
     assert json.loads(json.dumps(graph.as_dict()))["nodes"][0]["name"] == names[0]
     assert graph.svg() == graph.svg()
+
+
+@given(NAMES)
+def test_a_picture_links_each_name(names):
+    graph = EntityGraph(tuple(GraphNode(name, "person", 1, 0) for name in names), ())
+    links = ElementTree.fromstring(graph.svg(lambda name: f"/entity?name={quote(name)}")).findall(".//{*}a")
+    assert [one.get("href") for one in links] == [f"/entity?name={quote(name)}" for name in names]
 
 
 def test_no_two_names_are_drawn_at_one_place():

@@ -96,7 +96,7 @@ async def test_of_equal_turns_the_newest_is_shown(memory: AsyncMemoryScope, firs
     old, new = await say(memory, first), await say(memory, again, day=3)
     found = await memory.retrieve(query, user="u", explain=True)
     assert [hit.id for hit in found] == [new]
-    assert f"left out: {old!r} (equal)" in found.explanation
+    assert f"left out: {old!r} (equal)" in found.explanation and found.left_out == ((old, "equal"),)
 
 
 async def test_turns_with_other_numbers_are_both_shown(memory: AsyncMemoryScope) -> None:

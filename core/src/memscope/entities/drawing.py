@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
@@ -59,13 +59,15 @@ def dot(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def svg(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
+def svg(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], link: Callable[[str], str] | None = None) -> str:
     places, radius = _places(nodes)
     size = 2 * (radius + MARGIN)
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" font-family="sans-serif"'
              ' font-size="13">', f'<rect width="{size}" height="{size}" fill="white"/>']  # fmt: skip
     lines += [_line(edge, places) for edge in edges]
-    lines += [_circle(node, *places[node.name]) for node in nodes]
+    for node in nodes:
+        circle = _circle(node, *places[node.name])
+        lines.append(f"<a href={quoteattr(link(node.name))}>{circle}</a>" if link else circle)
     return "\n".join([*lines, "</svg>", ""])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -31,9 +31,9 @@ class EntityGraph:
     def dot(self) -> str:
         return drawing.dot(self.nodes, self.edges)
 
-    def svg(self) -> str:
-        """A picture for a browser: circles around those asked for, without a script or a server."""
-        return drawing.svg(self.nodes, self.edges)
+    def svg(self, link: Callable[[str], str] | None = None) -> str:
+        """A picture for a browser: circles around those asked for, without a script; ``link`` of a name if given."""
+        return drawing.svg(self.nodes, self.edges, link)
 
 
 def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> dict[int, int]:

@@ -24,6 +24,13 @@ class Feature(NamedTuple):
         return self.value * self.weight
 
 
+class LeftOut(NamedTuple):
+    """A record that was found and is not shown."""
+
+    id: str
+    why: Literal["superseded", "expired", "proposed", "equal"]
+
+
 class Repeats(NamedTuple):
     """The number of times a memory was said, and the last time."""
 
@@ -82,7 +89,8 @@ class Retrieval(Sequence[Hit]):
     """The hits, best first; ``reason`` says why there is none and how to get one, and repeats the ``notes``.
 
     ``notes`` name failures on the way (of an embedder, say). ``profile`` is a summary of the user, never part of the
-    hits: filled when the query asks for it, or when nothing was found for a question or a request.
+    hits: filled when the query asks for it, or when nothing was found for a question or a request. ``left_out`` names
+    records that were found and are not shown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -92,6 +100,7 @@ class Retrieval(Sequence[Hit]):
     explanation: str = ""
     profile: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

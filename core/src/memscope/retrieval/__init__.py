@@ -61,5 +61,6 @@ async def retrieve(question: Query, ctx: WorkerContext, steps: Sequence[Worker[Q
         considered=len(done.order),
         profile=done.profile,
         notes=tuple(ctx.notes),
+        left_out=done.left_out,
     )
     return replace(found, explanation=explanation(done)) if question.explain else found

@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import Literal
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import Candidates, FetchResult, Hit, Insight, Memory, Observation, Turn
+from memscope.records import Candidates, FetchResult, Hit, Insight, LeftOut, Memory, Observation, Turn
 from memscope.retrieval.changes import changed, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.distinct import distinct, first_said, repeats
-from memscope.retrieval.query import LeftOut, Query
+from memscope.retrieval.query import Query
 from memscope.retrieval.rank import legs, lines
 from memscope.retrieval.successors import with_successors
 

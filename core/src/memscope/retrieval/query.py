@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-from memscope.records import Candidates, Hit, Interval, Json, Kind, Scope
+from memscope.records import Candidates, Hit, Interval, Json, Kind, LeftOut, Scope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from memscope.records import VectorSpace
-
-
-class LeftOut(NamedTuple):
-    """A record that was found and is not shown."""
-
-    id: str
-    why: Literal["superseded", "expired", "proposed", "equal"]
 
 
 @dataclass(frozen=True, slots=True)
