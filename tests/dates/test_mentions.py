@@ -116,6 +116,16 @@ def test_a_naive_reference_is_refused() -> None:
         mentions("yesterday", datetime(2023, 11, 15))  # noqa: DTZ001
 
 
+@pytest.mark.parametrize("text", ["9999-12-31", "12/31/9999", "until 9999-12-31"])
+def test_the_last_day_of_the_calendar_has_no_end(text: str) -> None:
+    assert mentions(text, NOW) == [] == recurring(text, NOW)
+
+
+@pytest.mark.parametrize("text", ["at 3", "tomorrow", "next week", "明天", "下午三点"])
+def test_nothing_comes_after_the_last_day_of_the_calendar(text: str) -> None:
+    assert mentions(text, datetime(9999, 12, 31, 23, tzinfo=UTC)) == []
+
+
 # ------------------------------------------------------------------------------------------------------------- any text
 
 WORDS = [

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, place
+from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_at, place
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.figurative import is_figurative
 from memscope.dates.parsing import parsed
-from memscope.dates.relative import day_from_today
 from memscope.records import Interval
 
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
@@ -92,8 +91,7 @@ def mention(text: str, token: Token, now: Now) -> Mention | None:
 
 
 def on_reference(time: Clock, now: Now) -> Period:
-    today = day_from_today(now, 0)
-    return Period(lambda n: on_day(span, time) if (span := today.find(n)) else None, time.grain)
+    return Period(lambda n: on_day(day_at(now.today), time), time.grain)
 
 
 def interval(span: Span, zone: tzinfo | None) -> Interval:

@@ -11,7 +11,7 @@ from memscope.dates.calendar import DAY, Clock, Period, date_of, day_at, fixed, 
 def day(year: int, month: int, day_: int) -> Period | None:
     try:
         return fixed(date_of(year, month, day_))
-    except ValueError:
+    except (ValueError, OverflowError):  # no such day; the end of 9999-12-31 is no date
         return None
 
 
