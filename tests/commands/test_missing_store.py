@@ -37,6 +37,8 @@ READING = [
     ["unpark"],
     ["compact"],
     ["sweep"],
+    ["worker"],
+    ["mcp"],
 ]
 
 

@@ -39,6 +39,7 @@ async def test_identifiers_never_become_files(path: Path) -> None:
         "memory.db-lock",
         "memory.db-wal",
         "memory.db-shm",
+        "memory.db-reserve",
     }
 
 

@@ -13,7 +13,7 @@ import click
 from memscope import AsyncMemoryScope
 from memscope.adapters.memory_tools import ToolSet
 from memscope.commands.formatting import summarize
-from memscope.commands.options import Call, command, pass_call
+from memscope.commands.options import Call, command, pass_call, require_store
 from memscope.commands.output import Display, visible
 from memscope.errors import ConfigError
 from memscope.jobs.background import serve
@@ -30,6 +30,7 @@ def worker(call: Call, drain_s: float) -> None:
     Work that is not done by then is given back and stays pending.
     """
     call.settings()  # reads files, which a loop forbids
+    require_store(call.location)
     asyncio.run(run_worker(call, drain_s))
 
 
@@ -92,6 +93,8 @@ def mcp(call: Call, tools: ToolSet | None) -> None:
     The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
     """
     call.settings()
+    if call.store is not None:  # a place that was named may be misspelt
+        require_store(call.store)
     asyncio.run(run_mcp(call, tools))
 
 

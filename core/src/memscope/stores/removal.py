@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from memscope.records import ForgetReport, Insight, Observation, Turn
@@ -46,3 +46,12 @@ class Removal(Generic[R, A]):
             reason=reason if done else "",
             ids=tuple(self.rows) if dry_run else (),
         )
+
+
+def total(parts: Sequence[ForgetReport]) -> ForgetReport:
+    """Returns one receipt for a removal that was done in parts."""
+    counts = ("turns", "observations", "insights", "blocks", "vectors", "rederive")
+    sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
+    may_hold = tuple(sorted({label for part in parts for label in part.may_hold}))
+    last = next((part for part in parts if part.physical == "pending"), parts[0])
+    return replace(last, **sums, may_hold=may_hold)

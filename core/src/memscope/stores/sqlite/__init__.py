@@ -21,11 +21,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memscope.errors import ClosedError, InputError, StoreError, StoreGone
+from memscope.errors import ClosedError, InputError, StoreError, StoreFull, StoreGone
 from memscope.records import ForgetReport, Select, Stats
 from memscope.stores import ATOMIC, BACKUP, unfinished
 from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, utc_now
-from memscope.stores.local.records import LocalRemoval
+from memscope.stores.local.records import LocalRemoval, select_all
+from memscope.stores.removal import total
+from memscope.stores.rules import record_id
 from memscope.stores.sqlite import files, schema, secure_erase
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
@@ -83,22 +85,34 @@ class SQLiteStore(LocalStore):
         return replace(await super().stats(user), details=details)
 
     async def _remove(self, select: Select) -> ForgetReport:
+        """Remove, then wipe the bytes; a failure to wipe them is a reason in the report, not an error."""
         marks: list[secure_erase.Marks] = []
+        report = await self._remove_rows(select, marks)
+        try:
+            wiped = await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)))
+        except StoreError as error:
+            wiped = secure_erase.pending(error.code)
+        return replace(report, physical=wiped.physical, reason=wiped.reason)
+
+    async def _remove_rows(self, select: Select, marks: list[secure_erase.Marks]) -> ForgetReport:
+        """Remove in halves what is too much for a full disk: turns before their memories, which go with them."""
 
         def mark(user: UserTransaction, removal: LocalRemoval) -> None:
             assert isinstance(user, SQLiteUser)
             marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
 
-        report = await self._write(lambda tx: forget(tx, select, before=mark))
-        wiped = await self._wipe(marks[0])
-        return replace(report, physical=wiped.physical, reason=wiped.reason)
-
-    async def _wipe(self, marks: secure_erase.Marks) -> ForgetReport:
-        """Wipe the bytes of records already forgotten; a failure to do so is a reason in the report, not an error."""
         try:
-            return await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)))
-        except StoreError as error:
-            return secure_erase.pending(error.code)
+            return await self._write(lambda tx: forget(tx, select, before=mark), last_room=True)
+        except StoreFull:
+            nothing: list[str] = []
+            ids = await self._read_user(
+                select.user, lambda tx: [record_id(row.record) for row in select_all(tx, select)], nothing
+            )
+            if len(ids) < 2:
+                raise
+        half = len(ids) // 2
+        parts = [replace(select, ids=frozenset(part)) for part in (ids[:half], ids[half:])]
+        return total([await self._remove_rows(part, marks) for part in (*parts, select)])  # the last one: of blocks
 
     async def backup(self, path: Path) -> None:
         target = files.plain_path(path)
@@ -157,7 +171,7 @@ class SQLiteStore(LocalStore):
             self._leave(engine)
             raise
 
-    async def _write(self, task: Callable[[Transaction], T]) -> T:
+    async def _write(self, task: Callable[[Transaction], T], *, last_room: bool = False) -> T:
         now = self._now
 
         def writing(db: sqlite3.Connection) -> T:
@@ -166,16 +180,16 @@ class SQLiteStore(LocalStore):
             tx.save()
             return result
 
-        return await self._run(writing)
+        return await self._run(writing, last_room=last_room)
 
     async def _alone(self, task: Callable[[sqlite3.Connection], T]) -> T:
         """Run the task outside any transaction."""
         return await self._run(task, alone=True)
 
-    async def _run(self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
+    async def _run(self, task: Callable[[sqlite3.Connection], T], **how: bool) -> T:
         engine = await self._live()
         try:
-            return await engine.write(task, alone=alone)
+            return await engine.write(task, **how)
         except StoreGone:
             self._leave(engine)
             raise

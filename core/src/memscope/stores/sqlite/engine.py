@@ -23,6 +23,7 @@ from memscope.errors import ClosedError, StoreBusy, StoreFull
 from memscope.stores import unfinished
 from memscope.stores.sqlite import files
 from memscope.stores.sqlite.files import Connect, FileLock
+from memscope.stores.sqlite.reserve import Reserve
 
 T = TypeVar("T")
 MAX_WAITING = 8192  # writes; more are refused
@@ -32,13 +33,19 @@ READERS = 4
 
 @dataclass(slots=True, eq=False)
 class WriteRequest:
-    """A waiting write. ``alone``: outside any transaction (a checkpoint)."""
+    """A waiting write. ``alone``: outside any transaction (a checkpoint); ``last_room``: may take the reserve."""
 
     task: Callable[[sqlite3.Connection], Any]
     future: asyncio.Future[Any]
     alone: bool
+    last_room: bool
     result: Any = None
     error: BaseException | None = None
+
+    @property
+    def shares(self) -> bool:
+        """Whether other writes may be in its transaction."""
+        return not (self.alone or self.last_room)
 
     def answer(self) -> None:
         if self.future.done():  # the caller gave up waiting
@@ -56,7 +63,7 @@ class Engine:
         self.path = path
         self.pid = os.getpid()
         self._connect = connect
-        self._lock = FileLock(path)
+        self._lock, self._reserve = FileLock(path), Reserve(path)
         self._writer: sqlite3.Connection | None = None
         self._free: deque[sqlite3.Connection] = deque()
         self._brief: deque[sqlite3.Connection] = deque()
@@ -64,7 +71,7 @@ class Engine:
         self._wake = threading.Condition()
         self._closed = False
         try:
-            self._open()
+            self._with_room(self._open, self._reserve.release)
         except BaseException as error:
             raise files.typed(error, path) from None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="memscope-read")
@@ -95,18 +102,21 @@ class Engine:
             with self._lock.held():
                 self._writer = files.open_writer(self.path, self._connect)
                 files.migrate(self._writer, self.path)
+                self._reserve.keep()
             files.drop_copies(self.path)
             unfinished.sweep(unfinished.old(self.path.parent))
 
     # ---- writing
 
-    async def write(self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
+    async def write(
+        self, task: Callable[[sqlite3.Connection], T], *, alone: bool = False, last_room: bool = False
+    ) -> T:
         """Run the task in the writer's thread; atomic, and durable on return."""
         if self._writer is None:
             raise files.read_only(f"{str(self.path)!r}")
         if len(self._waiting) >= MAX_WAITING:
             raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call, or wait", retry_after=0.5)
-        request = WriteRequest(task, asyncio.get_running_loop().create_future(), alone)
+        request = WriteRequest(task, asyncio.get_running_loop().create_future(), alone, last_room)
         with self._wake:
             if self._closed:
                 raise ClosedError("the store is closed")
@@ -120,12 +130,7 @@ class Engine:
             try:
                 with self._lock.held():
                     self._check_here()
-                    if group[0].alone:
-                        group[0].result = group[0].task(self._writing())
-                        self._length = self._stat().st_size
-                    else:
-                        self._commit(group)
-                        self._check_here()
+                    self._run(group)
             except BaseException as error:
                 self._fail(group, error)
             _answer(group)
@@ -135,29 +140,46 @@ class Engine:
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
             group = [self._waiting.popleft()] if self._waiting else []
-            while group and not group[0].alone and self._waiting and len(group) < MAX_GROUP:
-                if self._waiting[0].alone:
-                    break
+            while group and group[0].shares and self._waiting and self._waiting[0].shares and len(group) < MAX_GROUP:
                 group.append(self._waiting.popleft())
             return group
 
-    def _commit(self, group: list[WriteRequest]) -> None:
-        """Run the group; on a full disk again, once the WAL is folded into the file and its room serves anew."""
-        try:
+    def _run(self, group: list[WriteRequest]) -> None:
+        """On a full disk again, once the WAL is folded into the file and its room serves anew; then in the reserve."""
+        last = group[0].alone or group[0].last_room
+        self._with_room(lambda: self._once(group), self._fold, *[self._reserve.release] * last)
+        if group[0].alone:
+            self._reserve.keep()
+
+    def _once(self, group: list[WriteRequest]) -> None:
+        if group[0].alone:
+            group[0].result = group[0].task(self._writing())
+            self._length = self._stat().st_size
+        else:
             self._together(group)
-        except (sqlite3.Error, OSError) as error:
-            if not isinstance(files.typed(error, self.path), StoreFull):
-                raise
-            self._rollback()
+            self._check_here()
+
+    def _with_room(self, task: Callable[[], None], *ways: Callable[[], object]) -> None:
+        """Run the task, again after each of the ways to make room while the disk is full."""
+        for make_room in ways:
+            try:
+                return task()
+            except (sqlite3.Error, OSError) as error:
+                if not isinstance(files.typed(error, self.path), StoreFull):
+                    raise
+                self._rollback()
+                make_room()
+        task()
+
+    def _fold(self) -> None:
+        with suppress(sqlite3.Error):  # the file may have to grow
             self._writing().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-            for request in group:
-                request.error = None
-            self._together(group)
 
     def _together(self, group: list[WriteRequest]) -> None:
         db = self._writing()
         db.execute("BEGIN IMMEDIATE")
         for request in group:
+            request.error = None
             db.execute("SAVEPOINT request")
             try:
                 request.result = request.task(db)
@@ -177,8 +199,8 @@ class Engine:
             request.error = request.error or found
 
     def _rollback(self) -> None:
-        if self._writing().in_transaction:
-            self._writing().execute("ROLLBACK")
+        if self._writer is not None and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
 
     def _writing(self) -> sqlite3.Connection:
         if self._writer is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -47,7 +47,7 @@ def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> M
         if change_set is not None
         for memory in change_set.new
     ]
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
+    return np.concatenate([np.empty(0, np.uint64), *found])
 
 
 def _secrets(user: SQLiteUser, row: Row) -> Iterator[bytes]:
@@ -81,10 +81,11 @@ def _hashes(data: bytes, step: int) -> Marks:
 # ---- gaps of the file
 
 
-def traces(path: Path, wanted: Marks) -> bool:
+def traces(path: Path, marks: Sequence[Marks]) -> bool:
     """Returns whether a piece of removed content stands in a gap of the file. Its WAL must be empty."""
     import numpy as np
 
+    wanted = np.unique(np.concatenate(marks))
     for gaps in _gaps(path):
         found = _hashes(gaps, 1)
         at = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
@@ -117,11 +118,11 @@ def _gap(page: bytes, start: int) -> bytes:
 # ---- wiping
 
 
-def wipe(db: sqlite3.Connection, path: Path, wanted: Marks) -> ForgetReport:
-    """Fold the WAL into the file, truncate it, check that nothing of ``wanted`` is left. Outside a transaction."""
+def wipe(db: sqlite3.Connection, path: Path, marks: Sequence[Marks]) -> ForgetReport:
+    """Fold the WAL into the file, truncate it, check that nothing of ``marks`` is left. Outside a transaction."""
     if not _fold(db, path):
         return pending("somebody still reads an older state")
-    if traces(path, wanted):
+    if traces(path, marks):
         if path.stat().st_size > AT_ONCE:
             return pending("the file is large and has to be built anew")
         return rebuild(db, path)
