@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from memscope import validation
 from memscope.errors import ConfigError, InputError, StoreError
-from memscope.records import ForgetReport, Insight, Json, Observation, Select, refusals
+from memscope.records import ForgetReport, Insight, Json, Observation, Select
 from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -257,9 +257,11 @@ async def users(runtime: Runtime) -> list[str]:
 async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, Json]:
     """Versions, store, models, plugins, counts; pending, failed and parked work with its errors."""
     from memscope import __version__
+    from memscope.jobs import costs
 
     validation.owner(user)
     async with runtime.operation("status"):
+        facts, refused = await costs.facts(runtime.ctx)
         ctx, error = runtime.ctx, runtime.work.filler.error
         usage = {name: asdict(usage) for name, usage in runtime.usage_by_operation.items() if usage.calls}
         return {
@@ -270,8 +272,10 @@ async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, J
             "plugins": [plugin.name for plugin in runtime.plugins.listed() if plugin.state == "loaded"],
             "usage": asdict(ctx.usage),
             "usage_by_operation": usage,
-            "facts": dict(ctx.facts),
-            "refused": refusals(ctx.facts["kept"], ctx.facts),
+            "costs": await costs.costs(ctx, user),
+            "budget": await costs.budget(ctx),
+            "facts": facts,
+            "refused": refused,
             "embedding_error": error.code if error else None,
             **asdict(await runtime.store.stats(user)),
         }

@@ -24,6 +24,7 @@
         ├── ModelTimeout *            no answer within the deadline
         ├── ModelUnavailable *        connection lost, 5xx
         ├── ModelRateLimited *        429
+        ├── BudgetSpent *             chat.budget is used up until its hour or day is over
         ├── ModelReplyError *         an answer that is not what was asked for
         │   └── ModelReplyCut *       an answer that was cut at its length limit
         ├── ModelAuthError            the key was refused
@@ -185,6 +186,11 @@ class ModelRateLimited(ModelError):
     retryable = True
 
 
+class BudgetSpent(ModelError):
+    code = "budget_spent"
+    retryable = True
+
+
 class ModelReplyError(ModelError):
     code = "model_reply"
     retryable = True
@@ -210,7 +216,7 @@ class EmbeddingMismatch(EmbeddingError):
     code = "embedding_mismatch"
 
 
-OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError)  # of the endpoint: no batch is parked for them
+OUTAGES = (ModelUnavailable, ModelRateLimited, ModelAuthError, BudgetSpent)  # no batch is parked for them
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, tzinfo
@@ -20,6 +19,7 @@ from memscope.errors import (
     PluginError,
     WorkerError,
 )
+from memscope.records import Json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class WorkerContext:
     prompts: Prompts | None = None
     zone: tzinfo | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
-    facts: Counter[str] = field(default_factory=Counter)  # "kept" by this process, and rejected ones by reason
+    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # where the store keeps none
 
     async def import_operations(self) -> None:
         """Import in a thread what the first calls need: it takes longer than an event loop may stand still."""

@@ -355,3 +355,19 @@ async def test_an_observation_brings_its_turn_along_wherever_both_stand(place: O
         await store.searchable("alice")
         assert await texts(store, "Berlin") == {"zebras"}
         assert await texts(other, "Berlin") == {"zebras"}
+
+
+@needs_node
+async def test_counters_of_processes_add_up(place):
+    stores = [ElasticsearchStore(place) for _ in range(4)]
+
+    def add(counts):
+        counts["calls"] = counts.get("calls", 0) + 1
+
+    await stores[0].open()
+    await asyncio.gather(*(store.change_counters("whole", add) for store in stores for _ in range(5)))
+    assert await stores[0].counters("whole") == {"calls": 20}
+    assert await stores[0].counters("user") == {}
+    assert await stores[0].users() == []
+    for store in stores:
+        await store.close()

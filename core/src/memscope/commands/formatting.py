@@ -173,3 +173,12 @@ def _features(hit: Hit) -> list[Mapping[str, Any]]:
         for one in hit.features
         if one.contribution
     ]
+
+
+def budget_lines(status: Mapping[str, Any]) -> list[str]:
+    """Returns a line per limit of ``chat.budget``."""
+    return [
+        f"{one['name']}: {one['spent']:,} of {one['most']:,}"
+        + (f" used up, work waits until {one['until']}" if one["spent"] >= one["most"] else "")
+        for one in status["budget"]
+    ]

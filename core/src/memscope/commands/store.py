@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memscope.commands.formatting import budget_lines
 from memscope.commands.options import PARTLY, Call, command, confirm_or_exit, file_of, pass_call, require_store
 from memscope.commands.output import Display, count_nouns, print_error, visible
 from memscope.errors import InputError
@@ -189,11 +190,20 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
     if (spent := status["usage"])["calls"]:
         lines["usage"] = f"{count_nouns(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
         lines["usage"] += f"{spent['milliseconds'] / 1000:.1f} s"
-    if status["refused"]:
-        lines["facts"] = status["refused"]
+    lines |= {"costs": list_costs(status), "budget": "; ".join(budget_lines(status)), "facts": status["refused"]}
+    lines = {name: value for name, value in lines.items() if value}
     details = {name.replace("_", " "): value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in {**lines, **details}.items():
         show.line((f"{name:<13} ", "dim"), visible(f"{value:,}" if type(value) is int else str(value)), hang=14)
+
+
+def list_costs(status: Mapping[str, Any]) -> str:
+    """Returns what each operation of the back end has cost so far."""
+    told = ((name, one) for name, one in status["costs"].items())
+    return "; ".join(
+        f"{name}: {count_nouns(one['calls'], 'call')}, {one['characters']:,} characters, {one['tokens']:,} tokens"
+        for name, one in told
+    )
 
 
 def _work(items: Mapping[str, int]) -> str:

@@ -199,10 +199,23 @@ class ModelSettings(Section):
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``models.endpoint.endpoint``; a model without address or preset is OpenAI's."""
-        given = {name: getattr(self, name) for name in type(self).model_fields if name != "provider"}
+        given = {name: getattr(self, name) for name in type(self).model_fields if name not in ("provider", "budget")}
         given["preset"] = self.preset or ("" if self.base_url else "openai")
         given["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}
         return given
+
+
+class BudgetSettings(Section):
+    """Chat calls, or tokens of prompts and replies, that the back end may use per hour or day."""
+
+    calls_per_hour: Count | None = None
+    calls_per_day: Count | None = None
+    tokens_per_hour: Count | None = None
+    tokens_per_day: Count | None = None
+
+
+class ChatSettings(ModelSettings):
+    budget: BudgetSettings | None = None
 
 
 class Settings(Section):
@@ -232,7 +245,7 @@ class Settings(Section):
     blocks: BlockSettings = BlockSettings()
     limits: LimitSettings = LimitSettings()
     redaction: RedactionSettings = RedactionSettings()
-    chat: ModelSettings | None = None
+    chat: ChatSettings | None = None
     embedding: ModelSettings | None = None
     rerank: ModelSettings | None = None
 

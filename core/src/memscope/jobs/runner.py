@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 
 from memscope import validation
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
+from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
 from memscope.pipeline import WorkerContext
 from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Scope, Stage, WorkReport
@@ -201,7 +202,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
     result = JobResult(claim.user, change_set, moved=bool(change_set.done))
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
-        ctx.facts.update({"kept": report.new + report.merged, **report.rejected})
+        await count_facts(ctx, {"kept": report.new + report.merged, **report.rejected})
     await job.hooks.after(job.stage, report, scope=Scope(claim.user))
     return result
 
@@ -222,7 +223,8 @@ async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
     """Returns the saved change set, else a new one, made while the lease is kept."""
     if claim.change_set is not None:
         return claim.change_set
-    making = asyncio.ensure_future(job.make(ctx, claim))
+    metered = replace(ctx, chat=MeteredChat(ctx, claim.user, job.stage))
+    making = asyncio.ensure_future(job.make(metered, claim))
     keeping = asyncio.create_task(_keep(ctx, claim))
     try:
         await asyncio.wait({making, keeping}, return_when=asyncio.FIRST_COMPLETED)

@@ -8,7 +8,7 @@
     counters.py append.py       numbers of records; turns of concurrent calls written in one request
     user_lock.py jobs.py        the per-user lock with its write-ahead intent; batches under a lease
     apply.py forget.py          change sets; forgetting
-    blocks.py                   blocks, one document per user
+    blocks.py                   blocks, one document per user; named_counters.py: counters of costs
     vectors.py                  vector spaces and their fields
     reading.py                  records by id and by condition
     search.py queries.py        a search: its two requests and their bodies
@@ -37,6 +37,7 @@ from memscope.records import (
     ForgetReport,
     Handle,
     Insight,
+    Json,
     Observation,
     Record,
     Search,
@@ -46,7 +47,7 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope_elasticsearch import blocks, examination, forget, jobs, mapping, migrate, reading, search
+from memscope_elasticsearch import blocks, examination, forget, jobs, mapping, migrate, named_counters, reading, search
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
 from memscope_elasticsearch.mapping import Names
@@ -128,6 +129,12 @@ class ElasticsearchStore:
 
         adopted: bool = await session.vectors.change(step)
         return adopted
+
+    async def counters(self, name: str) -> dict[str, Json]:
+        return await named_counters.read(await self._open(), name)
+
+    async def change_counters(self, name: str, change: Callable[[dict[str, Json]], None]) -> None:
+        await named_counters.change(await self._open(), name, change)
 
     # ---- turns and memories
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.doctor.model_checks import mend
+from memscope.commands.formatting import budget_lines
 from memscope.commands.output import count_nouns
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
@@ -28,6 +29,14 @@ async def work(exam: Examination) -> AsyncIterator[Finding]:
         return
     waiting = _items(exam.status["pending"])
     yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
+    spent = [line for line in budget_lines(exam.status) if "used up" in line]
+    for said in filter(None, (*spent, exam.status["refused"])):
+        mended = (
+            "raise chat.budget, or wait"
+            if said in spent
+            else "try a larger chat.model; memscope consolidate --preview shows them"
+        )
+        yield Finding("work", "warn", said, mended, 5)
     errors = exam.status["errors"]
     told = ", ".join(f"{code} ({number})" for code, number in errors.items())
     for state, after in (("failed", ""), ("parked", "memscope unpark")):

@@ -24,6 +24,7 @@ MENDS: Mapping[str, str] = {
     "model_unavailable": "check {section}.base_url, and that the server is up",
     "model_timeout": "raise {section}.deadline_s, or take a faster model",
     "model_rate_limited": "wait, or lower {section}.concurrency",
+    "budget_spent": "wait, or raise {section}.budget",
     "model_reply_cut": "raise max_tokens in {section}.parameters",
     "model_reply": "try {section}.structured: json_object, or another model",
     "embedding": "check that {section}.model is an embedding model",

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import ClosedError, InputError, StoreError, StoreFull, StoreGone
-from memscope.records import ForgetReport, Select, Stats
+from memscope.records import ForgetReport, Json, Select, Stats
 from memscope.stores import ATOMIC, BACKUP, unfinished
 from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, utc_now
 from memscope.stores.local.records import LocalRemoval, select_all
 from memscope.stores.removal import total
 from memscope.stores.rules import record_id
-from memscope.stores.sqlite import files, schema, secure_erase
+from memscope.stores.sqlite import counter_rows, files, schema, secure_erase
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
 from memscope.stores.sqlite.transaction import SQLiteTransaction
@@ -83,6 +83,12 @@ class SQLiteStore(LocalStore):
         live = await self._live()
         details = await asyncio.to_thread(_details, self.path, read_only=live.read_only)
         return replace(await super().stats(user), details=details)
+
+    async def counters(self, name: str) -> dict[str, Json]:
+        return await (await self._live()).read(lambda db: counter_rows.read(db, name), brief=True)
+
+    async def change_counters(self, name: str, change: Callable[[dict[str, Json]], None]) -> None:
+        await self._run(lambda db: counter_rows.change(db, name, change))
 
     async def _remove(self, select: Select) -> ForgetReport:
         """Remove, then wipe the bytes; a failure to wipe them is a reason in the report, not an error."""
