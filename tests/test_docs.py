@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from memscope import AsyncMemoryScope
 from memscope.config.sections import section_names
 from memscope.config.settings import Settings, load
 from memscope.config.sources import fields
@@ -23,19 +24,28 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "README.zh.md",
     ROOT / "core" / "README.md",
-    *(page for page in sorted(DOCS.glob("*.md")) if page.name not in ELSEWHERE),
+    *(page for page in sorted(DOCS.rglob("*.md")) if page.name not in ELSEWHERE),
 ]
-FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.S | re.M)
+FENCE = re.compile(r"^( *)```(\w+(?: v1)?)\n(.*?)^ *```$", re.S | re.M)
+FOLLOWING = re.compile(r"\s*```text\n(.*?)^```$", re.S | re.M)
 A_FILE = re.compile(r"# \S+\.\w+\n")  # a block that shows a file of the reader's own is compiled, not run
 MODELS = {"chat", "embedding", "rerank"}
 
 
 def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every fenced block of a language."""
+    """Line and text of every fenced block of a language, a regular expression."""
+    for line, code, _ in blocks_with_output(page, language):
+        yield line, code
+
+
+def blocks_with_output(page: Path, language: str) -> Iterator[tuple[int, str, str | None]]:
+    """The same, and the text block that stands right after it: what it prints."""
     text = page.read_text(encoding="utf-8")
     for fence in FENCE.finditer(text):
-        if fence[2] == language:
-            yield text.count("\n", 0, fence.start()) + 2, re.sub(rf"(?m)^{fence[1]}", "", fence[3])
+        if re.fullmatch(language, fence[2]):
+            output = FOLLOWING.match(text, fence.end())
+            line = text.count("\n", 0, fence.start()) + 2
+            yield line, re.sub(rf"(?m)^{fence[1]}", "", fence[3]), output and output[1]
 
 
 def name(page: Path) -> str:
@@ -44,16 +54,17 @@ def name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
-    """All blocks of a page in one namespace, in an empty folder and with a store of their own."""
+    """All blocks of a page in one namespace, in an empty folder and with a store of their own; they print what it says."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
     monkeypatch.syspath_prepend(ROOT / "examples")
     namespace: dict = {"__name__": "docs"}
-    for line, text in blocks(page, "python"):
+    for line, text, output in blocks_with_output(page, "python"):
         code = compile("\n" * (line - 1) + text, str(page), "exec")
         if not A_FILE.match(text):
             exec(code, namespace)
-            capsys.readouterr()
+            printed = capsys.readouterr().out
+            assert output is None or output == printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -66,6 +77,20 @@ def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
             load(file, environ={})
 
 
+@pytest.mark.parametrize("guide", [name for name in sorted(ELSEWHERE) if name != "adapters.md"])
+def test_a_chinese_guide_shows_code_of_the_english_one(guide):
+    """Which the adapters' tests run, where the framework is installed."""
+    english = {text for _, text in blocks(DOCS / guide, r"python(?: v1)?")}
+    chinese = [text for _, text in blocks(DOCS / "zh" / guide, "python")]
+    assert chinese and not [text for text in chinese if text not in english]
+
+
+def test_every_method_has_an_example():
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    methods = [name for name in dir(AsyncMemoryScope) if not name.startswith("_") and name != "runtime"]
+    assert len(methods) > 35 and not [name for name in methods if f"memory.{name}(" not in text]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_inside_the_project_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
@@ -74,7 +99,8 @@ def test_links_inside_the_project_lead_somewhere(page):
 
 def test_every_page_is_in_the_index():
     index = (DOCS / "README.md").read_text(encoding="utf-8")
-    assert not [page.name for page in DOCS.glob("*.md") if page.name != "README.md" and f"({page.name})" not in index]
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert not [page for page in pages if page != "README.md" and f"({page})" not in index]
 
 
 def test_every_hook_is_documented_with_its_arguments():
