@@ -78,8 +78,8 @@ def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("guide", [name for name in sorted(ELSEWHERE) if name != "adapters.md"])
+def test_a_chinese_guide_shows_code_of_the_english_one(guide):
     """The adapters' tests run that code, where the framework is installed."""
-    """Which the adapters' tests run, where the framework is installed."""
     english = {text for _, text in blocks(DOCS / guide, r"python(?: v1)?")}
     chinese = [text for _, text in blocks(DOCS / "zh" / guide, "python")]
     assert chinese and not [text for text in chinese if text not in english]
