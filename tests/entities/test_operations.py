@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.entities import reading
-from memscope.entities.index import EntityIndex, Node, score
-from memscope.entities.reading import ReadTurn
+from memscope.entities.index import EntityIndex, EntityView, score
+from memscope.entities.reading import Mention, ReadRecords, ReadTurn
 from memscope.errors import InputError, NotFound
 from memscope.records import ChangeSet, Insight, Observation, Scope
 
@@ -70,11 +70,13 @@ async def test_names_are_counted_by_turn_the_most_and_latest_first(talk):
 def test_a_score_from_the_last_turn_is_that_of_all_turns(ages, later):
     """Ages in days; ``later``: days from the newest to now, before it for a clock that is behind."""
     times = sorted(NOW - timedelta(days=age) for age in ages)
-    turns = [ReadTurn(str(at), time, None, None, True, (), frozenset()) for at, time in enumerate(times)]
-    node = Node("Kim", "person", (), list(range(len(times))), score_then=score(times, times[-1]))
+    kim = (Mention("kim", "Kim", "person", 2),)
+    turns = {str(at): ReadTurn(str(at), time, None, None, kim, frozenset()) for at, time in enumerate(times)}
     now = times[-1] + timedelta(days=later)
-    found = EntityIndex([node], turns, [(0,)] * len(times), {}, {"kim": 0}).entity(node, now)
-    assert found is not None and found.score == pytest.approx(score(times, now), abs=1e-3)
+    index = EntityIndex(EntityView(None, None, None, now))
+    index.update(ReadRecords(turns, {}), turns, now)
+    (found,) = index.top(5, now)
+    assert found.score == pytest.approx(score(times, now), abs=1e-3) and found.count == len(times)
 
 
 async def test_what_is_said_lately_counts_more(memory):

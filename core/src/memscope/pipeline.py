@@ -22,15 +22,37 @@ from memscope.errors import (
 from memscope.records import Json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from typing import Protocol
+
     import numpy as np
     from numpy.typing import NDArray
 
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker, Usage
     from memscope.prompts.loader import Prompts
+    from memscope.records import Scope, Turn
     from memscope.stores import Store
 
 B = TypeVar("B")
+
+if TYPE_CHECKING:  # a protocol costs more at import than the rest of this file
+
+    class Host(Protocol):
+        """The part of the runtime that blocks and entities work with."""
+
+        @property
+        def store(self) -> Store: ...
+        @property
+        def clock(self) -> Callable[[], datetime]: ...
+        @property
+        def zone(self) -> tzinfo | None: ...
+        @property
+        def settings(self) -> Settings: ...
+        def now(self, zone: tzinfo | None = None) -> datetime: ...
+        def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
+        async def secret(self) -> bytes: ...
+        async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
 
 
 @dataclass(frozen=True)

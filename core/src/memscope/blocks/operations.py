@@ -6,52 +6,26 @@ import asyncio
 import builtins
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from memscope import validation
 from memscope.blocks import edits
 from memscope.blocks.rendering import render
 from memscope.blocks.visible import View, at_time, labelled, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
-from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, Scope, Turn
-from memscope.stores import Store
+from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block
 from memscope.stores.block_rules import check_limit
+
+if TYPE_CHECKING:
+    from memscope.pipeline import Host
 
 TRIES, PAUSE_S = 100, 0.01  # of an edit that others overtake
 LARGEST = 100_000
 TEXT = 1000  # bytes of a reason or a description
 CHARACTERS_PER_TOKEN = 4  # as text.tokens estimates
-
-
-if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
-
-    class CoreSettings(Protocol):
-        @property
-        def tokens(self) -> int: ...
-        @property
-        def shared(self) -> Mapping[str, str]: ...
-
-    class AllSettings(Protocol):
-        @property
-        def blocks(self) -> CoreSettings: ...
-
-    class Host(Protocol):
-        """The part of the runtime that blocks work with."""
-
-        @property
-        def store(self) -> Store: ...
-        @property
-        def clock(self) -> Callable[[], datetime]: ...
-        @property
-        def zone(self) -> tzinfo | None: ...
-        @property
-        def settings(self) -> AllSettings: ...
-        def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
-        async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
 
 
 class EditOptions(TypedDict, total=False):

@@ -1,68 +1,160 @@
-"""Keep what was read of each user's records as long as the store's revision is the same, within a bound."""
+"""Keep what was read of each user's records, brought up to date by the store's changes, within a bound.
+
+    changes of the store ──▶ records read again ──▶ each index that was asked for ──▶ one question at a time
+
+Work that takes long is done in a thread; questions about one user wait for each other.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from memscope.entities.index import EntityIndex, EntityView, build
+from memscope.entities.index import EntityIndex, EntityView
 from memscope.entities.reading import ReadRecords, read
-from memscope.records import Select
+from memscope.records import Handle, Record, Select
 from memscope.stores import Store
+from memscope.stores.rules import record_id
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memscope.search.changes import Changes
 
 MOST_RECORDS = 500_000  # of all users; the latest user's are kept whatever their number
 MOST_VIEWS = 8  # of one user
+INLINE = 1000  # records of an index that answers sooner than a thread would
+FEW = 20  # turns whose names are found sooner
+PAGE = 1000
+
+T = TypeVar("T")
+_ViewKey: TypeAlias = "tuple[str | None, str | None, datetime | None]"
 
 
-@dataclass(slots=True)
-class _Kept:
-    revision: int | None
-    records: ReadRecords
-    views: OrderedDict[tuple[Any, ...], tuple[EntityIndex, datetime | None]] = field(default_factory=OrderedDict)
+class _User:
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        self.records = ReadRecords({}, {})
+        self.revision = 0
+        self.units: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # ascending, and their records' numbers
+        self.ids: dict[Handle, str] = {}  # of records, by number
+        self.views: OrderedDict[_ViewKey, tuple[EntityIndex, set[str]]] = OrderedDict()  # and what changed since
+
+    def forget(self, id: str) -> None:
+        self.records.turns.pop(id, None)
+        self.records.memories.pop(id, None)
 
 
-_users: WeakKeyDictionary[Store, OrderedDict[str, _Kept]] = WeakKeyDictionary()
+_users: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Store, OrderedDict[str, _User]]]
+_users = WeakKeyDictionary()
 
 
-async def load(store: Store, user: str, view: EntityView) -> EntityIndex:
-    """Returns the index of the user's records as they are now; read anew only what changed since the last call."""
-    users = _users.setdefault(store, OrderedDict())
-    kept = users.get(user)
-    revision = await _revision(store, user, kept.revision if kept else None)
-    if kept is None or revision is None or kept.revision != revision:
-        kept = _Kept(revision, await _read(store, user, kept.records if kept else ReadRecords({}, {})))
-        users[user] = kept
+async def ask(store: Store, user: str, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
+    """Ask the index of the user's records as they are now; only what changed since the last call is read."""
+    users = _users.setdefault(asyncio.get_running_loop(), WeakKeyDictionary()).setdefault(store, OrderedDict())
+    known = users.setdefault(user, _User())
     users.move_to_end(user)
+    # a task of its own: cancelling the caller leaves no index half up to date
+    answer = await asyncio.shield(asyncio.create_task(_ask(store, user, known, view, question), name="memscope-names"))
     while len(users) > 1 and sum(one.records.size for one in users.values()) > MOST_RECORDS:
         users.popitem(last=False)
-    return await _view(kept, view)
+    return answer
 
 
-async def _revision(store: Store, user: str, since: int | None) -> int | None:
-    """Returns the store's revision of this user; None where it has none, and nothing can be kept."""
-    changes = getattr(store, "changes", None)
-    return None if changes is None else (await changes(user, since or 0)).revision or None
+async def _ask(store: Store, user: str, known: _User, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
+    async with known.lock:
+        try:
+            index = await _index(known, view, await _follow(store, user, known))
+        except BaseException:
+            known.reset()
+            raise
+        return question(index) if len(index.turns) < INLINE else await asyncio.to_thread(question, index)
 
 
-async def _read(store: Store, user: str, known: ReadRecords) -> ReadRecords:
-    records = ReadRecords({}, {})
-    async for page in store.scan(Select(user)):
-        await asyncio.to_thread(read, page, records, known)
-    return records
-
-
-async def _view(kept: _Kept, view: EntityView) -> EntityIndex:
-    key = (view.agent, view.session, view.as_of)
-    index, expires = kept.views.get(key, (None, None))
-    if index is None or (expires is not None and expires <= view.now):
-        index = await asyncio.to_thread(build, kept.records, view)
-        ends = [one.expires for one in kept.records.memories.values() if one.expires and one.expires > view.now]
-        kept.views[key] = index, min(ends, default=None)
-    kept.views.move_to_end(key)
-    while len(kept.views) > MOST_VIEWS:
-        kept.views.popitem(last=False)
+async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityIndex:
+    for _, waiting in known.views.values():
+        waiting |= changed
+    key: _ViewKey = view[:3]
+    if key not in known.views:
+        known.views[key] = EntityIndex(view), {*known.records.turns, *known.records.memories}
+    known.views.move_to_end(key)
+    while len(known.views) > MOST_VIEWS:
+        known.views.popitem(last=False)
+    index, waiting = known.views[key]
+    if len(waiting) + len(index.turns) < INLINE:
+        index.update(known.records, waiting, view.now)
+    else:
+        await asyncio.to_thread(index.update, known.records, waiting, view.now)
+    waiting.clear()
     return index
+
+
+# ------------------------------------------------------------------------------------------------------------ following
+
+
+async def _follow(store: Store, user: str, known: _User) -> set[str]:
+    """Bring the records up to date; returns the ids of those that came, changed or went."""
+    changes = getattr(store, "changes", None)
+    return await (_scan(store, user, known) if changes is None else _extend(store, user, known, changes))
+
+
+async def _scan(store: Store, user: str, known: _User) -> set[str]:
+    before, seen, changed = {*known.records.turns, *known.records.memories}, set[str](), set[str]()
+    async for page in store.scan(Select(user)):
+        seen.update(map(record_id, page))
+        changed |= await _read(page, known)
+    for id in before - seen:
+        known.forget(id)
+    return changed | (before - seen)
+
+
+async def _extend(store: Store, user: str, known: _User, changes: Callable[[str, int], Awaitable[Changes]]) -> set[str]:
+    found = await changes(user, known.revision)
+    if found.revision == known.revision:
+        return set()
+    if found.whole or found.revision < known.revision:
+        known.reset()
+        found = await changes(user, 0)
+    known.revision = found.revision
+    touched, changed = _touched(known, found), set[str]()
+    for start in range(0, len(touched), PAGE):
+        numbers = touched[start : start + PAGE]
+        records = (await store.fetch(user, numbers)).records
+        changed |= await _read(list(records.values()), known)
+        known.ids |= {number: record_id(record) for number, record in records.items()}
+        gone = {known.ids.pop(number) for number in numbers if number not in records and number in known.ids}
+        for id in gone:
+            known.forget(id)
+        changed |= gone
+    return changed
+
+
+def _touched(known: _User, changes: Changes) -> list[int]:
+    """Returns the numbers of the records of which a unit came or went."""
+    import numpy as np
+
+    from memscope.search.snapshot import RECORD, find
+
+    fresh = np.frombuffer(changes.columns, RECORD)
+    units, numbers = fresh["seq"].astype(np.int64), fresh["number"].astype(np.int64)
+    if known.units is not None:
+        units, numbers = np.concatenate((known.units[0], units)), np.concatenate((known.units[1], numbers))
+    rows = find(units, changes.gone)
+    known.units = units, numbers
+    touched: list[int] = np.unique(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
+    return touched
+
+
+async def _read(page: Sequence[Record], known: _User) -> set[str]:
+    def reading() -> set[str]:
+        return set(read(page, known.records))
+
+    return reading() if len(page) <= FEW else await asyncio.to_thread(reading)

@@ -1,23 +1,26 @@
 """Entities of the records that a reader may see: names brought together, with the turns and memories that name them.
 
-    names of records ──mask by agent, session, time──▶ groups of one name ──▶ EntityIndex
+    names of records ──mask by agent, session, time──▶ spellings ──▶ groups of one name ──▶ nodes of EntityIndex
 
-Only records inside the mask say what an entity is called and what kind it is: another agent's words tell nothing.
+Only records inside the mask say what an entity is called and what kind it is: another agent's words tell nothing. A
+change of records touches the spellings that they name and the nodes of these.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from heapq import nsmallest
 from typing import NamedTuple
 
-from memscope.entities.reading import ReadMemory, ReadRecords, ReadTurn
+from memscope.entities.grouping import Group, Spelling, group
+from memscope.entities.reading import Mention, ReadMemory, ReadRecords, ReadTurn
 from memscope.entities.results import Entity, EntityMention, Neighbour
-from memscope.text.lexicon import NAME_KINDS, FoundName, lexicon, word_set
+from memscope.text.lexicon import NAME_KINDS
 from memscope.text.names import name_form
 
 HALF_LIFE_DAYS = 90.0
@@ -36,7 +39,7 @@ class EntityView(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """An entity with its records: ``turns`` as positions in the index, ``facts`` and ``insights`` as ids.
+    """An entity with its records: ``turns`` as places in the index by time, ``facts`` and ``insights`` as ids by time.
 
     ``score_then`` is the score at the time of its last turn.
     """
@@ -48,21 +51,40 @@ class Node:
     facts: list[str] = field(default_factory=list)
     insights: list[str] = field(default_factory=list)
     score_then: float = 0.0
+    number: int = 0
 
 
-@dataclass(slots=True)
 class EntityIndex:
-    """Entities by number, the turns in the order of their times, and the entities that each turn names."""
+    """Entities by number, turns by place, visible memories by id; the entities that each of them names.
 
-    nodes: list[Node]
-    turns: list[ReadTurn]
-    named: list[tuple[int, ...]]
-    facts: dict[str, tuple[int, ...]]
-    forms: Mapping[str, int]
+    ``update`` takes over changed records; nobody may read meanwhile.
+    """
+
+    def __init__(self, view: EntityView) -> None:
+        self.nodes: list[Node] = []
+        self.turns: list[ReadTurn] = []
+        self._view = view
+        self._places: dict[str, int] = {}
+        self.memories: dict[str, ReadMemory] = {}
+        self._counted: dict[int, tuple[Mention, ...]] = {}  # names of the living turns, those of their facts included
+        self._insights: set[str] = set()  # visible or not
+        self._facts_of: dict[int, list[str]] = {}  # those that rest on this turn alone
+        self._attached: dict[str, int] = {}  # the same by fact
+        self._spellings: dict[str, Spelling] = {}
+        self._dirty: set[str] = set()
+        self._groups: dict[Group, Node] = {}
+        self._numbers: dict[str, int] = {}
+        self._expires: datetime | None = None
+
+    # ---- reading
 
     def find(self, name: str) -> Node | None:
-        at = self.forms.get(name_form(name))
+        at = self._numbers.get(name_form(name))
         return None if at is None else self.nodes[at]
+
+    def called(self, name: str) -> bool:
+        """Returns whether a name, or a role such as "my sister", is said at all."""
+        return name_form(name) in self._spellings
 
     def entity(self, node: Node, now: datetime, since: datetime | None = None) -> Entity | None:
         """Returns the entity as it is named since then; None if it is not."""
@@ -74,19 +96,188 @@ class EntityIndex:
         points = aged(node, last, now) if whole else score((self.turns[turn].time for turn in node.turns[at:]), now)
         return Entity(node.name, node.kind, node.aliases, len(node.turns) - at, first, last, points)
 
+    def top(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Entity]:
+        """Returns the entities with the highest scores."""
+        best = self.best(most, now, kind, since)
+        return [one for node in best if (one := self.entity(node, now, since))]
+
+    def best(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Node]:
+        ranked: list[tuple[float, str, int]] = []
+        for node in self.nodes:
+            if kind in (None, node.kind) and (points := self._points(node, now, since)):
+                ranked.append((-points, node.name, node.number))
+        return [self.nodes[number] for *_, number in nsmallest(most, ranked)]
+
+    def _points(self, node: Node, now: datetime, since: datetime | None) -> float:
+        last = self.turns[node.turns[-1]].time if node.turns else now
+        if since is None and last <= now:
+            return aged(node, last, now)
+        found = self.entity(node, now, since)
+        return found.score if found else 0.0
+
+    def named(self, place: int) -> tuple[int, ...]:
+        """Returns the numbers of the entities that a turn names."""
+        return self._known(self._counted.get(place, ()))
+
+    def related(self, fact: str) -> tuple[int, ...]:
+        """Returns the numbers of the entities that a memory names."""
+        return self._known(self.memories[fact].names)
+
+    def _known(self, mentions: Iterable[Mention]) -> tuple[int, ...]:
+        return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
+
     def neighbours(self, node: Node) -> list[Neighbour]:
         """Returns the entities named in the same turns, the most frequent first."""
-        counts = Counter(other for turn in node.turns for other in self.named[turn])
+        counts = Counter(other for turn in node.turns for other in self.named(turn))
         found = [(self.nodes[other], count) for other, count in counts.items() if self.nodes[other] is not node]
         found.sort(key=lambda pair: (-pair[1], pair[0].name))
         return [Neighbour(other.name, other.kind, count) for other, count in found]
 
-    def mentions(self) -> list[EntityMention]:
-        return [
-            EntityMention(self.nodes[one].name, self.nodes[one].kind, turn.time, turn.key, turn.agent, turn.session)
-            for turn, named in zip(self.turns, self.named, strict=True)
-            for one in named
-        ]
+    def living(self) -> list[int]:
+        """Returns the places of the turns, by time."""
+        return sorted(self._counted, key=lambda place: self.turns[place].time)
+
+    def mentions(self, most: int) -> list[EntityMention]:
+        """Returns the newest mentions, by time."""
+        found: list[EntityMention] = []
+        for place in reversed(self.living()):
+            turn, named = self.turns[place], [self.nodes[one] for one in self.named(place)]
+            found += [EntityMention(one.name, one.kind, turn.time, turn.key, turn.agent, turn.session)
+                      for one in reversed(named)]  # fmt: skip
+            if len(found) >= most:
+                break
+        return found[:most][::-1]
+
+    # ---- keeping up
+
+    def update(self, records: ReadRecords, changed: Iterable[str], now: datetime) -> None:
+        """Take over the records with these ids as they are now; those that are not there were removed."""
+        self._view = self._view._replace(now=now)
+        changed = set(changed)
+        if self._expires is not None and self._expires <= now:
+            changed.update(id for id, one in self.memories.items() if one.expires and one.expires <= now)
+        if not changed:
+            return
+        turns = {id for id in changed if id in records.turns or id in self._places}
+        for key in sorted(turns, key=lambda key: records.turns[key].time if key in records.turns else self._view.now):
+            self._take_turn(key, records.turns.get(key))
+        self._insights.update(id for id in changed if id in records.memories and records.memories[id].insight)
+        memories = [*sorted(changed - turns - self._insights), *sorted(self._insights)]
+        corrected = [self._take_memory(id, records.memories.get(id)) for id in memories]
+        self._regroup(corrected=any(corrected))
+        self._expires = min((one.expires for one in self.memories.values() if one.expires), default=None)
+
+    def _take_turn(self, key: str, turn: ReadTurn | None) -> None:
+        place = self._places.pop(key, None)
+        if turn is not None and self._sees(turn):
+            if place is None:
+                place = len(self.turns)
+                self.turns.append(turn)
+            self._places[key] = place
+        if place is not None:
+            self._recount(place, living=key in self._places)
+
+    def _take_memory(self, id: str, memory: ReadMemory | None) -> bool:
+        """Returns whether a person's merge or split came or went."""
+        before = self.memories.pop(id, None)
+        for form in {one.form for one in before.names} if before else ():
+            self._spelling(form).memories.pop(id)
+        if memory is not None and self._holds(memory) and self._rests(memory):
+            self.memories[id] = memory
+            for form in {one.form for one in memory.names}:
+                self._spelling(form).memories[id] = memory.said
+        elif memory is None:
+            self._insights.discard(id)
+        self._attach(id, self.memories.get(id))
+        return any(one is not None and one.correction is not None for one in (memory, before))
+
+    def _attach(self, id: str, memory: ReadMemory | None) -> None:
+        """Give the names of a fact to the turn that it rests on alone."""
+        before = self._attached.pop(id, None)
+        at = [self._places[key] for key in memory.sources if key in self._places] if memory and memory.names else []
+        after = at[0] if memory and not memory.insight and len(at) == 1 else None
+        if before is not None:
+            self._facts_of[before].remove(id)
+        if after is not None:
+            self._attached[id] = after
+            self._facts_of.setdefault(after, []).append(id)
+        for place in {one for one in (before, after) if one is not None}:
+            self._recount(place, living=place in self._counted)
+
+    def _recount(self, place: int, *, living: bool) -> None:
+        """Count the names of a turn anew: its own, and those of the memories that rest on it alone."""
+        for mention in self._counted.pop(place, ()):
+            self._spelling(mention.form).count(mention, place, -1)
+        if living:
+            facts = (self.memories[id].names for id in self._facts_of.get(place, ()))
+            self._counted[place] = (*self.turns[place].names, *(one for names in facts for one in names))
+            for mention in self._counted[place]:
+                self._spelling(mention.form).count(mention, place, 1)
+
+    def _spelling(self, form: str) -> Spelling:
+        self._dirty.add(form)
+        found = self._spellings.get(form)
+        if found is None:
+            found = self._spellings[form] = Spelling()
+        return found
+
+    def _sees(self, turn: ReadTurn) -> bool:
+        view = self._view
+        asked = (view.agent in (None, turn.agent)) and (view.session in (None, turn.session))
+        return asked and (view.as_of is None or turn.time <= view.as_of)
+
+    def _holds(self, memory: ReadMemory) -> bool:
+        view, at = self._view, self._view.as_of or self._view.now
+        agents = (None, memory.agent, view.agent if memory.correction and memory.agent is None else memory.agent)
+        if view.agent not in agents or (memory.expires is not None and memory.expires <= view.now):
+            return False
+        if view.as_of is not None and memory.said > view.as_of:
+            return False
+        return memory.until is None or (view.as_of is not None and memory.until > at)
+
+    def _rests(self, memory: ReadMemory) -> bool:
+        """Returns whether a source is visible; a person's correction needs none."""
+        known = self.memories if memory.insight else self._places
+        return memory.correction is not None or any(source in known for source in memory.sources)
+
+    # ---- groups
+
+    def _regroup(self, *, corrected: bool) -> None:
+        """Make the nodes of changed spellings anew; all groups if a name came, went, or changed its kind."""
+        shapes = [self._spellings[form].reshape() for form in self._dirty]
+        for form in self._dirty:
+            if not self._spellings[form].places and not self._spellings[form].memories:
+                del self._spellings[form]
+        if any(shapes) or corrected:
+            steps = sorted((one for one in self.memories.values() if one.correction), key=lambda one: one.said)
+            found = group(self._spellings, [one.correction for one in steps if one.correction])
+        else:
+            found = list(self._groups)
+        nodes = {one: self._groups.get(one) if self._dirty.isdisjoint(one.forms) else None for one in found}
+        self._groups = {one: node or self._node(one) for one, node in nodes.items()}
+        self.nodes = list(self._groups.values())
+        for number, node in enumerate(self.nodes):
+            node.number = number
+        self._numbers = {form: node.number for one, node in self._groups.items() for form in one.forms}
+        self._dirty.clear()
+
+    def _node(self, made: Group) -> Node:
+        spellings = [self._spellings[form] for form in made.forms]
+        kinds: Counter[str] = Counter()
+        for one in spellings:
+            kinds.update(one.kinds)
+        places = spellings[0].places if len(spellings) == 1 else {place for one in spellings for place in one.places}
+        turns = sorted(sorted(places), key=lambda place: self.turns[place].time)
+        times = [self.turns[place].time for place in turns]
+        texts = self._spellings[made.forms[0]].texts
+        name = min(texts, key=lambda text: (-texts[text], text))
+        others = [self._spellings[form].texts for form in made.forms[1:]]
+        aliases = (*sorted(min(found) for found in others if found), *made.roles)
+        memories = {id: said for one in spellings for id, said in one.memories.items()}
+        ordered = sorted(memories, key=lambda id: (memories[id], id))
+        facts, insights = ([id for id in ordered if (id in self._insights) is kind] for kind in (False, True))
+        then = score(times, times[-1]) if times else 0.0
+        return Node(name, max(NAME_KINDS, key=lambda kind: kinds[kind]), aliases, turns, facts, insights, then)
 
 
 def score(times: Iterable[datetime], now: datetime) -> float:
@@ -100,144 +291,3 @@ def aged(node: Node, last: datetime, now: datetime) -> float:
     count = len(node.turns)
     recent = (node.score_then - FLOOR * count) * 2 ** (-(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS)
     return round(FLOOR * count + recent, 4)
-
-
-def build(records: ReadRecords, view: EntityView) -> EntityIndex:
-    turns = sorted((turn for turn in records.turns.values() if _sees(turn, view)), key=lambda turn: turn.time)
-    positions = {turn.key: at for at, turn in enumerate(turns)}
-    memories = [one for one in records.memories.values() if _holds(one, view)]
-    observed = {one.id: [positions[key] for key in one.sources if key in positions]
-                for one in memories if not one.insight}  # fmt: skip
-    observed = {id: places for id, places in observed.items() if places}
-    insights = [one for one in memories if one.insight and any(source in observed for source in one.sources)]
-    said = _said(records, turns, memories, observed)
-    nodes, forms, roles = _nodes(turns, said)
-    index = EntityIndex(nodes, turns, [], {}, forms)
-    for at, (turn, found) in enumerate(zip(turns, said, strict=True)):
-        numbers = {forms[form] for one in found if (form := _form(one, turn, roles)) in forms}
-        index.named.append(tuple(sorted(numbers)))
-        for number in numbers:
-            nodes[number].turns.append(at)
-    for node in nodes:
-        times = [turns[at].time for at in node.turns]
-        node.score_then = score(times, times[-1]) if times else 0.0
-    for memory in [*(one for one in memories if one.id in observed), *insights]:
-        _attach(index, memory)
-    return index
-
-
-def _sees(turn: ReadTurn, view: EntityView) -> bool:
-    asked = (view.agent in (None, turn.agent)) and (view.session in (None, turn.session))
-    return asked and (view.as_of is None or turn.time <= view.as_of)
-
-
-def _holds(memory: ReadMemory, view: EntityView) -> bool:
-    at = view.as_of or view.now
-    if view.agent not in (None, memory.agent) or (memory.expires is not None and memory.expires <= view.now):
-        return False
-    if view.as_of is not None and memory.said > view.as_of:
-        return False
-    return memory.until is None or (view.as_of is not None and memory.until > at)
-
-
-def _said(
-    records: ReadRecords, turns: Sequence[ReadTurn], memories: Sequence[ReadMemory], observed: Mapping[str, list[int]]
-) -> list[list[FoundName]]:
-    """Returns the names of each turn: its own, and those of the memories that rest on it alone."""
-    said = [list(turn.names) for turn in turns]
-    for memory in memories:
-        places = observed.get(memory.id, [])
-        for place in places if len(places) == 1 else ():
-            said[place] += memory.names
-    return said
-
-
-def _form(found: FoundName, turn: ReadTurn, roles: Mapping[str, str]) -> str:
-    """Returns the form of a name; for "my sister", said by the user, that of the sister's name."""
-    if found.weight == 0 and found.role:
-        return roles.get(found.role, "") if turn.by_user else ""
-    return name_form(found.text)
-
-
-def _attach(index: EntityIndex, memory: ReadMemory) -> None:
-    numbers = {index.forms[form] for one in memory.names if (form := name_form(one.text)) in index.forms}
-    if not memory.insight:
-        index.facts[memory.id] = tuple(sorted(numbers))
-    for number in numbers:
-        (index.nodes[number].insights if memory.insight else index.nodes[number].facts).append(memory.id)
-
-
-# --------------------------------------------------------------------------------------------------------------- groups
-
-
-@dataclass(slots=True)
-class _Spelling:
-    kinds: Counter[str] = field(default_factory=Counter)
-    texts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def kind(self) -> str:
-        return max(NAME_KINDS, key=lambda kind: self.kinds[kind])
-
-
-def _nodes(
-    turns: Sequence[ReadTurn], said: Sequence[Sequence[FoundName]]
-) -> tuple[list[Node], dict[str, int], dict[str, str]]:
-    """Returns the entities, the number of each form, and the form of each role that is one person's."""
-    spellings: dict[str, _Spelling] = defaultdict(_Spelling)
-    held: dict[str, set[str]] = defaultdict(set)
-    for turn, found in zip(turns, said, strict=True):
-        for one in found:
-            if one.weight:
-                spelling = spellings[name_form(one.text)]
-                spelling.kinds[one.kind] += one.weight
-                spelling.texts[one.text] += 1
-                if one.role and turn.by_user:
-                    held[one.role].add(name_form(one.text))
-    spellings.pop("", None)
-    full = _full_forms(spellings)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for form in spellings:
-        groups[full.get(form, form)].append(form)
-    roles = {role: head for role, forms in held.items() for head in _only({full.get(form, form) for form in forms})}
-    called: dict[str, list[str]] = defaultdict(list)
-    for role, head in roles.items():
-        called[head].append(f"my {role}" if role.isascii() else f"我{role}")
-    nodes = [_node(head, forms, spellings, called[head]) for head, forms in groups.items()]
-    numbers = {form: at for at, (head, forms) in enumerate(groups.items()) for form in (*called[head], *forms)}
-    return nodes, numbers, roles
-
-
-def _only(forms: set[str]) -> set[str]:
-    return forms if len(forms) == 1 else set()
-
-
-def _node(head: str, forms: Sequence[str], spellings: Mapping[str, _Spelling], called: Sequence[str]) -> Node:
-    kinds: Counter[str] = Counter()
-    for form in forms:
-        kinds.update(spellings[form].kinds)
-    name = min(spellings[head].texts, key=lambda text: (-spellings[head].texts[text], text))
-    others = {min(spellings[form].texts) for form in forms if form != head}
-    return Node(name, max(NAME_KINDS, key=lambda kind: kinds[kind]), tuple(sorted(others) + sorted(called)))
-
-
-def _full_forms(spellings: Mapping[str, _Spelling]) -> dict[str, str]:
-    """Returns the full name of each short one that can be short for a single one: Anna, Dr. Patel, 小芳."""
-    longer: dict[str, set[str]] = defaultdict(set)
-    people = [form for form, spelling in spellings.items() if spelling.kind == "person"]
-    for form in people:
-        for short in _short_forms(form):
-            if short in spellings and spellings[short].kind == "person":
-                longer[short].add(form)
-    found = {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
-    return {short: found.get(full, full) for short, full in found.items()}
-
-
-def _short_forms(form: str) -> set[str]:
-    words = form.split()
-    if len(words) > 1:
-        titled = words[0] in word_set("titles_en")
-        return {" ".join(words[1:])} if titled else {words[0]}
-    surname = 2 if form[:2] in lexicon().compound_surnames else 1
-    has_surname = surname == 2 or form[:1] in lexicon().surnames
-    return {form[surname:]} if has_surname and len(form) - surname == 2 else set()

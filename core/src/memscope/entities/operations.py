@@ -7,41 +7,26 @@ the user's own, kept per revision of the store; nothing is stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
 from memscope.errors import NotFound
 from memscope.records import Insight, Observation, Turn
-from memscope.stores import Store
 
 if TYPE_CHECKING:
     from memscope.entities.graph import EntityGraph
-    from memscope.entities.index import EntityIndex, Node
-    from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Timeline
+    from memscope.entities.index import EntityIndex, EntityView, Node
+    from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Neighbour, Timeline
+    from memscope.pipeline import Host
 
+T = TypeVar("T")
 KINDS = ("person", "place", "organisation", "thing", "topic")
 MOST, MOST_NODES, MOST_DEPTH = 100_000, 500, 2
 
 
-if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
-
-    class EntityHost(Protocol):
-        """The part of the runtime that entities work with."""
-
-        @property
-        def store(self) -> Store: ...
-        @property
-        def clock(self) -> Callable[[], datetime]: ...
-        @property
-        def zone(self) -> tzinfo | None: ...
-        def now(self, zone: tzinfo | None = None) -> datetime: ...
-        def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
-
-
 async def entities(
-    runtime: EntityHost,
+    runtime: Host,
     user: str,
     *,
     top: int = 20,
@@ -59,14 +44,12 @@ async def entities(
     most = validation.count("top", top, MOST)
     async with runtime.operation("entities"):
         start = None if since is None else validation.when("since", since, runtime.zone)
-        index, now = await _index(runtime, user, agent, session, as_of)
-        nodes = [node for node in index.nodes if kind in (None, node.kind)]
-        found = [entity for node in nodes if (entity := index.entity(node, now, start))]
-        return sorted(found, key=lambda entity: (-entity.score, entity.name))[:most]
+        view, now = _view(runtime, user, agent, session, as_of)
+        return await _ask(runtime, user, view, lambda index: index.top(most, now, kind, start))
 
 
 async def entity(
-    runtime: EntityHost,
+    runtime: Host,
     user: str,
     name: str,
     *,
@@ -83,23 +66,27 @@ async def entity(
 
     most = validation.count("top", top, MOST)
     async with runtime.operation("entities"):
-        index, now = await _index(runtime, user, agent, session, as_of)
-        node, found = _named(index, name, now)
-        keys = [index.turns[place].key for place in node.turns[-most:]]
-        facts, insights = node.facts[-most:], node.insights[-most:]
-        fetched = (await runtime.store.fetch(user, [*keys, *facts, *insights])).records
-        records = [fetched[id] for id in (*keys, *facts, *insights) if id in fetched]
+        view, now = _view(runtime, user, agent, session, as_of)
+
+        def question(index: EntityIndex) -> tuple[Entity, list[str], list[Neighbour]]:
+            node, found = _named(index, name, now)
+            keys = [index.turns[place].key for place in node.turns[-most:]]
+            return found, [*keys, *node.facts[-most:], *node.insights[-most:]], index.neighbours(node)[:most]
+
+        found, ids, neighbours = await _ask(runtime, user, view, question)
+        fetched = (await runtime.store.fetch(user, ids)).records
+        records = [fetched[id] for id in ids if id in fetched]
         return EntityDetails(
             found,
             facts=tuple(one for one in records if isinstance(one, Observation)),
             turns=tuple(one for one in records if isinstance(one, Turn)),
             insights=tuple(one for one in records if isinstance(one, Insight)),
-            neighbours=tuple(index.neighbours(node)[:most]),
+            neighbours=tuple(neighbours),
         )
 
 
 async def timeline(
-    runtime: EntityHost,
+    runtime: Host,
     user: str,
     entity: str | None = None,
     *,
@@ -117,15 +104,19 @@ async def timeline(
 
     validation.choice("by", by, "day", "week", "month")
     async with runtime.operation("entities"):
-        index, now = await _index(runtime, user, agent, session, as_of)
-        node, found = (None, None) if entity is None else _named(index, entity, now)
+        view, now = _view(runtime, user, agent, session, as_of)
         local = runtime.now(validation.zone(zone)).tzinfo
         assert local is not None
-        return timeline(index, node, found, by, local)
+
+        def question(index: EntityIndex) -> Timeline:
+            node, found = (None, None) if entity is None else _named(index, entity, now)
+            return timeline(index, node, found, by, local)
+
+        return await _ask(runtime, user, view, question)
 
 
 async def stream(
-    runtime: EntityHost,
+    runtime: Host,
     user: str,
     *,
     limit: int = 100,
@@ -136,12 +127,12 @@ async def stream(
     """Return the newest ``limit`` mentions, which entity was named when and in which turn, oldest first."""
     most = validation.count("limit", limit, 1_000_000)
     async with runtime.operation("entities"):
-        index, _ = await _index(runtime, user, agent, session, as_of)
-        return index.mentions()[-most:]
+        view, _ = _view(runtime, user, agent, session, as_of)
+        return await _ask(runtime, user, view, lambda index: index.mentions(most))
 
 
 async def graph(
-    runtime: EntityHost,
+    runtime: Host,
     user: str,
     names: Sequence[str] = (),
     *,
@@ -156,33 +147,40 @@ async def graph(
     Of ``names`` the joined surroundings within ``depth`` (1 or 2) edges, else the highest scores; at most ``top``
     entities. ``NotFound`` for a name that is not mentioned.
     """
-    from memscope.entities.graph import make_graph, reach, relating_facts
+    from memscope.entities.graph import make_graph, reach
 
     most, edges = validation.count("top", top, MOST_NODES), validation.count("depth", depth, MOST_DEPTH)
     async with runtime.operation("entities"):
-        index, now = await _index(runtime, user, agent, session, as_of)
-        asked = [_named(index, name, now)[0] for name in validation.ids("names", names)]
-        scores = {at: one.score for at, node in enumerate(index.nodes) if (one := index.entity(node, now))}
-        best = sorted(scores, key=lambda at: (-scores[at], index.nodes[at].name))[:most]
-        starts = list(dict.fromkeys(index.nodes.index(node) for node in asked))
-        chosen = reach(index, starts, edges, most) if asked else {at: min(rank, 1) for rank, at in enumerate(best)}
-        relating = relating_facts(index, chosen)
-        fetched = (await runtime.store.fetch(user, [id for ids in relating.values() for id in ids])).records
-        words = {str(id): one.text for id, one in fetched.items()}
-        return make_graph(index, chosen, relating, words)
+        view, now = _view(runtime, user, agent, session, as_of)
+        asked = validation.ids("names", names)
+
+        def question(index: EntityIndex) -> EntityGraph:
+            starts = list(dict.fromkeys(_named(index, name, now)[0].number for name in asked))
+            best = [] if asked else index.best(most, now)
+            ranked = {node.number: min(rank, 1) for rank, node in enumerate(best)}
+            return make_graph(index, reach(index, starts, edges, most) if asked else ranked)
+
+        found = await _ask(runtime, user, view, question)
+        fetched = (await runtime.store.fetch(user, [one.id for one in found.edges if one.id])).records
+        return found.worded({str(id): one.text for id, one in fetched.items()})
 
 
-async def _index(
-    runtime: EntityHost, user: str, agent: str | None, session: str | None, as_of: datetime | str | None
-) -> tuple[EntityIndex, datetime]:
-    """Returns the index and the time its scores are of."""
-    from memscope.entities.cache import load
+def _view(
+    runtime: Host, user: str, agent: str | None, session: str | None, as_of: datetime | str | None
+) -> tuple[EntityView, datetime]:
+    """Returns what the reader may see, and the time its scores are of."""
     from memscope.entities.index import EntityView
 
     where = validation.scope(user, agent, session)
     then = None if as_of is None else validation.when("as_of", as_of, runtime.zone)
     now = runtime.clock()
-    return await load(runtime.store, where.user, EntityView(where.agent, where.session, then, now)), then or now
+    return EntityView(where.agent, where.session, then, now), then or now
+
+
+async def _ask(runtime: Host, user: str, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
+    from memscope.entities.cache import ask
+
+    return await ask(runtime.store, user, view, question)
 
 
 def _named(index: EntityIndex, name: object, now: datetime) -> tuple[Node, Entity]:

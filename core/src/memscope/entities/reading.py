@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from memscope.records import INJECTED, Insight, Observation, Record, Turn
 from memscope.text.lexicon import lexicon
 from memscope.text.names import FoundName, name_form, names
-from memscope.text.topics import topics
+from memscope.text.topics import Topics, topics
 
 USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
+CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
+
+
+class Mention(NamedTuple):
+    """A name in a record: ``form`` is what names are compared by, ``role`` the form of "my sister"; see FoundName."""
+
+    form: str
+    text: str
+    kind: str
+    weight: int
+    role: str = ""
 
 
 class ReadTurn(NamedTuple):
@@ -19,13 +30,15 @@ class ReadTurn(NamedTuple):
     time: datetime
     agent: str | None
     session: str | None
-    by_user: bool
-    names: tuple[FoundName, ...]
-    topics: frozenset[int]
+    names: tuple[Mention, ...]
+    topics: Topics
 
 
 class ReadMemory(NamedTuple):
-    """``until``: it holds for readers before this time, None for ever. ``sources``: turns or observations."""
+    """``until``: it holds for readers before this time, None for ever. ``sources``: turns or observations.
+
+    ``correction``: ("merge", name, other) or ("split", name, other) of a person, as forms.
+    """
 
     id: str
     version: int
@@ -34,8 +47,9 @@ class ReadMemory(NamedTuple):
     said: datetime
     until: datetime | None
     expires: datetime | None
-    names: tuple[FoundName, ...]
+    names: tuple[Mention, ...]
     sources: tuple[str, ...]
+    correction: tuple[str, str, str] | None = None
 
 
 class ReadRecords(NamedTuple):
@@ -47,30 +61,55 @@ class ReadRecords(NamedTuple):
         return len(self.turns) + len(self.memories)
 
 
-def read(page: Sequence[Record], into: ReadRecords, known: ReadRecords) -> None:
-    """Read a page of records; names that ``known`` has of the same versions are taken from there."""
+def read(page: Iterable[Record], into: ReadRecords) -> Iterator[str]:
+    """Read records; yields the ids of those that are new or changed. Names of the same words are not read again."""
     for record in page:
         if isinstance(record, Turn):
-            if record.role != "system" and INJECTED not in record.metadata:
-                into.turns[record.key] = known.turns.get(record.key) or _read_turn(record)
+            if record.key not in into.turns and record.role != "system" and INJECTED not in record.metadata:
+                into.turns[record.key] = _read_turn(record)
+                yield record.key
         elif not record.proposed:
-            old = known.memories.get(record.id)
-            found = old.names if old and old.version == record.version else tuple(_names_of(record))
+            old = into.memories.get(record.id)
+            found = old.names if old and old.version == record.version else tuple(map(_mention, _names_of(record)))
             into.memories[record.id] = _read_memory(record, found)
+            yield record.id
+
+
+def role_form(role: str) -> str:
+    return f"my {role}" if role.isascii() else f"我{role}"
+
+
+def _mention(found: FoundName) -> Mention:
+    role = role_form(found.role) if found.role else ""
+    return Mention(role if role and not found.weight else name_form(found.text), found.text, found.kind, found.weight,
+                   role)  # fmt: skip
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
-    where, told = turn.scope, turn.role == "user"
-    return ReadTurn(turn.key, turn.time, where.agent, where.session, told, tuple(names(turn.text)), topics(turn.text))
+    found = [_mention(one) for one in names(turn.text)]
+    if turn.role != "user":  # "my sister" is the user's only in the user's words
+        found = [one._replace(role="") for one in found if one.weight or not one.role]
+    mentions = tuple(one for one in found if one.form)
+    return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, mentions, topics(turn.text))
 
 
-def _read_memory(memory: Observation | Insight, found: tuple[FoundName, ...]) -> ReadMemory:
+def _read_memory(memory: Observation | Insight, found: tuple[Mention, ...]) -> ReadMemory:
     until = None if memory.closed is None else memory.closed_said or memory.closed
     return ReadMemory(memory.id, memory.version, isinstance(memory, Insight), memory.scope.agent, memory.said, until,
-                      memory.expires, found, memory.sources)  # fmt: skip
+                      memory.expires, found, memory.sources, _correction(memory))  # fmt: skip
+
+
+def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
+    given = [memory.data.get(key) for key in ("step", "name", "other")]
+    if memory.namespace != CORRECTIONS or given[0] not in ("merge", "split"):
+        return None
+    step, name, other = (str(one) for one in given)
+    return step, name_form(name), name_form(other)
 
 
 def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
+    if memory.namespace == CORRECTIONS:
+        return
     yield from (name for name in names(memory.text) if not name.role)
     if isinstance(memory, Insight):
         yield from _given(memory.subject, "person", 0)

@@ -23,7 +23,7 @@ TOP = 5  # entities of a bucket
 
 
 def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: By, zone: tzinfo) -> Timeline:
-    places = range(len(index.turns)) if node is None else node.turns
+    places = index.living() if node is None else node.turns
     turns: dict[int, list[int]] = defaultdict(list)
     for place in places:
         turns[_number(index.turns[place].time.astimezone(zone), by)].append(place)
@@ -80,7 +80,7 @@ def _tail(count: int, mean: float) -> float:
 
 
 def _ranked(index: EntityIndex, node: Node | None, places: Sequence[int], before: Mapping[str, int]) -> list[Ranked]:
-    counts = Counter(number for place in places for number in index.named[place] if index.nodes[number] is not node)
+    counts = Counter(number for place in places for number in index.named(place) if index.nodes[number] is not node)
     ordered = sorted(counts, key=lambda number: (-counts[number], index.nodes[number].name))
     found = [(index.nodes[number].name, counts[number]) for number in ordered]
     return [Ranked(name, count, rank, before.get(name)) for rank, (name, count) in enumerate(found, 1)]

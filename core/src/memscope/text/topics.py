@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from memscope.text.language import has_cjk
 from memscope.text.stemmer import stem
-from memscope.text.tokens import words
+from memscope.text.tokens import content_stems, fold, pieces
 
 Topics: TypeAlias = frozenset[int]
 
@@ -57,7 +57,12 @@ def names() -> tuple[str, ...]:
 
 def topics(text: str) -> Topics:
     """Returns the numbers of the text's topics; empty for none."""
-    return topics_of_words(words(text)) | topics_of_phrases(text)
+    return _NONE.union(*map(_topics_of_piece, pieces(fold(text)))) | topics_of_phrases(text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _topics_of_piece(piece: str) -> Topics:
+    return topics_of_words(content_stems(piece))
 
 
 def topics_of_phrases(text: str) -> Topics:

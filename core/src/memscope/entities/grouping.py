@@ -1,0 +1,120 @@
+"""Bring spellings of one entity together: by rules, and as a person corrected it.
+
+"Anna" belongs to "Anna Schmidt" if there is one only, "my sister" to the one name it was said with. A person's merge
+joins two, a person's split takes one out for good: no rule joins it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+from memscope.entities.reading import Mention
+from memscope.text.lexicon import NAME_KINDS, lexicon, word_set
+
+K = TypeVar("K")
+
+
+class Group(NamedTuple):
+    """Forms of one entity: the name's first, then its aliases; ``roles`` are those like "my sister"."""
+
+    forms: tuple[str, ...]
+    roles: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Spelling:
+    """All mentions of one form: their kinds by weight, their texts, their turns, and the roles said with it."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+    roles: Counter[str] = field(default_factory=Counter)
+    places: Counter[int] = field(default_factory=Counter)
+    memories: dict[str, datetime] = field(default_factory=dict)  # when each was said
+    kind: str = ""  # "" where no mention has a weight
+    shape: tuple[str, frozenset[str], bool] = ("", frozenset(), False)
+
+    def count(self, mention: Mention, place: int, step: int) -> None:
+        _add(self.places, place, step)
+        if mention.weight:
+            _add(self.kinds, mention.kind, step * mention.weight)
+            _add(self.texts, mention.text, step)
+            if mention.role:
+                _add(self.roles, mention.role, step)
+
+    def reshape(self) -> bool:
+        """Bring ``kind`` up to date; returns whether groups may change."""
+        self.kind = max(NAME_KINDS, key=lambda kind: self.kinds[kind]) if self.kinds else ""
+        before, self.shape = self.shape, (self.kind, frozenset(self.roles), bool(self.places))
+        return before != self.shape
+
+
+def _add(counts: Counter[K], key: K, step: int) -> None:
+    counts[key] += step
+    if not counts[key]:
+        del counts[key]
+
+
+def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, str, str]]) -> list[Group]:
+    """Returns the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
+    merges: list[tuple[str, str]] = []
+    alone: set[str] = set()
+    for step, name, other in corrections:
+        if step == "split":
+            merges = [pair for pair in merges if other not in pair]
+            alone.add(other)
+        else:
+            merges.append((name, other))
+    heads = _full_forms(spellings, alone)
+    held: dict[str, set[str]] = defaultdict(set)
+    for form, spelling in spellings.items():
+        for role in spelling.roles if spelling.kind else ():
+            held[role].add(_head(heads, form))
+    heads |= {role: min(forms) for role, forms in held.items() if len(forms) == 1 and role not in alone}
+    for pair in merges:
+        name, other = (_head(heads, form) for form in pair)
+        heads |= {other: name} if name != other else {}
+    members: dict[str, list[str]] = defaultdict(list)
+    for form, spelling in spellings.items():
+        if spelling.kind or form in heads:
+            members[_head(heads, form)].append(form)
+    made = (_made(head, forms, spellings) for head, forms in members.items())
+    return [one for one in made if one is not None]
+
+
+def _head(heads: Mapping[str, str], form: str) -> str:
+    while form in heads:
+        form = heads[form]
+    return form
+
+
+def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> Group | None:
+    """Returns the group under a name that is said in the mask; None if there is none."""
+    named = [form for form in forms if spellings[form].kind]
+    if not named:
+        return None
+    first = head if head in named else max(named, key=lambda form: (len(form), form))
+    roles = tuple(sorted(form for form in forms if not spellings[form].kind))
+    return Group((first, *(form for form in named if form != first), *roles), roles)
+
+
+def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:
+    """Returns the full name of each short one that can be short for a single one: Anna, Dr. Patel, 小芳."""
+    longer: dict[str, set[str]] = defaultdict(set)
+    for form, spelling in spellings.items():
+        short = _short_form(form) if spelling.kind == "person" else ""
+        if short in spellings and spellings[short].kind == "person" and short not in alone:
+            longer[short].add(form)
+    return {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
+
+
+def _short_form(form: str) -> str:
+    words = form.split()
+    if len(words) > 1:
+        return " ".join(words[1:]) if words[0] in word_set("titles_en") else words[0]
+    surname = 2 if form[:2] in lexicon().compound_surnames else 1
+    has_surname = surname == 2 or form[:1] in lexicon().surnames
+    return form[surname:] if has_surname and len(form) - surname == 2 else ""
