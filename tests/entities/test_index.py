@@ -78,7 +78,7 @@ def add(record: Record, records: ReadRecords) -> set[str]:
 
 
 def remove(id: str, records: ReadRecords) -> set[str]:
-    """What rests on a removed record goes as well."""
+    """Remove a record and all that rests on it."""
     resting = [one.id for one in records.memories.values() if id in one.sources]
     records.turns.pop(id, None)
     records.memories.pop(id, None)

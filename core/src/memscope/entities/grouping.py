@@ -18,7 +18,7 @@ from memscope.text.lexicon import NAME_KINDS, lexicon, word_set
 K = TypeVar("K")
 
 
-class Group(NamedTuple):
+class NameGroup(NamedTuple):
     """Forms of one entity: the name's first, then its aliases; ``roles`` are those like "my sister"."""
 
     forms: tuple[str, ...]
@@ -58,7 +58,7 @@ def _add(counts: Counter[K], key: K, step: int) -> None:
         del counts[key]
 
 
-def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, str, str]]) -> list[Group]:
+def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, str, str]]) -> list[NameGroup]:
     """Returns the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
     merges: list[tuple[str, str]] = []
     alone: set[str] = set()
@@ -91,14 +91,14 @@ def _head(heads: Mapping[str, str], form: str) -> str:
     return form
 
 
-def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> Group | None:
+def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> NameGroup | None:
     """Returns the group under a name that is said in the mask; None if there is none."""
     named = [form for form in forms if spellings[form].kind]
     if not named:
         return None
     first = head if head in named else max(named, key=lambda form: (len(form), form))
     roles = tuple(sorted(form for form in forms if not spellings[form].kind))
-    return Group((first, *(form for form in named if form != first), *roles), roles)
+    return NameGroup((first, *(form for form in named if form != first), *roles), roles)
 
 
 def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:

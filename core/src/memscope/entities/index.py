@@ -17,7 +17,7 @@ from datetime import datetime
 from heapq import nsmallest
 from typing import NamedTuple
 
-from memscope.entities.grouping import Group, Spelling, group
+from memscope.entities.grouping import NameGroup, Spelling, group
 from memscope.entities.reading import Mention, ReadMemory, ReadRecords, ReadTurn
 from memscope.entities.results import Entity, EntityMention, Neighbour
 from memscope.text.lexicon import NAME_KINDS
@@ -72,7 +72,7 @@ class EntityIndex:
         self._attached: dict[str, int] = {}  # the same by fact
         self._spellings: dict[str, Spelling] = {}
         self._dirty: set[str] = set()
-        self._groups: dict[Group, Node] = {}
+        self._groups: dict[NameGroup, Node] = {}
         self._numbers: dict[str, int] = {}
         self._expires: datetime | None = None
 
@@ -261,7 +261,7 @@ class EntityIndex:
         self._numbers = {form: node.number for one, node in self._groups.items() for form in one.forms}
         self._dirty.clear()
 
-    def _node(self, made: Group) -> Node:
+    def _node(self, made: NameGroup) -> Node:
         spellings = [self._spellings[form] for form in made.forms]
         kinds: Counter[str] = Counter()
         for one in spellings:
