@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memscope import AsyncMemoryScope, MemoryScope
 from memscope.entities import reading
 from memscope.entities.index import EntityIndex, EntityView, score
-from memscope.entities.reading import Mention, ReadRecords, ReadTurn
+from memscope.entities.reading import NameMention, ReadRecords, ReadTurn
 from memscope.errors import InputError, NotFound
 from memscope.records import ChangeSet, Insight, Observation, Scope
 
@@ -70,7 +70,7 @@ async def test_names_are_counted_by_turn_the_most_and_latest_first(talk):
 def test_a_score_from_the_last_turn_is_that_of_all_turns(ages, later):
     """Ages in days; ``later``: days from the newest to now, before it for a clock that is behind."""
     times = sorted(NOW - timedelta(days=age) for age in ages)
-    kim = (Mention("kim", "Kim", "person", 2),)
+    kim = (NameMention("kim", "Kim", "person", 2),)
     turns = {str(at): ReadTurn(str(at), time, None, None, kim, frozenset()) for at, time in enumerate(times)}
     now = times[-1] + timedelta(days=later)
     index = EntityIndex(EntityView(None, None, None, now))

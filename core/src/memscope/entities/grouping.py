@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from memscope.entities.reading import Mention
+from memscope.entities.reading import NameMention
 from memscope.text.lexicon import NAME_KINDS, lexicon, word_set
 
 K = TypeVar("K")
@@ -37,7 +37,7 @@ class Spelling:
     kind: str = ""  # "" where no mention has a weight
     shape: tuple[str, frozenset[str], bool] = ("", frozenset(), False)
 
-    def count(self, mention: Mention, place: int, step: int) -> None:
+    def count(self, mention: NameMention, place: int, step: int) -> None:
         _add(self.places, place, step)
         if mention.weight:
             _add(self.kinds, mention.kind, step * mention.weight)

@@ -18,7 +18,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from memscope.entities.grouping import NameGroup, Spelling, group
-from memscope.entities.reading import Mention, ReadMemory, ReadRecords, ReadTurn
+from memscope.entities.reading import NameMention, ReadMemory, ReadRecords, ReadTurn
 from memscope.entities.results import Entity, EntityMention, Neighbour
 from memscope.text.lexicon import NAME_KINDS
 from memscope.text.names import name_form
@@ -66,7 +66,9 @@ class EntityIndex:
         self._view = view
         self._places: dict[str, int] = {}
         self.memories: dict[str, ReadMemory] = {}
-        self._counted: dict[int, tuple[Mention, ...]] = {}  # names of the living turns, those of their facts included
+        self._counted: dict[
+            int, tuple[NameMention, ...]
+        ] = {}  # names of the living turns, those of their facts included
         self._insights: set[str] = set()  # visible or not
         self._facts_of: dict[int, list[str]] = {}  # those that rest on this turn alone
         self._attached: dict[str, int] = {}  # the same by fact
@@ -123,7 +125,7 @@ class EntityIndex:
         """Returns the numbers of the entities that a memory names."""
         return self._known(self.memories[fact].names)
 
-    def _known(self, mentions: Iterable[Mention]) -> tuple[int, ...]:
+    def _known(self, mentions: Iterable[NameMention]) -> tuple[int, ...]:
         return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
 
     def neighbours(self, node: Node) -> list[Neighbour]:

@@ -15,7 +15,7 @@ USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
 CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
 
 
-class Mention(NamedTuple):
+class NameMention(NamedTuple):
     """A name in a record: ``form`` is what names are compared by, ``role`` the form of "my sister"; see FoundName."""
 
     form: str
@@ -30,7 +30,7 @@ class ReadTurn(NamedTuple):
     time: datetime
     agent: str | None
     session: str | None
-    names: tuple[Mention, ...]
+    names: tuple[NameMention, ...]
     topics: Topics
 
 
@@ -47,7 +47,7 @@ class ReadMemory(NamedTuple):
     said: datetime
     until: datetime | None
     expires: datetime | None
-    names: tuple[Mention, ...]
+    names: tuple[NameMention, ...]
     sources: tuple[str, ...]
     correction: tuple[str, str, str] | None = None
 
@@ -79,9 +79,9 @@ def role_form(role: str) -> str:
     return f"my {role}" if role.isascii() else f"我{role}"
 
 
-def _mention(found: FoundName) -> Mention:
+def _mention(found: FoundName) -> NameMention:
     role = role_form(found.role) if found.role else ""
-    return Mention(role if role and not found.weight else name_form(found.text), found.text, found.kind, found.weight,
+    return NameMention(role if role and not found.weight else name_form(found.text), found.text, found.kind, found.weight,
                    role)  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _read_turn(turn: Turn) -> ReadTurn:
     return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, mentions, topics(turn.text))
 
 
-def _read_memory(memory: Observation | Insight, found: tuple[Mention, ...]) -> ReadMemory:
+def _read_memory(memory: Observation | Insight, found: tuple[NameMention, ...]) -> ReadMemory:
     until = None if memory.closed is None else memory.closed_said or memory.closed
     return ReadMemory(memory.id, memory.version, isinstance(memory, Insight), memory.scope.agent, memory.said, until,
                       memory.expires, found, memory.sources, _correction(memory))  # fmt: skip
