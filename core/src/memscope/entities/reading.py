@@ -81,8 +81,8 @@ def role_form(role: str) -> str:
 
 def _mention(found: FoundName) -> NameMention:
     role = role_form(found.role) if found.role else ""
-    return NameMention(role if role and not found.weight else name_form(found.text), found.text, found.kind, found.weight,
-                   role)  # fmt: skip
+    form = role if role and not found.weight else name_form(found.text)
+    return NameMention(form, found.text, found.kind, found.weight, role)
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
