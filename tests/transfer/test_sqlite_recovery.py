@@ -68,7 +68,7 @@ async def test_a_backup_takes_the_place_of_a_store(store, backup, tmp_path):
     assert await keys(store) == [f"t{n}" for n in range(300)]
     async with opened(store) as memory:
         assert await memory.retrieve("turn 17", user="alice")
-    assert names(tmp_path) == ["backup.db", "memory.db", "memory.db-lock"]
+    assert names(tmp_path) == ["backup.db", "memory.db", "memory.db-lock", "memory.db-reserve"]
     assert store.stat().st_mode & 0o077 == 0
 
 
@@ -88,7 +88,7 @@ async def test_a_restore_through_a_link_replaces_the_file_it_names(store, backup
     await restore(backup, link)
     assert link.is_symlink()
     assert await keys(store) == await keys(link) == [f"t{n}" for n in range(300)]
-    assert names(tmp_path) == ["backup.db", "link.db", "memory.db", "memory.db-lock"]
+    assert names(tmp_path) == ["backup.db", "link.db", "memory.db", "memory.db-lock", "memory.db-reserve"]
 
 
 async def test_a_damaged_store_is_kept_beside_the_restored_one(store, backup):

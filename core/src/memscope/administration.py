@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memscope.reconciliation.audit import AuditFinding
+    from memscope.transfer import Progress
     from memscope.transfer.importers import ImportReport
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Progress = Callable[[int, int | None], None]  # done, of how many if known
 
 
 class HasRuntime(Protocol):

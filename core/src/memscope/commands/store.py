@@ -92,7 +92,8 @@ def _loss(report: Mapping[str, Any]) -> str:
 def copy(call: Call, source: str, target: str) -> None:
     """Copy everything (or one user's memory, with --user) from one store into another, and verify it.
 
-    What is there already is left alone. A copy that was broken off goes on where it was when it is started again.
+    What is there already is left alone; what was forgotten here is forgotten there too. A copy that
+    was broken off goes on where it was when it is started again.
     """
     from memscope.transfer import copy
 

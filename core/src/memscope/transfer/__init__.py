@@ -1,1 +1,5 @@
-"""Move records: JSON lines, copies between stores, recovery of a damaged file."""
+"""Moving memory: JSON lines, copies between stores, other systems' exports, damaged files."""
+
+from collections.abc import Callable
+
+Progress = Callable[[int, int | None], None]  # done, of how many if known

@@ -1,27 +1,24 @@
 """Copy one store into another, user by user: resumable, verified by counts and digests on both sides.
 
-Vectors stay behind (``reembed --missing`` makes them anew). What is in the target already is left alone; a user who is
-there whole is not read twice.
+Vectors stay behind (``reembed --missing`` makes them anew). What is in the target already is left alone, but what the
+source forgot is forgotten there too. A user who is there whole is not copied again.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from io import BytesIO
 
 from memscope.errors import StoreError
-from memscope.records import Json, Record, Select, Stage, Turn
-from memscope.records.serialization import block_to_json, to_json
+from memscope.records import Json, Select
 from memscope.stores import Store
-from memscope.stores.rules import record_id
-from memscope.transfer.jsonl import ImportWriter, lines
+from memscope.transfer import Progress
+from memscope.transfer.jsonl import ATTEMPTS, BATCH, UNLIMITED, ImportWriter, as_object, parsed, user_lines, write_user
 
-Progress = Callable[[int, int | None], None]
-STAGES: tuple[Stage, ...] = ("consolidate", "reflect")
 _LARGE = 1 << 128
 
 
@@ -51,26 +48,12 @@ class Copied:
 
 async def digest(store: Store, user: str) -> Digest:
     found = Digest()
-    async for page in store.scan(Select(user)):
-        for record in page:
-            found.add(type(record).__name__.lower(), _content(record))
-    for stage in STAGES:
-        async for page in store.scan(Select(user, pending=stage)):
-            for record in page:
-                found.add(f"to_{stage}", record_id(record))
-    for id in await store.tombstones(user):
-        found.add("forgotten", id)
-    for block in await store.blocks(user, versions=True):
-        found.add("block", block_to_json(block))
+    async for line in user_lines(store, user):
+        made = as_object(line)
+        if line.kind == "turn":
+            del made["turn"]["seq"]  # the store's own
+        found.add(line.kind, made)
     return found
-
-
-def _content(record: Record) -> dict[str, Any]:
-    """Returns a record's content without its sequence number, which is the store's own."""
-    made = to_json(record)
-    if isinstance(record, Turn):
-        made.pop("seq", None)
-    return made
 
 
 async def copy(source: Store, target: Store, *, user: str | None = None, progress: Progress | None = None) -> Copied:
@@ -87,7 +70,7 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
             skipped += 1
             continue
         await _copy_user(source, target, name, counts)
-        if await digest(target, name) != wanted:
+        if (made := await digest(target, name)) != wanted and made != await digest(source, name):
             unequal.append(name)
     if progress:
         progress(len(names), len(names))
@@ -95,11 +78,21 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
 
 
 async def _copy_user(source: Store, target: Store, user: str, counts: Counter[str]) -> None:
-    writer = ImportWriter(target, counts)
-    async for line in lines(source, user):
-        if line.kind != "header":
-            await writer.add(line)
-    await writer.finish()
+    """Copy an export that is whole; again if something was forgotten meanwhile."""
+    forgotten: list[str] | None = None
+    for _ in range(ATTEMPTS):
+        if forgotten == (now := await source.tombstones(user)):
+            return
+        forgotten = now
+        for start in range(0, len(forgotten), BATCH):
+            await target.forget(Select(user, ids=frozenset(forgotten[start : start + BATCH])))
+        with BytesIO() as file:
+            await write_user(source, file, user)
+            file.seek(0)
+            writer = ImportWriter(target, counts)
+            for text in file:
+                await writer.add(parsed(text, UNLIMITED))
+            await writer.finish()
 
 
 def check(copied: Copied) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -35,10 +35,10 @@ from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import record_id
 from memscope.stores.unfinished import part_of
+from memscope.transfer import Progress
 from memscope.transfer.checks import check_record
 from memscope.validation import Limits
 
-Progress = Callable[[int, int | None], None]
 FORMAT = 2
 READABLE = (1, 2)  # format 1 has no blocks
 BATCH = 500
@@ -90,9 +90,9 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
 async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(_encoded(await _header(store)))
+        file.write(_encoded(ExportLine("header", "", (await store.secret()).hex())))
         for name in [user] if user is not None else await store.users():
-            counts += await _write_user(store, file, name)
+            counts += await write_user(store, file, name)
             if progress:
                 progress(counts.total(), None)
         file.flush()
@@ -100,13 +100,13 @@ async def _write_lines(store: Store, part: Path, user: str | None, progress: Pro
     return counts
 
 
-async def _write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
+async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
     """Write a user's lines; anew if something was forgotten meanwhile, which gives turns back that were called done."""
     start = file.tell()
     for _ in range(ATTEMPTS):
         counts: Counter[str] = Counter()
         before = set(await store.tombstones(user))
-        async for line in _user_lines(store, user):
+        async for line in user_lines(store, user):
             file.write(_encoded(line))
             counts[line.kind] += 1
         if set(await store.tombstones(user)) == before:
@@ -127,12 +127,12 @@ def usable(path: Path) -> Iterator[None]:
 
 def _encoded(line: ExportLine) -> bytes:
     try:
-        return json.dumps(_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        return json.dumps(as_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except ValueError as error:
         raise StoreError(f"{line.kind} {line.id!r} holds what JSON cannot", hint="forget it, or update it") from error
 
 
-def _object(line: ExportLine) -> dict[str, Any]:
+def as_object(line: ExportLine) -> dict[str, Any]:
     if line.kind == "header":
         return {"memscope": FORMAT, "secret": line.record}
     if line.kind == "forgotten":
@@ -143,19 +143,7 @@ def _object(line: ExportLine) -> dict[str, Any]:
     return {line.kind: to_json(line.record), "pending": line.pending, **versions}
 
 
-async def lines(store: Store, user: str | None) -> AsyncIterator[ExportLine]:
-    """Every line of an export."""
-    yield await _header(store)
-    for name in [user] if user is not None else await store.users():
-        async for line in _user_lines(store, name):
-            yield line
-
-
-async def _header(store: Store) -> ExportLine:
-    return ExportLine("header", "", (await store.secret()).hex())
-
-
-async def _user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
+async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
     for kind in KINDS:
         async for page in store.scan(Select(name, kinds=frozenset({kind}))):
             # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
@@ -316,7 +304,7 @@ def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -
             if not text.strip():
                 continue
             try:
-                line = _line(json.loads(text), limits)
+                line = parsed(text, limits)
                 if (number == 1) != (line.kind == "header"):
                     raise InputError("the first line must be the header of an export, and only that")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -333,7 +321,8 @@ def _refused(number: int, path: Path, error: Exception) -> InputError:
     return InputError(f"line {number} of {path.name!r} is not a line of an export: {reason}")
 
 
-def _line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
+def parsed(text: str | bytes, limits: Limits) -> ExportLine:
+    made = json.loads(text)
     if "memscope" in made:
         return ExportLine("header", "", _secret(made))
     if "forgotten" in made:

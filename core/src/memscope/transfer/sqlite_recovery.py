@@ -23,9 +23,7 @@ from memscope.records.serialization import block_to_json, to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
 from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
-from memscope.transfer import jsonl
-
-Progress = Callable[[int, int | None], None]
+from memscope.transfer import Progress, jsonl
 
 # -------------------------------------------------------------------------------------------------------------- restore
 

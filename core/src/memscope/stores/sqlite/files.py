@@ -359,7 +359,7 @@ def drop_copies(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+    for name in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal", "-reserve"))):
         with suppress(FileNotFoundError):
             name.unlink()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from hashlib import sha256
@@ -28,10 +28,10 @@ from memscope.records import (
 )
 from memscope.records.identity import digest, statement
 from memscope.stores import Store
+from memscope.transfer import Progress
 from memscope.transfer.importers import ImportedBlock, ImportedMemory, ImportedTurn, ImportReport, Item, NotTaken
 from memscope.validation import Limits
 
-Progress = Callable[[int, int | None], None]
 BATCH = 500
 ORIGIN = "import"  # of memories that do not say their own words
 

@@ -1,0 +1,57 @@
+"""Copy: while something is forgotten in the source, and when it goes on after a forget."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.records import ChangeSet, Select
+from memscope.stores.memory import InMemoryStore
+from memscope.testing.records import ids, inserts, observation
+from memscope.transfer.copy import check, copy
+
+
+async def consolidated() -> InMemoryStore:
+    store = InMemoryStore()
+    await store.append("alice", inserts("a", "b", "c"))
+    (claim,) = await store.claim("consolidate", 10, 60)
+    fact = observation("o", "a", "b")
+    await store.complete(claim, ChangeSet(new=(fact, observation("p", "c")), done=claim.items))
+    return store
+
+
+class ForgetsBetweenPages(InMemoryStore):
+    """Forgets the turn b when a kind of records was read for the nth time: for the digest, then for the copy."""
+
+    kind, left = "turn", 1
+
+    async def scan(self, select):
+        async for page in super().scan(select):
+            yield page
+            if select.kinds == {self.kind} and select.pending is None:
+                self.left -= 1
+                if not self.left:
+                    await self.forget(Select("alice", ids=frozenset({"b"})))
+
+
+@pytest.mark.parametrize("kind", ["turn", "observation"])
+@pytest.mark.parametrize("time", [1, 2, 3])
+async def test_a_turn_given_back_between_two_pages_waits_in_the_copy(kind: str, time: int) -> None:
+    source, target = await consolidated(), InMemoryStore()
+    source.__class__, source.kind, source.left = ForgetsBetweenPages, kind, time
+    check(await copy(source, target))
+    check(await copy(source, target))
+    assert await ids(source) == await ids(target) == ["a", "c", "p"]
+    assert await ids(target, pending="consolidate") == ["a"] == await ids(source, pending="consolidate")
+    assert await target.tombstones("alice") == ["b", "o"]
+
+
+async def test_a_copy_that_goes_on_forgets_what_was_forgotten_since() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    check(await copy(source, target))
+    await source.forget(Select("alice", ids=frozenset({"b"})))
+    check(await copy(source, target))
+    assert await ids(target) == ["a", "c", "p"]
+    assert await ids(target, pending="consolidate") == ["a"]
+    await source.forget(Select("alice"))
+    check(await copy(source, target, user="alice"))
+    assert await ids(target) == []
