@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.reconciliation.approval import proposed
 from memscope.records import ChangeSet, Insight, Interval, Observation, Quote, Scope, Supersession
 
 collect_ignore_glob = [] if find_spec("memscope_server") else ["test_*.py"]
@@ -63,16 +64,21 @@ async def fill(store: Path) -> str:
         keys = (await memory.add_turns(turns, user="alice")).keys
         await memory.add_turns([{"role": "user", "content": "Bob's secret is a boat."}], user="bob")
         await memory.add_memory("Prefers short answers.", user="alice", agent="helper")
+        await memory.blocks("alice").append("human", f"Alice, a baker. {HOSTILE}", reason="she said so")
+        await memory.blocks("alice").replace("human", "baker", "cook", reason="a new job")
         moved = DAY + timedelta(days=2)
         happened = Interval(moved - timedelta(days=14), moved - timedelta(days=13))
         store_ = memory.runtime.store
+        replaces = [Supersession("fact-diet", "proposal", moved, moved)]
         new = (
             observation("fact-berlin", keys[0], "The user lives in Berlin.", "I live in Berlin", DAY),
             observation("fact-diet", keys[0], "The user is vegetarian.", "I'm vegetarian", DAY, keywords=("food",)),
             observation(
                 "fact-lisbon", keys[2], "The user moved to Lisbon.", "I moved to Lisbon", moved, happened=happened
             ),
-            observation("proposal", keys[3], "用户喜欢绿茶。", "我喜欢喝绿茶", DAY + timedelta(days=3), proposed=True),
+            proposed(
+                observation("proposal", keys[3], "用户喜欢绿茶。", "我喜欢喝绿茶", DAY + timedelta(days=3)), replaces
+            ),
         )
         closed = (Supersession("fact-berlin", "fact-lisbon", moved, moved, happened.start),)
         await store_.apply("alice", ChangeSet(new=new, closed=closed))

@@ -73,6 +73,15 @@ def test_records_come_newest_first_page_by_page(alice):
     assert pages == whole and len(set(whole)) == len(whole) > 6
 
 
+def test_further_pages_go_on_with_the_list_of_the_first(alice):
+    page = {"limit": 4, "kind": "turn"}
+    first = alice.get(f"{ALICE}/records", params=page).json()["records"]
+    alice.post(f"{ALICE}/turns", json={"turns": [TURN]})
+    second = alice.get(f"{ALICE}/records", params={**page, "offset": 4}).json()["records"]
+    assert not {one["id"] for one in first} & {one["id"] for one in second} and second
+    assert alice.get(f"{ALICE}/records", params=page).json()["records"][0]["text"] == TURN["content"]
+
+
 def test_proposals_are_accepted_and_rejected(alice):
     assert [one["id"] for one in alice.get(f"{ALICE}/proposals").json()] == ["proposal"]
     assert alice.post(f"{ALICE}/proposals/accept", json={"ids": ["proposal"]}).json() == {"count": 1}
@@ -153,8 +162,12 @@ def test_what_a_user_may_not_see_is_not_there(alice):
     assert alice.post(f"{ALICE}/reflect").status_code == 404
 
 
-def test_a_token_for_an_agent_sees_what_the_agent_was_told(served):
+def test_a_token_for_an_agent_sees_what_the_agent_was_told(served, alice):
     with served.client(served.assistant) as helper:
+        assert helper.get(f"{ALICE}/proposals").json() == [] and "绿茶" not in helper.get("/u/alice/review").text
+        for verdict in ("accept", "reject"):
+            assert helper.post(f"{ALICE}/proposals/{verdict}", json={"ids": ["proposal"]}).status_code == 404
+        assert [one["id"] for one in alice.get(f"{ALICE}/proposals").json()] == ["proposal"]
         assert {one["agent"] for one in helper.get(f"{ALICE}/records").json()["records"]} == {"helper"}
         assert helper.get(f"{ALICE}/records/{served.home}").status_code == 404
         assert helper.get(f"{ALICE}/records", params={"agent": "other"}).status_code == 404

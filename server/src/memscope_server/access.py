@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from memscope import AsyncMemoryScope
 from memscope.errors import NotFound
+from memscope.records import Insight, Observation
 from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 
@@ -99,3 +102,16 @@ def operator(found: Annotated[Caller, Depends(caller)]) -> Caller:
 
 Anyone = Annotated[Caller, Depends(caller)]
 Operator = Annotated[Caller, Depends(operator)]
+
+
+async def proposals_for(memory: AsyncMemoryScope, scope: Mapping[str, Any]) -> list[Observation | Insight]:
+    """Return the proposals of a scope: a token for an agent sees no other agent's."""
+    waiting = await memory.proposals(user=scope["user"])
+    return [one for one in waiting if scope["agent"] in (None, one.scope.agent)]
+
+
+async def decide(memory: AsyncMemoryScope, scope: Mapping[str, Any], ids: Sequence[str], *, accept: bool) -> int:
+    """Accept or reject proposals of a scope; returns their number."""
+    for id in ids:
+        await memory.get(id, **scope)
+    return await (memory.accept if accept else memory.reject)(ids, user=scope["user"])

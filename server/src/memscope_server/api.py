@@ -15,7 +15,8 @@ from memscope import AsyncMemoryScope, __version__
 from memscope.errors import MemscopeError
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
 from memscope_server import schemas
-from memscope_server.access import Anyone, Operator
+from memscope_server.access import Anyone, Operator, decide, proposals_for
+from memscope_server.listing import Listings
 from memscope_server.schemas import record_of, retrieval_of
 
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
@@ -29,6 +30,11 @@ health_router = APIRouter()
 def memory_of(request: Request) -> AsyncMemoryScope:
     memory: AsyncMemoryScope = request.app.state.memory
     return memory
+
+
+def listings_of(request: Request) -> Listings:
+    listings: Listings = request.app.state.listings
+    return listings
 
 
 def period_of(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime] | None:
@@ -156,13 +162,12 @@ async def records(
     limit: Limit = 100,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> schemas.RecordsOut:
-    """Return turns and memories, newest first, page by page."""
-    found = await memory_of(request).list(
-        **caller.scope(user, agent), session=session, kinds=kind, text=text, name=name, namespace=namespace,
-        period=period_of(since, until), superseded=superseded, limit=offset + limit + 1,
+    """Return turns and memories, newest first, page by page; further pages go on with the list of the first."""
+    listing, page = await listings_of(request).page(
+        memory_of(request), offset, limit, **caller.scope(user, agent), session=session, kinds=kind, text=text,
+        name=name, namespace=namespace, period=period_of(since, until), superseded=superseded,
     )  # fmt: skip
-    page = found[::-1][offset : offset + limit]
-    return schemas.RecordsOut(records=list(map(record_of, page)), more=len(found) > offset + limit)
+    return schemas.RecordsOut(records=list(map(record_of, page)), more=len(listing.ids) > offset + limit)
 
 
 @router.get("/users/{user:path}/records/{id:path}", tags=["reading"])
@@ -183,22 +188,21 @@ async def history(request: Request, caller: Anyone, user: str, id: str) -> list[
 @router.get("/users/{user:path}/proposals", tags=["approval"])
 async def proposals(request: Request, caller: Anyone, user: str) -> list[schemas.RecordOut]:
     """Return the memories that await a person's approval."""
-    caller.scope(user)
-    return list(map(record_of, await memory_of(request).proposals(user=user)))
+    return list(map(record_of, await proposals_for(memory_of(request), caller.scope(user))))
 
 
 @router.post("/users/{user:path}/proposals/accept", tags=["approval"])
 async def accept(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
     """Make proposals memories."""
-    caller.scope(user)
-    return schemas.CountOut(count=await memory_of(request).accept(given.ids, user=user))
+    scope = caller.scope(user)
+    return schemas.CountOut(count=await decide(memory_of(request), scope, given.ids, accept=True))
 
 
 @router.post("/users/{user:path}/proposals/reject", tags=["approval"])
 async def reject(request: Request, caller: Anyone, user: str, given: schemas.IdsIn) -> schemas.CountOut:
     """Close proposals."""
-    caller.scope(user)
-    return schemas.CountOut(count=await memory_of(request).reject(given.ids, user=user))
+    scope = caller.scope(user)
+    return schemas.CountOut(count=await decide(memory_of(request), scope, given.ids, accept=False))
 
 
 # ----------------------------------------------------------------------------------------------------------------- chat

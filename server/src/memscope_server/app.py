@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.errors import MemscopeError
 from memscope_server import api, pages, problems
 from memscope_server.access import Sessions
 from memscope_server.guard import Guard
+from memscope_server.listing import Listings
 from memscope_server.tokens import TokenFile
 
+Handler = Callable[[Request, Exception], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
 
 
@@ -41,11 +41,10 @@ def create_app(
         docs_url=None, redoc_url=None, description="Long-term memory for LLM agents.",
     )  # fmt: skip
     app.state.memory = memory
+    app.state.listings = Listings()
     app.state.sessions = Sessions(tokens or TokenFile())
-    app.add_exception_handler(MemscopeError, _failed)
-    app.add_exception_handler(RequestValidationError, problems.invalid)
-    app.add_exception_handler(HTTPException, problems.http_error)
-    app.add_exception_handler(Exception, problems.unexpected)
+    for kind, handler in problems.HANDLERS.items():
+        app.add_exception_handler(kind, _answering(handler))
     app.include_router(api.health_router)
     app.include_router(api.router)
     app.include_router(pages.router, include_in_schema=False)
@@ -54,9 +53,16 @@ def create_app(
     return app
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """Answer a program with a problem, a browser with a page."""
-    assert isinstance(error, MemscopeError)
-    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
-        return pages.failed(request, error, problems.status_of(error))
-    return await problems.memscope_error(request, error)
+def _answering(problem: Handler) -> Handler:
+    """Answer a program with the problem, a browser with a page about it."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        reply = await problem(request, error)
+        if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/api/"):
+            return reply
+        told = json.loads(bytes(reply.body))
+        return pages.failed(
+            request, told["status"], told["code"], "; ".join(filter(None, (told["detail"], told["hint"])))
+        )
+
+    return answer

@@ -83,3 +83,8 @@ async def http_error(request: Request, error: Exception) -> JSONResponse:
 
 async def unexpected(request: Request, error: Exception) -> JSONResponse:
     return problem(500, "internal", f"{type(error).__name__}, which is a bug of memscope or of a plugin", "see the log")
+
+
+HANDLERS = {
+    MemscopeError: memscope_error, RequestValidationError: invalid, HTTPException: http_error, Exception: unexpected,
+}  # fmt: skip

@@ -1,0 +1,76 @@
+"""Pages that change memories: review, correct, forget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from memscope.errors import InputError
+from memscope.reconciliation.approval import superseded_by
+from memscope_server.access import decide, proposals_for
+from memscope_server.api import memory_of, period_of
+from memscope_server.listing import fetch
+from memscope_server.pages.rendering import MOST_SHOWN, Here, back, day_start, show
+
+SELECTORS = ("id", "text", "since", "until", "session")
+router = APIRouter()
+
+
+@router.get("/u/{user:path}/review")
+async def review(request: Request, here: Here) -> Response:
+    """Show proposals, each with its quote and what it would replace."""
+    memory = memory_of(request)
+    waiting = await proposals_for(memory, here.scope)
+    replaced = {one.id: await fetch(memory, here.user, superseded_by(one)) for one in waiting}
+    return show(request, "review.html", here, proposals=waiting, replaced=replaced)
+
+
+@router.post("/u/{user:path}/review/{id:path}/{verdict}")
+async def judge(request: Request, here: Here, id: str, verdict: str) -> Response:
+    if verdict not in ("accept", "reject"):
+        raise InputError("a proposal is accepted or rejected")
+    await decide(memory_of(request), here.scope, [id], accept=verdict == "accept")
+    return back(here, "review")
+
+
+@router.post("/u/{user:path}/records/{id:path}/correct")
+async def correct(request: Request, here: Here, id: str) -> Response:
+    form: Mapping[str, str] = request.state.form
+    await memory_of(request).update(id, **here.scope, text=form.get("text", "").replace("\r\n", "\n"))
+    return back(here, "records", id)
+
+
+@router.get("/u/{user:path}/forget")
+async def forget_page(request: Request, here: Here) -> Response:
+    """Show what a forget would remove."""
+    asked = {name: request.query_params.get(name, "") for name in SELECTORS}
+    selected = selection(request, asked)
+    if not selected:
+        return show(request, "forget.html", here)
+    memory = memory_of(request)
+    report = await memory.forget(**here.scope, **selected, dry_run=True)
+    goes = await fetch(memory, here.user, report.ids[:MOST_SHOWN])
+    return show(request, "forget_preview.html", here, asked=asked, report=report, goes=goes)
+
+
+@router.post("/u/{user:path}/forget")
+async def forget(request: Request, here: Here) -> Response:
+    """Forget, and show the receipt."""
+    form: Mapping[str, str] = request.state.form
+    selected = {"everything": True} if form.get("everything") == here.user else selection(request, form)
+    if not selected:
+        raise InputError("nothing was selected", hint="give an id, words, days or a session")
+    report = await memory_of(request).forget(**here.scope, **selected)
+    return show(request, "receipt.html", here, report=report, now=memory_of(request).runtime.now())
+
+
+def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form selects, as keywords of ``forget``."""
+    given = {name: asked.get(name, "") for name in SELECTORS}
+    days = day_start(request, given["since"]), day_start(request, given["until"], 1)
+    chosen = {"ids": [given["id"]] if given["id"] else None, "text": given["text"], "period": period_of(*days),
+              "session": given["session"]}  # fmt: skip
+    return {name: value for name, value in chosen.items() if value}

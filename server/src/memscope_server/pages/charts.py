@@ -1,0 +1,50 @@
+"""Charts as numbers for SVG. The server draws them: no script, no inline style, readable without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from memscope.entities.results import Bucket, By
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One bucket: its place, its height in percent, and its first and last day."""
+
+    place: int
+    height: float
+    first: date
+    last: date
+    bucket: Bucket
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    slots: int
+    columns: Sequence[Column]
+
+
+def columns(buckets: Sequence[Bucket], by: By) -> Columns:
+    """Return the buckets at their places in time; those without turns are gaps."""
+    places = [_slot(one.start, by) for one in buckets]
+    most = max((one.count for one in buckets), default=1)
+    made = [
+        Column(place - places[0], max(2.0, 100 * one.count / most), one.start.date(), _last_day(one.start, by), one)
+        for place, one in zip(places, buckets, strict=True)
+    ]
+    return Columns(places[-1] - places[0] + 1 if places else 0, made)
+
+
+def _slot(start: datetime, by: By) -> int:
+    if by == "month":
+        return start.year * 12 + start.month
+    return start.toordinal() // (7 if by == "week" else 1)
+
+
+def _last_day(start: datetime, by: By) -> date:
+    first = start.date()
+    if by == "month":
+        return (first.replace(day=1) + timedelta(days=32)).replace(day=1) - timedelta(days=1)
+    return first + timedelta(days=6 if by == "week" else 0)

@@ -1,0 +1,54 @@
+"""Pages about people and things: who is named most, one of them, their graph, the timeline."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from memscope.entities.graph import EntityGraph
+from memscope.entities.operations import KINDS
+from memscope.entities.results import By
+from memscope_server.api import memory_of
+from memscope_server.pages.charts import columns
+from memscope_server.pages.rendering import MOST_SHOWN, Here, Place, show
+
+STEPS: tuple[By, ...] = ("day", "week", "month")
+MOST_NODES, MOST_THEMES = 18, 12
+router = APIRouter()
+
+
+@router.get("/u/{user:path}/entities")
+async def entities(request: Request, here: Here, kind: str = "") -> Response:
+    """Show who and what is named most, and how they hang together."""
+    memory = memory_of(request)
+    found = await memory.entities(**here.scope, top=MOST_SHOWN, kind=kind if kind in KINDS else None)
+    graph = await memory.graph(**here.scope, top=MOST_NODES)
+    return show(request, "entities.html", here, entities=found, kind=kind, kinds=KINDS, graph=picture(graph, here))
+
+
+@router.get("/u/{user:path}/entities/{name:path}")
+async def entity(request: Request, here: Here, name: str) -> Response:
+    """Show everything about one of them."""
+    memory = memory_of(request)
+    found = await memory.entity(name=name, **here.scope, top=MOST_NODES)
+    weeks = await memory.timeline(**here.scope, entity=name, by="week")
+    graph = await memory.graph(names=[name], **here.scope, depth=1, top=MOST_NODES)
+    return show(
+        request, "entity.html", here, found=found, entity=found.entity, chart=columns(weeks.buckets, "week"),
+        graph=picture(graph, here),
+    )  # fmt: skip
+
+
+@router.get("/u/{user:path}/timeline")
+async def timeline(request: Request, here: Here, by: str = "week") -> Response:
+    """Show how much was said when, about whom, and which topics came and went."""
+    step: By = next((one for one in STEPS if one == by), "week")
+    found = await memory_of(request).timeline(**here.scope, by=step)
+    themes = sorted(found.themes, key=lambda theme: -theme.count)[:MOST_THEMES]
+    return show(request, "timeline.html", here, chart=columns(found.buckets, step), themes=themes, by=step, steps=STEPS)
+
+
+def picture(graph: EntityGraph, here: Place) -> Markup | None:
+    """Return the graph as SVG in which each name leads to its page; None where nothing is joined."""
+    return Markup(graph.svg(lambda name: here.at("entities", name))) if graph.edges else None  # it escapes the names

@@ -1,0 +1,94 @@
+"""Pages of one user's memory: overview, lists, one record, a question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from memscope.records import Memory, Observation, Record, Retrieval, Turn
+from memscope_server.access import proposals_for
+from memscope_server.api import listings_of, memory_of, period_of
+from memscope_server.listing import fetch
+from memscope_server.pages.charts import columns
+from memscope_server.pages.rendering import Here, day_start, show
+
+KINDS = ("turn", "observation", "insight")
+PAGE, NEWEST, MOST_ENTITIES, PROFILE_TOKENS = 100, 6, 12, 300
+router = APIRouter()
+
+
+@router.get("/u/{user:path}/")
+async def overview(request: Request, here: Here) -> Response:
+    memory = memory_of(request)
+    listing, newest = await listings_of(request).page(memory, 0, NEWEST, **here.scope)
+    weeks = await memory.timeline(**here.scope, by="week")
+    return show(
+        request, "overview.html", here, kinds=listing.kinds, newest=newest, chart=columns(weeks.buckets, "week"),
+        profile=(await memory.profile(**here.scope, tokens=PROFILE_TOKENS)).splitlines(),
+        waiting=len(await proposals_for(memory, here.scope)),
+        blocks=[one for one in await memory.blocks(**here.scope).list() if one.value.strip()],
+        entities=await memory.entities(**here.scope, top=MOST_ENTITIES),
+    )  # fmt: skip
+
+
+@router.get("/u/{user:path}/records")
+async def records(
+    request: Request, here: Here, kind: str = "", q: str = "", as_of: str = "", since: str = "", until: str = "",
+    session: str = "", closed: bool = False, offset: int = 0,
+) -> Response:  # fmt: skip
+    """List records, newest first; the script asks for further pages as rows alone."""
+    memory, offset = memory_of(request), max(0, offset)
+    listing, page = await listings_of(request).page(
+        memory, offset, PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
+        kinds=[kind] if kind in KINDS else None, as_of=day_start(request, as_of, 1),
+        period=period_of(day_start(request, since), day_start(request, until, 1)),
+    )  # fmt: skip
+    asked = {"kind": kind, "q": q, "as_of": as_of, "since": since, "until": until, "session": session,
+             "closed": "true" if closed else ""}  # fmt: skip
+    following = offset + PAGE if len(listing.ids) > offset + PAGE else None
+    return show(
+        request, "rows.html" if "x-rows" in request.headers else "records.html", here, records=page, asked=asked,
+        following=following, offset=offset, number=len(listing.ids), first=listing.first, kinds=KINDS,
+        today=memory.runtime.now(),
+    )  # fmt: skip
+
+
+@router.get("/u/{user:path}/records/{id:path}")
+async def record(request: Request, here: Here, id: str) -> Response:
+    """Show one record: what it rests on, with the quoted words marked, its versions, and what rests on it."""
+    memory = memory_of(request)
+    found = await memory.get(id, **here.scope)
+    async with memory.runtime.operation("get") as runtime:
+        derived = (await runtime.store.fetch(here.user, [id])).derived.get(id, ())
+    lineage = {} if isinstance(found, Turn) else await _lineage(request, here, found)
+    seen = [one for one in derived if here.agent in (None, one.scope.agent)]
+    return show(request, "record.html", here, record=found, derived=seen, **lineage)
+
+
+async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, Any]:
+    """Return the sources of a memory, the words quoted, its versions, what it superseded and what superseded it."""
+    history = await memory_of(request).history(memory.id, **here.scope)
+    quotes = memory.quotes if isinstance(memory, Observation) else ()
+    return {
+        "sources": await fetch(memory_of(request), here.user, memory.sources),
+        "quoted": {quote.turn: quote.text for quote in quotes},
+        "versions": [one for one in history if one.id == memory.id and one.version != memory.version],
+        "superseded": [one for one in history if one.superseded_by == memory.id],
+        "successors": [one for one in history if one.id == memory.superseded_by],
+    }
+
+
+@router.get("/u/{user:path}/ask")
+async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
+    """Show what memory finds for a question, why, and what was left out."""
+    memory = memory_of(request)
+    found = Retrieval()
+    if q:
+        found = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
+    features = [abs(one.contribution) for hit in found for one in hit.features]
+    why = {out.id: out.why for out in found.left_out}
+    left_out: list[Record] = await fetch(memory, here.user, tuple(why))
+    return show(request, "ask.html", here, q=q, as_of=as_of, found=found, most=max(features, default=0) or 1.0,
+                left_out=left_out, why=why, today=memory.runtime.now())  # fmt: skip

@@ -1,0 +1,36 @@
+"""Pages for operators: users, jobs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from memscope_server.access import Anyone, Operator
+from memscope_server.api import memory_of
+from memscope_server.pages.rendering import address, render
+
+MOST_USERS = 1000
+router = APIRouter()
+
+
+@router.get("/")
+async def home(request: Request, caller: Anyone, q: str = "") -> Response:
+    """Redirect to the user's memory, or show the operator the users."""
+    if not caller.operator:
+        return RedirectResponse(address(str(caller.token.user)), 303)
+    users = await memory_of(request).users()
+    found = [user for user in users if q.casefold() in user.casefold()]
+    return render(request, "users.html", caller, users=found[:MOST_USERS], number=len(users), wanted=q)
+
+
+@router.get("/jobs")
+async def jobs(request: Request, caller: Operator, user: str = "") -> Response:
+    """Show pending, failed and parked work, errors, models and cost, of all users or of one."""
+    status = await memory_of(request).status(user=user or None)
+    return render(request, "jobs.html", caller, status=status, wanted=user)
+
+
+@router.post("/jobs/unpark")
+async def unpark(request: Request, caller: Operator) -> Response:
+    await memory_of(request).unpark(user=request.state.form.get("user") or None)
+    return RedirectResponse("/jobs", 303)

@@ -1,0 +1,108 @@
+"""Templates, what all of them are given, and the scope of an address."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.templating import Jinja2Templates
+
+from memscope.errors import InputError
+from memscope.records import Insight, Record, Turn
+from memscope_server.access import Anyone, Caller
+from memscope_server.api import memory_of
+from memscope_server.listing import id_of, kind_of, said_of
+from memscope_server.translations import LANGUAGES, Translation, language_of
+
+MOST_SHOWN = 100  # of any list
+templates = Jinja2Templates(Path(__file__).parents[1] / "templates")
+
+
+def render(
+    request: Request, template: str, caller: Caller | None = None, *, code: int = 200, **values: Any
+) -> HTMLResponse:
+    """Render a template in the reader's language, times in the memory's zone."""
+    words, zone = Translation(language_of(request)), memory_of(request).runtime.zone
+    shared = {
+        "say": words.say, "lang": words.language, "caller": caller, "csrf": caller.csrf if caller else "",
+        "day": lambda time: f"{time.astimezone(zone):%Y-%m-%d}",
+        "when": lambda time: f"{time.astimezone(zone):%Y-%m-%d %H:%M}",
+    }  # fmt: skip
+    return templates.TemplateResponse(request, template, {**shared, **values}, status_code=code)
+
+
+def failed(request: Request, status: int, code: str, detail: str) -> Response:
+    """Render an error; without a token, the page to sign in."""
+    if status == 401:
+        return RedirectResponse("/login", 303)
+    return render(request, "error.html", code=status, error=code, detail=detail)
+
+
+class Place:
+    """The scope of a page's address, checked against the token."""
+
+    def __init__(self, caller: Anyone, user: str, agent: str | None = None) -> None:
+        self.caller, self.user = caller, user
+        self.scope = caller.scope(user, agent or None)
+        self.agent: str | None = self.scope["agent"]
+        self.kept_agent = self.agent if caller.operator else None  # an operator's choice; a token's needs no repeating
+
+    def at(self, *parts: str, **asked: object) -> str:
+        """Return the address of a page of this user."""
+        asked |= {"agent": self.kept_agent}
+        given = {name: value for name, value in asked.items() if value not in (None, "")}
+        return (
+            address(self.user, *parts)
+            + ("?" if given else "")
+            + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in given.items())
+        )
+
+
+Here = Annotated[Place, Depends(Place)]
+
+
+def show(request: Request, template: str, here: Place, **values: Any) -> HTMLResponse:
+    shared: dict[str, Any] = {"user": here.user, "agent": here.agent, "kept_agent": here.kept_agent, "at": here.at}
+    shared["tab"] = request.url.path.removeprefix(f"/u/{here.user}/").partition("/")[0]
+    return render(request, template, here.caller, **shared, **values)
+
+
+def back(here: Place, *parts: str) -> Response:
+    """Redirect to a page of the user after a change."""
+    return RedirectResponse(here.at(*parts), 303)
+
+
+def address(user: str, *parts: str) -> str:
+    return "/u/" + "/".join(quote(part, safe="") for part in (user, *(parts or ("",))))
+
+
+def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
+    """Return the midnight that a day, or one ``days`` later, begins with in the memory's zone; None without a day."""
+    if not day:
+        return None
+    zone = memory_of(request).runtime.zone
+    try:
+        start = datetime.combine(date.fromisoformat(day) + timedelta(days=days), datetime.min.time())
+        return start.replace(tzinfo=zone) if zone else start.astimezone()
+    except (ValueError, OverflowError):
+        raise InputError(f"{day!r} is not a date", hint="write it as 2026-06-12") from None
+
+
+def title_of(record: Record) -> str:
+    if isinstance(record, Turn):
+        return record.speaker
+    return record.subject if isinstance(record, Insight) else record.about
+
+
+def split_quote(text: str, words: str) -> tuple[str, str, str]:
+    """Return the words before a quote, the quote, and those after it."""
+    before, found, after = text.partition(words) if words else (text, "", "")
+    return before, found, after
+
+
+templates.env.globals.update(address=address, languages=LANGUAGES)
+templates.env.filters.update(kind=kind_of, said=said_of, title=title_of, id=id_of, split_quote=split_quote)
