@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from memscope.blocks.maintenance import BlockLines, BlockState, block_data
 from memscope.consolidation import FactBatch
 from memscope.consolidation.extract import schema as extraction
 from memscope.consolidation.reconcile import make_pair, pair_data
@@ -19,12 +20,12 @@ from memscope.consolidation.reconcile import schema as verdicts
 from memscope.consolidation.transcript import lines_data, lines_per_call
 from memscope.models.structured_output import schema_text
 from memscope.prompts.loader import Prompts
-from memscope.records import Insight, Interval, Observation, Scope, Turn
+from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
 from memscope.reflection.batch import Topic, TopicBatch
 from memscope.reflection.split import Parts, split_data
 from memscope.reflection.update import ShownFacts, Updates, update_data
 
-WORKERS = ("extract", "reconcile", "update", "split")
+WORKERS = ("extract", "reconcile", "update", "split", "block")
 SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -52,6 +53,9 @@ def sent(worker: str, language: str) -> str:
     elif worker == "update":
         reflected = TopicBatch("b", Scope("alice"), (new,), (home,), {old.id: old})
         shown, schema = update_data(reflected, ShownFacts((new, old), (home,), 1)), Updates
+    elif worker == "block":
+        kept = Block(scope=Scope("alice"), label="human", recorded=NOW, value=f"{old.text}\n...", limit=500)
+        shown, schema = block_data(BlockState(kept, (old.text,), (new.text,)), [home]), BlockLines
     else:
         shown, schema = split_data(Topic(home.subject, home, old.text, (new, old)), (new, old)), Parts
     system = Prompts().text(worker, language, boundary="<boundary>")

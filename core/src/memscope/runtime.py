@@ -201,14 +201,13 @@ class Runtime:
         """Consolidate and reflect with the workers of the settings: for a call, the background, or a process."""
         if self._stage_jobs is None:
             from memscope import consolidation, reflection
+            from memscope.blocks.maintenance import maintain
 
             names, known = self.settings.pipelines, self.plugins.workers
             consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.FactBatch)
             reflect = steps("reflect", names.reflect, known("reflect"), reflection.TopicBatch)
-            self._stage_jobs = (
-                consolidation.job(self.ctx, consolidate, self.plugins),
-                reflection.job(self.ctx, reflect, self.plugins),
-            )
+            first = consolidation.job(self.ctx, consolidate, self.plugins)
+            self._stage_jobs = first, reflection.job(self.ctx, reflect, self.plugins, maintain)
         return self._stage_jobs
 
     async def consolidate(self, user: str | None, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:

@@ -125,10 +125,14 @@ class ReflectionSettings(Section):
 
 
 class BlockSettings(Section):
-    """``tokens`` of a context for blocks; ``shared``: read-only texts for all users, by label."""
+    """``tokens`` of a context for blocks; ``shared``: read-only texts for all users, by label.
+
+    ``maintain``: labels of the blocks that the back end keeps up from insights.
+    """
 
     tokens: Count = 4000
     shared: Annotated[dict[Label, str], BeforeValidator(_mapping)] = {}
+    maintain: Annotated[tuple[Label, ...], BeforeValidator(_listed)] = ()
 
 
 class LimitSettings(Section):

@@ -80,8 +80,8 @@ class MeteredChat:
             for name, (start, _) in _windows(self.ctx).items():
                 _add(kept.setdefault(_key(name, start), {}), {"calls": amounts["calls"], "tokens": tokens})
 
-        await _change(self.ctx, WHOLE, charge_whole)
-        await _change(self.ctx, await _name_of(self.ctx, self.user), charge)
+        await change_counters(self.ctx, WHOLE, charge_whole)
+        await change_counters(self.ctx, await user_counters(self.ctx, self.user), charge)
 
 
 async def check_budget(ctx: WorkerContext) -> None:
@@ -98,7 +98,7 @@ async def budget(ctx: WorkerContext) -> list[dict[str, Any]]:
     limits = ctx.settings.chat and ctx.settings.chat.budget
     if not limits:
         return []
-    counted, windows = (await _counters(ctx, WHOLE)).get("windows", {}), _windows(ctx)
+    counted, windows = (await read_counters(ctx, WHOLE)).get("windows", {}), _windows(ctx)
     found = []
     for name, most in limits.model_dump(exclude_none=True).items():
         unit, _, window = name.split("_")
@@ -110,21 +110,25 @@ async def budget(ctx: WorkerContext) -> list[dict[str, Any]]:
 
 async def costs(ctx: WorkerContext, user: str | None = None) -> Mapping[str, Any]:
     """Returns calls, characters and tokens by operation, of one user or of all."""
-    name = WHOLE if user is None else await _name_of(ctx, user)
-    return dict((await _counters(ctx, name)).get("costs", {}))
+    name = WHOLE if user is None else await user_counters(ctx, user)
+    return dict((await read_counters(ctx, name)).get("costs", {}))
 
 
 async def count_facts(ctx: WorkerContext, amounts: Mapping[str, int]) -> None:
     """Count facts of the chat model: those kept, and the rejected ones by reason."""
     assert ctx.chat is not None
     name = ctx.chat.name
+
+    def add(counts: Counts) -> None:
+        _add(counts.setdefault("facts", {}).setdefault(name, {}), amounts)
+
     with suppress(StoreError):
-        await _change(ctx, WHOLE, lambda counts: _add(counts.setdefault("facts", {}).setdefault(name, {}), amounts))
+        await change_counters(ctx, WHOLE, add)
 
 
 async def facts(ctx: WorkerContext) -> tuple[Mapping[str, int], str]:
     """Returns the counts of the chat model's facts, and a sentence where many of them were refused."""
-    found = (await _counters(ctx, WHOLE)).get("facts", {}).get(ctx.chat.name, {}) if ctx.chat else {}
+    found = (await read_counters(ctx, WHOLE)).get("facts", {}).get(ctx.chat.name, {}) if ctx.chat else {}
     return found, refusals(found.get("kept", 0), found)
 
 
@@ -145,18 +149,19 @@ def _add(counts: Counts, amounts: Mapping[str, int]) -> None:
         counts[name] = counts.get(name, 0) + amount
 
 
-async def _name_of(ctx: WorkerContext, user: str) -> str:
+async def user_counters(ctx: WorkerContext, user: str) -> str:
+    """Returns the name of a user's counters, which does not tell who the user is."""
     digest = blake2b(user.encode("utf-8", "surrogatepass"), key=(await ctx.store.secret())[:64], digest_size=16)
     return f"user {digest.hexdigest()}"
 
 
-async def _counters(ctx: WorkerContext, name: str) -> Counts:
+async def read_counters(ctx: WorkerContext, name: str) -> Counts:
     if isinstance(ctx.store, CounterStore):
         return await ctx.store.counters(name)
     return ctx.counters.get(name, {})
 
 
-async def _change(ctx: WorkerContext, name: str, change: Callable[[Counts], None]) -> None:
+async def change_counters(ctx: WorkerContext, name: str, change: Callable[[Counts], None]) -> None:
     if isinstance(ctx.store, CounterStore):
         await ctx.store.change_counters(name, change)
     else:

@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,11 +27,12 @@ from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, Model
 from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
 from memscope.pipeline import WorkerContext
-from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Scope, Stage, WorkReport
+from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Json, Scope, Stage, WorkReport
 from memscope.records.serialization import sound
 from memscope.transfer.checks import check_record
 
 T = TypeVar("T")
+Finish = Callable[[WorkerContext, str], Awaitable[Sequence[Mapping[str, Json]]]]
 Make = Callable[[WorkerContext, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
@@ -55,12 +56,16 @@ class NoHooks:
 
 @dataclass(frozen=True)
 class StageJob:
-    """Work of a stage: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing."""
+    """Work of a stage: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing.
+
+    ``finish`` is called for a user once nothing more can be claimed; it returns actions for the report.
+    """
 
     stage: Stage
     make: Make
     limit: int
     hooks: Hooks
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,18 @@ async def results_of(
         alone = {result.user for result in made if result.moved and result.change_set.report.get("left")}
         if user in over:
             break
-    return results
+    if job.finish is None or preview:
+        return results
+    finished = {result.user for result in results if result.moved} | ({user} if user is not None else set())
+    return [*results, *await asyncio.gather(*(_finish(ctx, job.finish, name) for name in sorted(finished)))]
+
+
+async def _finish(ctx: WorkerContext, finish: Finish, user: str) -> JobResult:
+    try:
+        actions = await finish(replace(ctx, chat=MeteredChat(ctx, user, "blocks")), user)
+    except MemscopeError as error:  # done anew the next time
+        return JobResult(user, code=error.code)
+    return JobResult(user, ChangeSet(report={"actions": list(actions)}))
 
 
 async def _claims(ctx: WorkerContext, job: StageJob, user: str | None, alone: set[str]) -> list[Claim]:

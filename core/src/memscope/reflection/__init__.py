@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memscope.jobs.runner import Hooks, NoHooks, StageJob, merge_reports, run_until_idle
+from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, merge_reports, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
 from memscope.reflection.batch import TopicBatch, change_set
@@ -37,14 +37,19 @@ async def reflect(
     return merge_reports("reflect", [first, await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)])
 
 
-def job(ctx: WorkerContext, steps: Sequence[Worker[TopicBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
+def job(
+    ctx: WorkerContext,
+    steps: Sequence[Worker[TopicBatch]] = STEPS,
+    hooks: Hooks | None = None,
+    finish: Finish | None = None,
+) -> StageJob:
     """Returns the reflection stage as a worker process runs it."""
     hooks = hooks or NoHooks()
 
     async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
         return await _plan(ctx, claim, steps, hooks)
 
-    return StageJob("reflect", make, ctx.settings.reflection.batch, hooks)
+    return StageJob("reflect", make, ctx.settings.reflection.batch, hooks, finish)
 
 
 async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:
