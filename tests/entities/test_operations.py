@@ -234,3 +234,67 @@ def test_without_await(tmp_path):
         assert [one.name for one in memory.entities("u")] == ["Kim"]
         assert memory.entity("u", "Kim").entity.count == 1
         assert len(memory.timeline("u", "Kim").buckets) == len(memory.stream("u")) == 1
+
+
+async def test_a_merge_stays_through_new_turns(memory):
+    await memory.add_turns([said("I met Anna Schmidt.", 9), said("I called Nanne today.", 8)], user="u")
+    merged = await memory.merge_entities("u", "Anna Schmidt", "Nanne")
+    assert (merged.name, merged.count, merged.aliases) == ("Anna Schmidt", 2, ("Nanne",))
+    await memory.add_turns([said("I had lunch with Nanne.", 1)], user="u")
+    assert await counts(memory) == {"Anna Schmidt": 3}
+    assert (await memory.entity("u", "nanne")).entity.name == "Anna Schmidt"
+
+
+async def test_a_split_stays_and_a_merge_joins_again(talk):
+    await talk.split_entities("u", "Anna Schmidt", "Anna")
+    await talk.add_turns([said("Anna wrote to me.", 1)], user="u")
+    assert (await counts(talk))["Anna"] == 2 and (await counts(talk))["Anna Schmidt"] == 1
+    await talk.merge_entities("u", "Anna Schmidt", "Anna")
+    assert (await counts(talk))["Anna Schmidt"] == 3
+
+
+async def test_a_role_is_taken_from_one_and_given_to_another(talk):
+    assert (await talk.split_entities("u", "my sister", "Kim")).aliases == ()
+    with pytest.raises(NotFound):
+        await talk.entity("u", "my sister")
+    merged = await talk.merge_entities("u", "Anna", "my sister")
+    assert merged.aliases == ("Anna", "my sister") and merged.count == 4
+
+
+async def test_merges_are_records_of_one_user_that_can_be_forgotten(talk):
+    await talk.merge_entities("u", "Kim", "赵磊")
+    assert (await counts(talk))["Kim"] == 4
+    (record,) = await talk.list(user="u", namespace="memscope.entities")
+    assert record.text == "赵磊 = Kim"
+    assert await counts(talk, as_of=NOW - timedelta(hours=1)) == await counts(talk, as_of=NOW - timedelta(hours=2))
+    await talk.forget(user="u", ids=[record.id])
+    assert (await counts(talk))["Kim"] == 3
+    await talk.merge_entities("u", "Kim", "赵磊")
+    await talk.forget(user="u", text="赵磊")
+    assert await talk.list(user="u", namespace="memscope.entities") == []
+
+
+async def test_merges_are_copied_with_the_memory(talk, tmp_path):
+    await talk.merge_entities("u", "Kim", "赵磊")
+    await talk.export(tmp_path / "out.jsonl")
+    async with AsyncMemoryScope(":memory:", clock=lambda: NOW) as other:
+        await other.import_(tmp_path / "out.jsonl")
+        assert await counts(other) == await counts(talk)
+
+
+async def test_a_merge_of_one_agent_is_its_own(memory):
+    await memory.add_turns([said("I met Anna Schmidt and Nanne.", 3)], user="u", agent="a")
+    await memory.add_turns([said("I met Anna Schmidt and Nanne.", 2)], user="u", agent="b")
+    await memory.merge_entities("u", "Anna Schmidt", "Nanne", agent="a")
+    assert await counts(memory, agent="a") == {"Anna Schmidt": 1}
+    assert await counts(memory, agent="b") == {"Anna Schmidt": 1, "Nanne": 1}
+
+
+async def test_what_cannot_be_merged_or_split(talk):
+    for call, error in (
+        (talk.merge_entities("u", "Kim", "Nobody"), NotFound), (talk.merge_entities("v", "Kim", "Anna"), NotFound),
+        (talk.split_entities("u", "Kim", "Anna"), InputError), (talk.merge_entities("u", "Kim", "kim"), InputError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            await call
+    assert await talk.list(user="u", namespace="memscope.entities") == []

@@ -148,8 +148,7 @@ class AsyncMemoryScope:
             if outcome == "forgotten":
                 raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
             runtime.work.wake(user, 1)
-            stored = memory if outcome == "stored" else await self._memory(memory.id, where)
-            return cast("Observation", stored)
+            return cast("Observation", memory if outcome == "stored" else await self._memory(memory.id, where))
 
     async def update(
         self,
@@ -166,9 +165,8 @@ class AsyncMemoryScope:
         where = validation.scope(user, agent)
         async with self.runtime.operation("update") as runtime:
             old = await self._memory(id, where)
-            turn, _ = await runtime.check_statement(
-                {"role": "user", "content": old.text if text is None else text}, where
-            )
+            given = {"role": "user", "content": old.text if text is None else text}
+            turn, _ = await runtime.check_statement(given, where)
             changed = replace(
                 old, text=turn.text,
                 data=old.data if data is None else validation.json_object("data", data, runtime.limits),
@@ -325,6 +323,8 @@ class AsyncMemoryScope:
     timeline = as_method(entity_operations.timeline)
     stream = as_method(entity_operations.stream)
     graph = as_method(entity_operations.graph)
+    merge_entities = as_method(entity_operations.merge_entities)
+    split_entities = as_method(entity_operations.split_entities)
 
     # ---- an assistant
 

@@ -209,6 +209,8 @@ class MemoryScope:
     timeline = _sync(AsyncMemoryScope.timeline)
     stream = _sync(AsyncMemoryScope.stream)
     graph = _sync(AsyncMemoryScope.graph)
+    merge_entities = _sync(AsyncMemoryScope.merge_entities)
+    split_entities = _sync(AsyncMemoryScope.split_entities)
 
     chat = _streamed(AsyncMemoryScope.chat)
     forget = _sync(AsyncMemoryScope.forget)

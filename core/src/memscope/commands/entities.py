@@ -62,11 +62,21 @@ def _entity_parts(one: Entity) -> list[Part]:
 @command("entity", short_help="Show everything about one person, place or thing.")
 @click.argument("name")
 @click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
+@click.option("--merge", metavar="OTHER", help="Say that OTHER is this entity too.")
+@click.option("--split", metavar="OTHER", help="Say that the alias OTHER is another one.")
 @as_of
 @pass_call
-def entity(call: Call, /, name: str, **asked: Any) -> None:
-    """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias."""
+def entity(call: Call, /, name: str, merge: str | None, split: str | None, **asked: Any) -> None:
+    """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
+
+    What --merge and --split say is kept as statements in memory, and holds for new turns too.
+    """
+    where = {key: value for key, value in call.scope.items() if key != "session"}
     with call.memory() as memory:
+        if merge is not None:
+            memory.merge_entities(name=name, other=merge, **where)
+        if split is not None:
+            memory.split_entities(name=name, other=split, **where)
         found = memory.entity(name=name, **call.scope, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
     neighbours = [asdict(one) for one in found.neighbours]

@@ -1,7 +1,7 @@
-"""Operations on entities as functions of a runtime: ranking, one entity, timeline, stream, graph.
+"""Operations on entities as functions of a runtime: ranking, one entity, timeline, stream, graph, merge and split.
 
-``AsyncMemoryScope`` has each as a method with the same arguments. Everything is derived from the records by one scan of
-the user's own, kept per revision of the store; nothing is stored.
+``AsyncMemoryScope`` has each as a method with the same arguments. Entities are derived from the records; a person's
+merges and splits are records themselves, statements with ``data``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
-from memscope.errors import NotFound
-from memscope.records import Insight, Observation, Turn
+from memscope.errors import InputError, NotFound
+from memscope.records import INJECTED, ChangeSet, Insight, Observation, Turn
+from memscope.records.identity import statement
 
 if TYPE_CHECKING:
     from memscope.entities.graph import EntityGraph
@@ -163,6 +164,54 @@ async def graph(
         found = await _ask(runtime, user, view, question)
         fetched = (await runtime.store.fetch(user, [one.id for one in found.edges if one.id])).records
         return found.worded({str(id): one.text for id, one in fetched.items()})
+
+
+async def merge_entities(runtime: Host, user: str, name: str, other: str, *, agent: str | None = None) -> Entity:
+    """Say that ``other`` is the entity ``name``; return it. A role that is said is a name as well ("my sister").
+
+    ``agent``: for this one alone, else for all. Undone by ``split_entities``, or by forgetting the statement that this
+    makes. ``NotFound`` for a name that is not mentioned.
+    """
+    return await _correct(runtime, user, agent, "merge", name, other)
+
+
+async def split_entities(runtime: Host, user: str, name: str, other: str, *, agent: str | None = None) -> Entity:
+    """Say that the alias ``other`` is not the entity ``name``; return this one. No rule joins ``other`` again.
+
+    ``InputError`` if they are two already. See ``merge_entities``.
+    """
+    return await _correct(runtime, user, agent, "split", name, other)
+
+
+async def _correct(runtime: Host, user: str, agent: str | None, step: str, name: str, other: str) -> Entity:
+    from memscope.entities.reading import CORRECTIONS
+    from memscope.text.names import name_form
+
+    view, now = _view(runtime, user, agent, None, None)
+    names = [validation.identifier("name", name), validation.identifier("other", other)]
+
+    def question(index: EntityIndex) -> list[str]:
+        found = [index.find(one) for one in names]
+        if missing := [one for one in names if not index.called(one)]:
+            raise NotFound(f"no entity is called {missing[0]!r} here", hint="entities lists those there are")
+        if step == "split" and (found[0] is None or found[0] is not found[1]):
+            raise InputError(f"{names[0]!r} and {names[1]!r} are not one entity", hint="entity shows the aliases")
+        if name_form(names[0]) == name_form(names[1]):
+            raise InputError(f"{names[0]!r} and {names[1]!r} are the same name", hint="give two names")
+        headed = found[0] is not None and step == "split" and name_form(found[0].name) == name_form(names[1])
+        return names[::-1] if headed else names
+
+    async with runtime.operation("entities"):
+        first, second = await _ask(runtime, user, view, question)
+        text = f"{second} {'=' if step == 'merge' else '≠'} {first}"
+        given = {"role": "user", "content": text, "metadata": {INJECTED: True}}
+        turn, timed = await runtime.check_statement(given, validation.scope(user, agent))
+        draft, memory = statement(
+            await runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
+            name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS,
+        )  # fmt: skip
+        await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))
+        return await _ask(runtime, user, view, lambda index: _named(index, first, now)[1])
 
 
 def _view(

@@ -24,9 +24,10 @@ def names(text: str) -> list[FoundName]:
     """Returns the names in a text in order, with those of weight 0, which are names only if they are so elsewhere."""
     text = text[:LONGEST]
     found: list[FoundName] = []
-    if not has_cjk(text) or language(text) == "en":
+    chinese, script = has_cjk(text), language(text)
+    if not chinese or script == "en":
         found += english_names(text)
-    if has_cjk(text) and language(text) in ("zh", "en"):
+    if chinese and script in ("zh", "en"):
         taken = sorted((one.start, one.start + len(one.text)) for one in found if one.weight)
         found += (one for one in chinese_names(text) if not _overlaps(one, taken))
     return sorted((one for one in found if len(one.text) <= LONGEST_NAME), key=lambda one: one.start)

@@ -24,6 +24,7 @@ _PETS = word_set("pets_en")
 _CALENDAR = word_set("calendar_en")
 _LANGUAGES = word_set("languages_en")
 _PEOPLES = word_set("peoples_en")
+_OTHERS = _CALENDAR | _PEOPLES | _LANGUAGES
 _FILLERS = word_set("fillers_en")
 _CONNECTORS = word_set("connectors_en")
 _OF_HEADS = word_set("of_heads_en")
@@ -38,6 +39,7 @@ _THING_BEFORE = word_set("thing_before_en")
 _PERSON_BEFORE = word_set("person_before_en")
 _PERSON_AFTER = word_set("person_after_en")
 _WORD = re.compile(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
+_WORDS = re.compile(f"({_WORD.pattern})")
 _POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
 _SENTENCE_END = re.compile(r"[.!?…:;\"“”(\[—–*#>|]")
 _TITLE_IN_QUOTES = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
@@ -50,6 +52,8 @@ _TOPIC = re.compile(
 )
 _NO_TOPIC = word_set("no_topic_en")
 _TIMES = word_set("times_en")
+_MAY_LEARN = re.compile("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
+_ABBREVIATED = _TITLES | {"st"}
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
 
 
@@ -59,6 +63,7 @@ class _NameToken(NamedTuple):
     start: int
     end: int
     owns: bool  # "Kim's"
+    capital: bool
     opens: bool  # the first of a sentence
     near: bool  # only a blank, or a comma and a blank, between it and the one before
 
@@ -86,7 +91,7 @@ def _of_line(line: str) -> Iterator[FoundName]:
     yield from topics
     taken = [(match.start(1), match.end(1)) for match in titles]
     taken += [(found.start, found.start + len(found.text)) for found in topics]
-    heading = len(tokens) >= _HEADING and sum(_capital(one.text) for one in tokens) > 0.8 * len(tokens)
+    heading = len(tokens) >= _HEADING and sum(one.capital for one in tokens) > 0.8 * len(tokens)
     for run in _runs(line, tokens):
         start = tokens[run.first].start
         found = None if any(a <= start < b for a, b in taken) else _judge(line, tokens, run)
@@ -102,7 +107,7 @@ def _is_title(quoted: str) -> bool:
 
 
 def _topics(line: str) -> Iterator[FoundName]:
-    for match in _TOPIC.finditer(line):
+    for match in _TOPIC.finditer(line) if _MAY_LEARN.search(line) else ():
         for group in (1, 2):
             word = match[group] or ""
             if not word or not _is_topic(word) or _qualifies(line[match.end(group) :]):
@@ -126,30 +131,34 @@ def _qualifies(rest: str) -> bool:
 def _tokens(line: str) -> list[_NameToken]:
     made: list[_NameToken] = []
     end = 0
-    for match in _WORD.finditer(line):
-        word = _POSSESSIVE.sub("", match[0])
-        gap = line[end : match.start()]
-        abbreviated = bool(made) and gap == ". " and (made[-1].low in _TITLES | {"st"} or len(made[-1].text) == 1)
-        opens = not made or (_SENTENCE_END.search(gap) is not None and not abbreviated)
-        made.append(_NameToken(word, word.lower(), match.start(), match.start() + len(word), word != match[0], opens,
-                           abbreviated or gap in (" ", ", ", " (")))  # fmt: skip
-        end = match.end()
+    parts = iter(_WORDS.split(line))
+    for gap, found in zip(parts, parts, strict=False):
+        start = end + len(gap)
+        end = start + len(found)
+        word, low, owns, capital = _word(found)
+        abbreviated = gap == ". " and bool(made) and (made[-1].low in _ABBREVIATED or len(made[-1].text) == 1)
+        opens = not made or (gap != " " and _SENTENCE_END.search(gap) is not None and not abbreviated)
+        near = gap == " " or abbreviated or gap in (", ", " (")
+        made.append(_NameToken(word, low, start, start + len(word), owns, capital, opens, near))
     return made
 
 
-def _capital(word: str) -> bool:
-    return word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
+@lru_cache(1 << 14)
+def _word(found: str) -> tuple[str, str, bool, bool]:
+    """Returns a word without the possessive, in small letters, whether it had one, and whether it is capitalised."""
+    word = _POSSESSIVE.sub("", found)
+    capital = word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
+    return word, word.lower(), word != found, capital
 
 
 def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
-    at = 0
-    while at < len(tokens):
-        last = at
-        if _capital(tokens[at].text):
+    last = -1
+    for at in [at for at, token in enumerate(tokens) if token.capital]:
+        if at > last:
+            last = at
             while (further := _joined(line, tokens, last)) > last:
                 last = further
             yield from _trimmed(tokens, _Run(at, last))
-        at = last + 1
 
 
 def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
@@ -161,10 +170,10 @@ def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
         return last
     if tokens[last].owns and after[0].low not in _ORGANISATION_ENDS | _PLACE_ENDS:
         return last
-    if _capital(after[0].text):
+    if after[0].capital:
         return last + 1
     linked = after[0].low in _CONNECTORS or (after[0].low == "of" and tokens[last].low in _OF_HEADS)
-    return last + 2 if linked and len(after) > 1 and after[1].near and _capital(after[1].text) else last
+    return last + 2 if linked and len(after) > 1 and after[1].near and after[1].capital else last
 
 
 def _trimmed(tokens: Sequence[_NameToken], run: _Run) -> Iterator[_Run]:
@@ -186,7 +195,7 @@ def _known(tokens: Sequence[_NameToken], run: _Run) -> bool:
 
 def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
     low = token.low
-    if low in _CALENDAR | _PEOPLES or low in _LANGUAGES:
+    if low in _OTHERS:
         return True
     if low in _ORGANISATION_ENDS and not begins:
         return False

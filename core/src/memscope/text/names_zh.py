@@ -18,6 +18,7 @@ _TRADITIONAL = str.maketrans(
     "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
     "亲儿妻夫学员板经邻导练医狗猫欧亚湾广门阳汉连岛头们这个过来说对会还给电从开车与乐兴叫问让认识进买卖见时间后里边",
 )
+_IS_TRADITIONAL = re.compile(f"[{''.join(map(chr, _TRADITIONAL))}]")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 ROLES_ZH = word_set("roles_zh_zh")
 _PETS = word_set("pets_zh")
@@ -53,6 +54,7 @@ _ROLE = re.compile(
     rf"(我们?|咱们?|俺)?(?:家)?(?:的)?(?:(?:最好|大学|高中|小学|初中|心理|班上|公司|新|老|大|小|二|好)的?)*"
     rf"({'|'.join(sorted(ROLES_ZH | _PETS, key=len, reverse=True))})(?:的名字)?(?:叫做?|是|名叫|，|,|：)?"
 )
+_HAS_ROLE = re.compile("|".join(sorted(ROLES_ZH | _PETS)))
 _CALLED = re.compile(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
 _TITLED = re.compile(rf"([{_HAN}]{{1,2}})({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
 _NICK = re.compile(rf"[小老阿][{_HAN}]")
@@ -80,7 +82,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.plain = text.translate(_TRADITIONAL)
+        self.plain = text.translate(_TRADITIONAL) if _IS_TRADITIONAL.search(text) else text
         self._taken = bytearray(len(text))
 
     def take(self, start: int, end: int, kind: NameKind, weight: int, role: str = "") -> Iterator[FoundName]:
@@ -153,7 +155,7 @@ class _Reader:
 
     def by_role(self) -> Iterator[FoundName]:
         """我妹妹小芳, 我的老板陈伟明, 我家的狗叫豆豆."""
-        for match in _ROLE.finditer(self.plain):
+        for match in _ROLE.finditer(self.plain) if _HAS_ROLE.search(self.plain) else ():
             role = match[2]
             end = self._name_end(match.end())
             if end and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
