@@ -5,6 +5,7 @@
     python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
     python benchmarks/kill.py --kills 100 --stage migrate       processes that open a store of an older version
     python benchmarks/kill.py --kills 200 --stage blocks        writers that edit one block of core memory
+    python benchmarks/kill.py --kills 60 --stage upkeep         add and forget beside backup, copy, compact, sweep
     python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
@@ -20,6 +21,7 @@ import random
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,8 +30,9 @@ import click
 from kill_blocks import BLOCK_MUTANTS, blocks_stage
 from kill_migrate import migrate_stage
 from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from kill_processes import USERS, Found, check_done, kill, kill_at_random, say, start
+from kill_processes import USERS, Found, Main, check_done, kill_at_random, say, start
 from kill_stores import STORES, Place, SQLitePlace
+from kill_upkeep import UPKEEP_MUTANTS, upkeep_stage
 
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
 from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
@@ -88,10 +91,10 @@ async def check_turns(place: Place, said: list[str]) -> Found:
 # ---- workers
 
 
-async def work(place: Place, mutant: Mutant, seed: int) -> None:
+async def work(place: Place, mutant: Mutant) -> None:
     """Consolidate what there is; a model's answer takes up to twice as long as a lease and is never the same twice."""
     mutant.break_promise()
-    store, chance = await place.open(), random.Random(seed)
+    store, chance = await place.open(), random.Random(os.urandom(8))
     while True:
         claims: list[Claim] = []
         with suppress(StoreBusy):
@@ -131,18 +134,19 @@ async def waiting(place: Place) -> int:
     return sum(counts["consolidate"] for counts in (stats.pending, stats.failed, stats.parked))
 
 
-def consolidate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+def consolidate_stage(
+    place: Place, kills: int, chance: random.Random, mutant: Mutant, movers: Sequence[Main] = ()
+) -> Found:
+    """Two workers, and the movers beside them."""
     asyncio.run(say_more(place, 0))
-    children, died = [start(lambda seed=seed: work(place, mutant, seed)) for seed in range(WORKERS)], 0
-    for number in range(kills):
-        time.sleep(chance.uniform(*place.pauses))
-        victim = chance.randrange(WORKERS)
-        died += kill(children[victim])
-        place.trouble(number)
-        asyncio.run(say_more(place, number + 1))
-        children[victim] = start(lambda seed=number + WORKERS: work(place, mutant, seed))
-    wait_until_done(place)
-    died += sum(map(kill, children))
+    died = kill_at_random(
+        place,
+        [*[lambda: work(place, mutant)] * WORKERS, *movers],
+        kills,
+        chance,
+        between=lambda number: asyncio.run(say_more(place, number + 1)),
+        settle=lambda: wait_until_done(place),
+    )
     return replace(asyncio.run(check_place(place)), died=died)
 
 
@@ -198,31 +202,21 @@ def transfer_stage(place: Place, kills: int, chance: random.Random, mutant: Muta
     copy = SQLitePlace(place.folder / "copy")
     copy.folder.mkdir()
     paths = [place.folder / f"{number}.jsonl" for number in range(MOVERS)]
-    run = [lambda seed=seed: work(place, mutant, seed) for seed in range(WORKERS)]
-    run += [lambda path=path: move(place, copy, mutant, path) for path in paths]
-    asyncio.run(say_more(place, 0))
-    died = kill_at_random(
-        place,
-        run,
-        kills,
-        chance,
-        between=lambda number: asyncio.run(say_more(place, number + 1)),
-        settle=lambda: wait_until_done(place),
-    )
+    movers = [lambda path=path: move(place, copy, mutant, path) for path in paths]
+    found = consolidate_stage(place, kills, chance, mutant, movers)
     os.waitpid(start(lambda: move(place, copy, mutant, place.folder / "last.jsonl", times=1)), 0)
-    return replace(asyncio.run(check_copies(place, copy, paths)), died=died)
+    return asyncio.run(check_copies(found, copy, paths))
 
 
-async def check_copies(place: Place, copy: Place, paths: list[Path]) -> Found:
-    found = await check_place(place)
-    exported = 0
+async def check_copies(found: Found, copy: Place, paths: list[Path]) -> Found:
+    turns, exported = found.turns, 0
     for path in filter(Path.exists, paths):
         exported += 1
         alone = InMemoryStore()
         await read(alone, path)
         found = found.plus(Found(lost=(await check_facts(alone)).lost))
     copied = await check_place(copy)
-    both = found.plus(copied).plus(Found(lost=found.turns - copied.turns))
+    both = found.plus(copied).plus(Found(lost=turns - copied.turns))
     return replace(both, done=found.done and exported)
 
 
@@ -234,6 +228,7 @@ STAGES = {
     "transfer": (transfer_stage, TRANSFER_MUTANTS),
     "migrate": (migrate_stage, MIGRATE_MUTANTS),
     "blocks": (blocks_stage, BLOCK_MUTANTS),
+    "upkeep": (upkeep_stage, UPKEEP_MUTANTS),
 }
 
 
@@ -241,7 +236,7 @@ def mutants_of(store: str, stage: str) -> tuple[Mutant, ...]:
     if store == "elasticsearch" and stage != "transfer":
         from kill_elasticsearch import MUTANTS
 
-        return MUTANTS[stage]
+        return MUTANTS.get(stage, ())
     return STAGES[stage][1]
 
 
@@ -255,13 +250,9 @@ def measure(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> Fo
 
 
 def caught(store: str, stage: str, kills: int, seed: int, mutant: Mutant) -> bool:
-    """Whether the harness notices, within ``kills``, in rounds of a few."""
-    done = 0
-    while done < kills:
-        if measure(store, stage, 15, seed + done, mutant).faults:
-            return True
-        done += 15
-    return False
+    """Whether the harness notices within ``kills``, in rounds of a few; a migration is wrong without a kill too."""
+    few = 1 if stage == "migrate" else 15
+    return any(measure(store, stage, few, seed + done, mutant).faults for done in range(0, kills, few))
 
 
 @click.command()

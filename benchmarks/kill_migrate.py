@@ -23,6 +23,7 @@ from memscope.records import Scope, Search, Select, Turn, TurnInsert
 from memscope.stores import Store
 from memscope.testing.records import turn
 from memscope.text import analysis, tokens
+from memscope.text import terms as term_hashes
 from memscope.text.terms import terms
 
 MIGRATORS = 2
@@ -32,13 +33,17 @@ AGED_EVERY = 4  # kills
 
 def word(key: str) -> str:
     """A word that only this turn has, of letters."""
-    return "z" + "".join(chr(ord("a") + ord(char) % 26) + "q" for char in key)
+    return "zq" + "".join(chr(ord("a") + ord(char) % 26) + "q" for char in key)
 
 
 def older(place: Place) -> None:
-    """This process is of an older version: its stemmer makes other terms."""
+    """This process is of an older version: its stemmer makes other terms, which no cache of its parent knows."""
+    present = terms(word(""))
     tokens.stem = lambda known: known[::-1]  # type: ignore[assignment]
-    analysis._piece.cache_clear()
+    for cached in [known for module in (tokens, term_hashes, analysis) for known in vars(module).values()]:
+        if hasattr(cached, "cache_clear"):
+            cached.cache_clear()
+    assert terms(word("")) != present
     place.older()
 
 
@@ -62,14 +67,14 @@ async def answers(store: Store, user: str, key: str) -> list[str]:
     return [record.key for record in (await store.fetch(user, handles)).records.values() if isinstance(record, Turn)]
 
 
-async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], notes: Path) -> None:
-    """Search and add, for ever; note wrong answers, and turns that were acknowledged."""
+async def migrate(place: Place, mutant: Mutant, name: str, keys: list[str], notes: Path, times: int = 100_000) -> None:
+    """Search and add; note wrong answers, and turns that were acknowledged."""
     mutant.break_promise()
     store, chance = await place.open(), random.Random(name)
     log = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for number in range(100_000):
-        for _ in range(ASKED):
-            user, key = chance.choice(USERS), chance.choice(keys)
+    for number in range(times):
+        for user in chance.choices(USERS, k=ASKED) if number else USERS:
+            key = chance.choice(keys)
             with suppress(StoreBusy):
                 found = await answers(store, user, key)
                 if found != [f"{user}-{key}"]:
@@ -89,6 +94,8 @@ def migrate_stage(place: Place, kills: int, chance: random.Random, mutant: Mutan
                 time.sleep(chance.uniform(*place.migrations))
                 died += kill(child)
             place.trouble(number)
+    last = start(lambda: migrate(place, mutant, "last", keys, notes, times=1))  # not killed: it asks of every user
+    died += os.waitpid(last, 0)[1] != 0
     return replace(asyncio.run(_check(place, keys, notes)), died=died)
 
 

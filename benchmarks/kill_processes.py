@@ -20,6 +20,7 @@ from memscope.records import TurnInsert
 from memscope.stores import Store
 from memscope.testing.records import turn
 
+Main = Callable[[], Awaitable[None]]
 USERS = ("alice", "bob", "carol")
 
 
@@ -32,19 +33,21 @@ class Found:
     corrupt: int = 0
     unconsolidated: int = 0
     wrong: int = 0  # answers of searches
+    leaked: int = 0  # forgotten, and still there or in the bytes
+    unfinished: int = 0  # copies left beside the store
     turns: int = 0
     done: int = 0  # acknowledged by processes that were killed; 0 measured nothing
     died: int = 0  # processes that ended with an error instead of by the kill
 
     @property
     def faults(self) -> int:
-        return self.lost + self.doubled + self.corrupt + self.unconsolidated + self.wrong
+        return sum(asdict(self).values()) - self.turns - self.done - self.died
 
     def plus(self, other: Found) -> Found:
         return Found(**{name: value + getattr(other, name) for name, value in asdict(self).items()})
 
 
-def start(main: Callable[[], Awaitable[None]]) -> int:
+def start(main: Main) -> int:
     """A child that runs ``main``; its id. Nothing of the parent's is open when it forks."""
     child = os.fork()
     if child:
@@ -68,7 +71,7 @@ def kill(child: int) -> bool:
 
 def kill_at_random(
     place: Place,
-    run: Sequence[Callable[[], Awaitable[None]]],
+    run: Sequence[Main],
     kills: int,
     chance: random.Random,
     *,

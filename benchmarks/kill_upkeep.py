@@ -1,65 +1,40 @@
-"""Clients that add and forget, beside keepers that back up, copy, compact, unpark and sweep, all killed at random.
+"""Stage ``upkeep`` of ``kill.py``: clients that add and forget beside keepers of the store.
 
-    python benchmarks/kill_upkeep.py --kills 60
-
-A client notes a turn that was acknowledged, and a forget before it begins and when its receipt says "wiped". When all
+Keepers back up, copy, compact, unpark and sweep. A client notes a turn that was acknowledged, and a forget before it begins and when its receipt says "wiped". When all
 are dead, what was added must be there (``lost``, ``doubled``), what was forgotten neither there nor in the bytes of the
-file (``leaked``), every backup whole (``corrupt``), and after ``compact`` nothing unfinished beside the store. The same
-harness then runs two stores with one promise broken each; it has to catch them.
+file (``leaked``), every backup whole (``corrupt``), and after ``compact`` nothing unfinished beside the store.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-from kill_mutants import AnswersFirst, Mutant, sound, use
-from kill_processes import USERS, check_done, kill, say, start
+from kill_mutants import AnswersFirst, Mutant, use
+from kill_processes import USERS, Found, kill_at_random, say
 from kill_stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import ForgetReport, Select
 from memscope.stores import Store, unfinished
 from memscope.stores.sqlite import SQLiteStore, secure_erase
-from memscope.text import load_tables
 from memscope.transfer.copy import copy
 
 CLIENTS, KEEPERS = 3, 2
 FORGETS = 0.4  # of the turns
 
 
-@dataclass
-class Left:
-    """Faults of a store after the kills."""
-
-    lost: int = 0
-    doubled: int = 0
-    leaked: int = 0
-    corrupt: int = 0
-    unfinished: int = 0
-    turns: int = 0
-    done: int = 0  # acknowledged; 0 measured nothing
-    died: int = 0  # processes that ended with an error instead of by the kill
-
-    @property
-    def wrong(self) -> int:
-        return self.lost + self.doubled + self.leaked + self.corrupt + self.unfinished
-
-
-async def client(place: Place, mutant: Mutant, name: str, log: int) -> None:
+async def client(place: Place, mutant: Mutant, log: int) -> None:
     """Add turns and forget some of them, three users at once."""
     mutant.break_promise()
+    name = os.urandom(6).hex()
     store, chance = await place.open(), random.Random(name)
 
     async def line(user: str) -> None:
@@ -76,8 +51,9 @@ async def client(place: Place, mutant: Mutant, name: str, log: int) -> None:
     await asyncio.gather(*map(line, USERS))
 
 
-async def keeper(place: Place, target: Place, mutant: Mutant, name: str) -> None:
+async def keeper(place: Place, target: Place, mutant: Mutant) -> None:
     mutant.break_promise()
+    name = os.urandom(6).hex()
     store, other, chance = await place.open(), await target.open(), random.Random(name)
     for number in range(100_000):
         tasks: tuple[Callable[[], Awaitable[object]], ...] = (
@@ -92,37 +68,23 @@ async def keeper(place: Place, target: Place, mutant: Mutant, name: str) -> None
         await asyncio.sleep(0.01)
 
 
-def run(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Left:
+def upkeep_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
     target = SQLitePlace(place.folder / "copy")
     target.folder.mkdir()
     log = os.open(place.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    lives = Counter[int]()
-    load_tables()  # once, for all processes
-
-    def begin(number: int) -> int:
-        lives[number] += 1
-        name = f"{number}x{lives[number]}"
-        if number < CLIENTS:
-            return start(lambda: client(place, mutant, name, log))
-        return start(lambda: keeper(place, target, mutant, name))
-
-    children, died = [begin(number) for number in range(CLIENTS + KEEPERS)], 0
-    for _ in range(kills):
-        time.sleep(chance.uniform(0.02, 0.4))
-        victim = chance.randrange(len(children))
-        died += kill(children[victim])
-        children[victim] = begin(victim)
-    died += sum(map(kill, children))
+    place.pauses = (0.02, 0.4)
+    run = [lambda: client(place, mutant, log)] * CLIENTS + [lambda: keeper(place, target, mutant)] * KEEPERS
+    died = kill_at_random(place, run, kills, chance)
     os.close(log)
     return replace(asyncio.run(check(place)), died=died)
 
 
-async def check(place: Place) -> Left:
+async def check(place: Place) -> Found:
     said: dict[str, set[str]] = {word: set() for word in ("added", "forgetting", "wiped", "pending", "none")}
     for line in (place.folder / "log").read_text().splitlines():
         word, _, key = line.partition(" ")
         said[word].add(key)
-    found = Left(leaked=sum(_in_bytes(place.folder, said["wiped"])), done=len(said["added"]))
+    found = Found(leaked=sum(_in_bytes(place.folder, said["wiped"])), done=len(said["added"]))
     with suppress(MemscopeError):
         store = await place.open()
         kept = await _texts(store)
@@ -159,7 +121,7 @@ async def _is_broken(path: Path) -> bool:
     return False
 
 
-# ---- the whole
+# ---- stores with a promise broken
 
 
 def wipe_nothing() -> None:
@@ -167,28 +129,7 @@ def wipe_nothing() -> None:
         setattr(secure_erase, name, lambda *_: ForgetReport(physical="wiped"))
 
 
-MUTANTS = (
+UPKEEP_MUTANTS = (
     Mutant("says wiped without wiping", break_promise=wipe_nothing),
     Mutant("acknowledges before the commit", break_promise=use(AnswersFirst)),
 )
-
-
-def measure(kills: int, seed: int, mutant: Mutant) -> Left:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        place = SQLitePlace(Path(folder))
-        asyncio.run(place.create())
-        return run(place, kills, random.Random(seed), mutant)
-
-
-@click.command()
-@click.option("--kills", type=int, default=40)
-@click.option("--seed", type=int, default=1)
-def main(kills: int, seed: int) -> None:
-    found = measure(kills, seed, sound)
-    check_done(found.done)
-    caught = sum(any(measure(20, seed + n, mutant).wrong for n in range(5)) for mutant in MUTANTS)
-    click.echo(json.dumps(asdict(found) | {"mutants_caught": caught, "mutants": len(MUTANTS), "kills": kills}))
-
-
-if __name__ == "__main__":
-    main()
