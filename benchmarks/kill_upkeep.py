@@ -1,8 +1,9 @@
 """Stage ``upkeep`` of ``kill.py``: clients that add and forget beside keepers of the store.
 
-Keepers back up, copy, compact, unpark and sweep. A client notes a turn that was acknowledged, and a forget before it begins and when its receipt says "wiped". When all
-are dead, what was added must be there (``lost``, ``doubled``), what was forgotten neither there nor in the bytes of the
-file (``leaked``), every backup whole (``corrupt``), and after ``compact`` nothing unfinished beside the store.
+Keepers back up, copy, compact, unpark and sweep. A client notes a turn that was acknowledged, and a forget before it
+begins and when its receipt says "wiped". When all are dead, what was added must be there (``lost``, ``doubled``), what
+was forgotten neither there nor in the bytes of the file (``leaked``), every backup whole (``corrupt``), and after
+``compact`` nothing unfinished beside the store.
 """
 
 from __future__ import annotations
