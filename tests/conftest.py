@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from servers.faults import FaultServer
 
 settings.register_profile("untimed", deadline=None)  # how long an example takes says how busy the machine is
 settings.load_profile("untimed")
+os.environ["LANGUAGE"] = "en"  # of the program, wherever the tests run
 pytest.register_assert_rewrite("memscope.testing")  # or the shipped suites' asserts lose their diff
 
 

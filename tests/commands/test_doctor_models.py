@@ -141,13 +141,13 @@ def test_memories_that_say_the_same(examined, store):
     texts = {"a": "The user moved to Berlin.", "b": "the user moved to BERLIN", "c": "The user moved to Bern."}
     applied(store, lambda key: ChangeSet(new=tuple(fact(id, text, key) for id, text in texts.items())))
     code, (found,) = examined("memories", "warn")
-    assert code == 6 and "1 memory doubled" in found["said"] and found["mend"].endswith("--user 'alice' --id b")
+    assert code == 6 and "1 memory doubled" in found["said"] and found["mend"].endswith("--user alice --id b")
 
 
 def test_memories_that_expired(examined, store):
     applied(store, lambda key: ChangeSet(new=(fact("a", "A thing.", key, expires=NOW - timedelta(days=1)),)))
     _, (found,) = examined("memories", "warn")
-    assert found["mend"] == "memscope sweep --user 'alice'"
+    assert found["mend"] == "memscope sweep --user alice"
     done = CliRunner().invoke(cli, ["--store", str(store), "sweep", "--user", "alice"])
     assert (done.exit_code, done.stdout) == (0, "1 memory removed\n")
     assert examined("memories")[0] == 0
@@ -163,7 +163,7 @@ def test_insights_that_rest_on_what_is_over(examined, store):
         lambda key: ChangeSet(closed=(Supersession("a", "b", NOW, NOW),)),
     )
     code, (found,) = examined("memories", "warn")
-    assert (code, found["mend"]) == (6, "memscope reflect --user 'alice'")
+    assert (code, found["mend"]) == (6, "memscope reflect --user alice")
 
 
 def test_what_mends_parked_work_is_named_by_its_error(examined, store):

@@ -41,10 +41,12 @@ def ids(done):
     return [json.loads(line)["id"] for line in done.stdout.splitlines()]
 
 
-def test_retrieve_shows_dated_evidence_with_what_found_it(run):
-    first, why, *_ = run("retrieve", "Where did she move to?").stdout.splitlines()
+def test_retrieve_shows_dated_evidence_and_what_found_it_when_asked(run):
+    first, why, *_ = run("retrieve", "--explain", "Where did she move to?").stdout.splitlines()
     assert first == " 1  [2026-03-02 10:00 Monday] user: I moved to Berlin last May (2025-05)."
     assert why.strip().startswith("found by text") and why.endswith("  m1")
+    short = run("retrieve", "Where did she move to?").stdout
+    assert short.splitlines()[0] == f"{first}  m1" and "found by" not in short
 
 
 def test_retrieve_for_programs(run):

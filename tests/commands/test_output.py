@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.commands.output import HIDDEN, count_nouns, json_line, visible, wrapped
+from memscope.commands.language import count_nouns
+from memscope.commands.output import HIDDEN, json_line, visible, wrapped
 
 texts = st.text(st.characters(codec="utf-8") | st.sampled_from("\u202e\u200b\x1b\x9b\U000e0041 \n中，"))
 

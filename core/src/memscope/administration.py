@@ -124,14 +124,25 @@ async def compact(runtime: Runtime) -> ForgetReport:
 
 
 async def export(
-    runtime: Runtime, path: str | Path, *, user: str | None = None, progress: Progress | None = None
+    runtime: Runtime,
+    path: str | Path,
+    *,
+    user: str | None = None,
+    for_user: bool = False,
+    progress: Progress | None = None,
 ) -> Mapping[str, int]:
-    """Write all records (of one user, or of all) as JSON lines; returns the number of each kind."""
+    """Write all records (of one user, or of all) as JSON lines; returns the number of each kind.
+
+    ``for_user``: to hand out to ``user``, without the store's secret.
+    """
     from memscope.transfer import jsonl
 
     validation.owner(user)
+    if for_user and user is None:
+        raise InputError("for_user needs a user", hint="an export of everybody is for operators")
     async with runtime.operation("export"):
-        return await jsonl.export(runtime.store, validation.path(path), user=user, progress=progress)
+        place = validation.path(path)
+        return await jsonl.export(runtime.store, place, user=user, secret=not for_user, progress=progress)
 
 
 async def import_(

@@ -12,30 +12,31 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import click
 
 from memscope import __version__
 from memscope.commands import register
-from memscope.commands.options import BUG, INTERRUPTED, Call, Command, exit_code, shared_options
+from memscope.commands.language import say, speaking
+from memscope.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope.commands.output import json_line, print_error
 from memscope.errors import MemscopeError
 
 
 class Failure(click.ClickException):
-    """An error on its way to stderr."""
+    """An error on its way to stderr; ``about`` is its object for programs."""
 
-    def __init__(self, message: str, code: int, *, about: dict[str, Any]) -> None:
+    def __init__(self, message: str, exits: int, **about: Any) -> None:
         super().__init__(message)
-        self.code = code
+        self.exits = exits
         self.about = about
 
 
-class Program(click.Group):
+class Program(Group):
     """The group. Plugins other than the built-in one are loaded when a command is unknown, or to list them all."""
 
-    command_class = Command
     _discovered = False
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -57,56 +58,74 @@ class Program(click.Group):
         try:
             Plugins(ctx.ensure_object(Call).settings().plugins).add_commands(self)
         except MemscopeError as error:
-            print_error(f"memscope: plugins are left out: {error}")
+            print_error(say("memscope: plugins are left out: {error}", error=error))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except MemscopeError as error:
-            about = {"code": error.code, "message": str(error), "hint": error.hint, "retryable": error.retryable}
-            self._fail(ctx, error, Failure(str(error), exit_code(error), about=about))
+            about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
+            self._fail(ctx, error, Failure(str(error), exit_code(error), **about))
         except (click.ClickException, click.Abort, click.exceptions.Exit, OSError):
             raise
         except Exception as error:
-            said = f"{type(error).__name__}, which is a bug of memscope or of a plugin; --debug shows where"
-            self._fail(ctx, error, Failure(said, BUG, about={"code": "bug", "message": said}))
+            told = say("{error}, which is a bug of memscope or of a plugin; --debug shows where",
+                       error=type(error).__name__)  # fmt: skip
+            self._fail(ctx, error, Failure(told, BUG, code="bug"))
 
     def _fail(self, ctx: click.Context, error: Exception, failure: Failure) -> NoReturn:
         if ctx.ensure_object(Call).debug:
             traceback.print_exception(error)
-        failure.about["json"] = ctx.ensure_object(Call).json
         raise failure from error
 
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any
     ) -> Any:
-        if not more.pop("standalone_mode", True):
-            return super().main(args, prog_name, standalone_mode=False, **more)
-        try:
-            code = super().main(args, prog_name, standalone_mode=False, **more)
-        except click.ClickException as error:
-            code = _report(error)
-        except click.Abort:
-            print_error("memscope: interrupted")
-            code = INTERRUPTED
+        given = list(sys.argv[1:] if args is None else args)
+        standalone = more.pop("standalone_mode", True)
+        with speaking(_asked_language(given)):
+            try:
+                code = super().main(given, prog_name, standalone_mode=False, **more)
+            except (click.ClickException, click.Abort) as error:
+                if not standalone:
+                    raise
+                code = _report(error, machine="--json" in given)
+        if not standalone:
+            return code
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _report(error: click.ClickException) -> int:
-    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2
+def _asked_language(args: Sequence[str]) -> str | None:
+    """Returns the value of --lang, read before anything else: help is printed while options are read."""
+    words = [part for arg in args for part in (arg.split("=", 1) if arg.startswith("--lang=") else [arg])]
+    return next((value for name, value in pairwise(words) if name == "--lang"), None)
+
+
+def _report(error: click.ClickException | click.Abort, *, machine: bool) -> int:
+    """Print an error, for programs as an object; returns its exit code."""
+    about: dict[str, Any] = {"code": "usage", "hint": "", "retryable": False}
+    if isinstance(error, click.Abort):
+        code, message, about["code"] = INTERRUPTED, say("interrupted"), "interrupted"
+    elif isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2
         error.show()
-    elif not isinstance(error, Failure):
-        hint = f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        print_error(f"memscope: {error.format_message()}{hint}")
-    elif error.about.pop("json"):
-        click.echo(json_line({"error": error.about}, ascii_only=True), err=True)
+        return error.exit_code
     else:
-        print_error(f"memscope: {error.format_message()}")
-    return error.code if isinstance(error, Failure) else error.exit_code
+        code, message = error.exit_code, error.format_message()
+    if isinstance(error, Failure):
+        code, about = error.exits, about | error.about
+    elif isinstance(error, click.UsageError) and error.ctx:
+        about["hint"] = say("see {command} --help", command=error.ctx.command_path)
+    if machine:
+        told = {"code": about["code"], "message": message, "hint": about["hint"], "retryable": about["retryable"]}
+        click.echo(json_line({"error": told}, ascii_only=True), err=True)
+    else:
+        see = say(" ({hint})", hint=about["hint"]) if about["code"] == "usage" and about["hint"] else ""
+        print_error(f"memscope: {message}{see}")
+    return code
 
 
 @click.group("memscope", cls=Program, params=shared_options(hidden=False))
-@click.version_option(__version__, prog_name="memscope")
+@click.version_option(__version__, prog_name="memscope", help="Show the version and exit.")
 def cli() -> None:
     """Long-term memory for LLM agents.
 

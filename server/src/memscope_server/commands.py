@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.commands.options import Call, Command, command, pass_call
+from memscope.commands.options import Call, Group, command, pass_call
 from memscope.errors import ConfigError
 from memscope_server.tokens import ROLES, Role, TokenFile
 
@@ -81,12 +81,12 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
             await uvicorn.Server(config).serve(sockets=[listening])
 
 
-@click.group("token", short_help="Tokens of the server: add, list, revoke.")
+@click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
 def token() -> None:
     """Say who may call the server, and as whom. A token is shown once; only its digest is kept."""
 
 
-@token.command("add", cls=Command)
+@token.command("add")
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What it may do.")
 @click.option("--name", default="", help="What it is for, to know it again.")
 @pass_call
@@ -99,7 +99,7 @@ def add(call: Call, role: str, name: str) -> None:
     call.show.line((f"token {made.id}, for {made.user or 'all users'}; it is not shown again", "dim"))
 
 
-@token.command("list", cls=Command)
+@token.command("list")
 @pass_call
 def list_(call: Call) -> None:
     """List all tokens without their secrets."""
@@ -111,7 +111,7 @@ def list_(call: Call) -> None:
         )
 
 
-@token.command("revoke", cls=Command)
+@token.command("revoke")
 @click.argument("id")
 @pass_call
 def revoke(call: Call, id: str) -> None:

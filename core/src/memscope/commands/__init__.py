@@ -12,14 +12,11 @@ FAMILIES = {
     "turns": ("add", "import_", "export"),
     "read": ("retrieve", "context", "profile", "list_", "show", "history"),
     "entities": ("entities", "entity", "timeline", "graph"),
-    "edit": ("update", "review", "forget"),
+    "edit": ("update", "review", "forget", "sweep", "audit"),
     "block": ("block",),
-    "work": ("consolidate", "reflect", "reembed", "unpark"),
-    "serve": ("worker", "mcp"),
-    "store": ("backup", "restore", "recover", "copy", "compact", "sweep", "users", "status"),
-    "plugins": ("plugins",),
-    "trust": ("trust",),
-    "audit": ("audit",),
+    "work": ("consolidate", "reflect", "reembed", "unpark", "worker", "mcp"),
+    "store": ("backup", "restore", "recover", "copy", "compact", "users", "status"),
+    "installation": ("plugins", "trust", "completion"),
     "doctor": ("doctor",),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +12,26 @@ import click
 
 from memscope.commands import slash
 from memscope.commands.input import Pipe, Terminal, read_message
-from memscope.commands.messages import LANGUAGES, locale_language
+from memscope.commands.language import LANGUAGES, say, speaking
 from memscope.commands.options import Call, command, exit_code, pass_call
 from memscope.commands.output import print_error, visible, visible_text
-from memscope.commands.talk import Talk
+from memscope.commands.slash import Talk
+from memscope.commands.work import ReportReceiver
 from memscope.errors import MemscopeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from memscope.records import Scope, WorkReport
     from memscope.sync import SyncAnswer
 
 DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
+NO_MODEL = """There is no chat model to talk with. Set one, for example
+  MEMSCOPE_CHAT__PRESET=ollama MEMSCOPE_CHAT__MODEL=qwen3:8b memscope chat --user {user}
+  MEMSCOPE_CHAT__PRESET=openai MEMSCOPE_CHAT__MODEL=gpt-4.1-mini (with OPENAI_API_KEY)
+or in memscope.yaml; docs/models.md has the lines for other servers."""
 
 
 @command("chat", short_help="Talk with an assistant that remembers.")
-@click.option("--language", type=click.Choice(list(LANGUAGES)), help="Of the interface; by default the locale's.")
+@click.option("--language", type=click.Choice(LANGUAGES), help="Of the interface; the same as --lang.")
 @click.option("--persona", metavar="TEXT", help="Who the assistant is.")
 @click.option("--window", type=int, default=3000, show_default=True, help="Tokens of recent turns that it is shown.")
 @click.option("--tokens", type=int, default=1000, show_default=True, help="Tokens of memories that it is shown.")
@@ -39,12 +43,11 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     """
     user = call.whose["user"]
     news = News()
-    phrases = LANGUAGES[language or locale_language()]
-    with call.memory(new=True, plugins=[news]) as memory:
-        talk = Talk(memory, call.show, phrases, user, call.session or Talk.fresh_session(), call.agent, asked)
+    with speaking(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
+        talk = Talk(memory, call.show, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
         if memory.runtime.ctx.chat is None:
-            no_model(talk, language or locale_language())
+            explain_models(talk)
             return
         news.talk = talk
         with listening(news):
@@ -53,20 +56,20 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     click.get_current_context().exit(code)
 
 
-def no_model(talk: Talk, language: str) -> None:
-    """Explain which settings are missing; offer the demo on a terminal."""
-    for line in talk.say("no_model", user=visible(talk.user)).splitlines():
-        click.echo(line, err=True)
+def explain_models(talk: Talk) -> None:
+    """Say which settings are missing; offer the demo on a terminal."""
+    click.echo(say(NO_MODEL, user=visible(talk.user)), err=True)
     context = click.get_current_context()
-    if not talk.keyboard.asks or talk.show.machine or not talk.confirm(talk.say("demo")):
+    question = say("Watch memory at work without a model? (memscope demo)")
+    if not talk.keyboard.asks or talk.show.machine or not talk.confirm(question):
         context.exit(3)
     from memscope.commands.demo import demo
 
-    context.invoke(demo, language=language, data=None, everything=False)
+    context.invoke(demo, which=None, data=None, everything=False)
 
 
 class News(logging.Handler):
-    """Passes reports and warnings of the background to the talk, as a plugin and as a log handler."""
+    """Passes reports and warnings of the background to the talk."""
 
     talk: Talk | None = None
 
@@ -74,13 +77,7 @@ class News(logging.Handler):
         if self.talk is not None:
             self.talk.receive(record.getMessage())
 
-    def memscope_after_consolidate(self, report: WorkReport, scope: Scope) -> None:
-        self._tell(report, scope)
-
-    def memscope_after_reflect(self, report: WorkReport, scope: Scope) -> None:
-        self._tell(report, scope)
-
-    def _tell(self, report: WorkReport, scope: Scope) -> None:
+    def receive(self, report: WorkReport, scope: Scope) -> None:
         if self.talk is not None and report.actions and scope.user == self.talk.user:
             self.talk.receive(report)
 
@@ -104,8 +101,9 @@ def run(talk: Talk) -> int:
     """Read messages until the end of the input; returns the exit code of the last failure that nobody saw."""
     if talk.keyboard.asks:
         model = talk.memory.runtime.ctx.chat
-        told = {"model": model and model.name, "user": visible(talk.user), "session": visible(talk.session)}
-        talk.show.line(talk.say("welcome", **told))
+        words = "Talking with {model} as {user}, session {session}. /help shows what else there is, /exit ends."
+        name = model.name if model else ""
+        talk.show.line(say(words, model=name, user=visible(talk.user), session=visible(talk.session)))
     while True:
         try:
             step(talk, read_message(talk.keyboard, f"{visible(talk.user)}> "))
@@ -137,14 +135,13 @@ def answer(talk: Talk, text: str) -> None:
     if too_long(talk, text):
         return
     talk.last = reply = talk.memory.chat(text, **talk.whose, session=talk.session, **talk.asked)
-    name = visible(talk.agent or talk.say("assistant"))
     if talk.keyboard.asks:
-        stream(talk, f"{name}> ")
+        stream(talk, f"{visible(talk.agent or say('assistant'))}> ")
     try:
         for piece in reply:
             stream(talk, piece)
     except KeyboardInterrupt:
-        stream(talk, f" {talk.say('stopped')}")
+        stream(talk, " " + say("(stopped)"))
     finally:
         stream(talk, "\n")
     show_answer(talk, reply)
@@ -155,15 +152,16 @@ def show_answer(talk: Talk, answer: SyncAnswer) -> None:
     talk.ids += ids
     talk.show.data({"text": answer.text, "memories": ids, "notes": answer.notes})
     for note in dict.fromkeys(answer.notes):
-        talk.note(f"({talk.say('without', note=note.removeprefix('without '))})")
+        talk.note(f"({say('without {note}', note=note.removeprefix('without '))})")
     if ids and talk.keyboard.asks:
-        talk.note(f"({talk.say('used', number=len(ids))})")
+        talk.note(say("({number} memories used; /memories shows them)", number=len(ids)))
 
 
 def too_long(talk: Talk, text: str) -> bool:
     size, limit = len(text.encode(errors="replace")), talk.memory.runtime.limits.text
     if size > limit:
-        talk.note(talk.say("too_long", size=size, limit=limit))
+        words = "That is {size} bytes; one message holds at most {limit}. Split it, or give a summary."
+        talk.note(say(words, size=f"{size:,}", limit=f"{limit:,}"))
         talk.code = 2
     return size > limit
 

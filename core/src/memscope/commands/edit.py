@@ -1,7 +1,8 @@
-"""Commands that change memories: update, review, forget."""
+"""Commands that change a user's memories, or look for what is wrong in them: update, review, forget, sweep, audit."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -9,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import show_proposal, show_record
+from memscope.commands.formatting import record_line, show_proposal, show_record
+from memscope.commands.language import count_nouns, join, say
 from memscope.commands.options import (
-    PARTLY,
     Call,
     command,
     confirm_or_exit,
+    exit_partly,
     filter_option,
     json_object,
     pass_call,
     period,
     period_options,
+    time_option,
 )
-from memscope.commands.output import Display, count_nouns, print_error
+from memscope.commands.output import Display, print_error
 from memscope.errors import NotFound
 from memscope.reconciliation.approval import superseded_by
 from memscope.records import ForgetReport
@@ -30,20 +33,20 @@ if TYPE_CHECKING:
     from memscope import MemoryScope
 
 ALL = "all"
-SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, or --everything"
+SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, --everything"
 
 
 @command("update", short_help="Correct a memory.")
 @click.argument("id")
 @click.option("--text", help="What it says from now on.")
 @click.option("--data", metavar="JSON", callback=json_object, help="Its data from now on.")
-@click.option("--expires", metavar="TIME", help="When it goes out of sight.")
+@time_option("--expires", "When it goes out of sight.")
 @click.option("--version", type=int, help="Only if this is the current version.")
 @pass_call
 def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
     if all(changes[name] is None for name in ("text", "data", "expires")):
-        raise click.UsageError("nothing to change: give --text, --data or --expires")
+        raise click.UsageError(say("nothing to change: give --text, --data or --expires"))
     with call.memory() as memory:
         changed = memory.update(id, **call.whose, **call.local(changes))
     show_record(call.show, changed)
@@ -57,7 +60,7 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
     """Show the memories that wait for a person's word (the setting approve), and accept or reject them."""
     whose = {"user": call.whose["user"]}
     if ALL in accept and ALL in reject:
-        raise click.UsageError("all can be accepted or rejected, not both")
+        raise click.UsageError(say("all can be accepted or rejected, not both"))
     with call.memory() as memory:
         waiting = memory.proposals(**whose)
         every = tuple(one.id for one in waiting)
@@ -65,13 +68,14 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
         rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
         replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
     if accept or reject:
-        call.show.data({"accepted": accepted, "rejected": rejected})
-        call.show.line(f"{count_nouns(accepted, 'proposal')} accepted, {rejected:,} rejected")
+        decided = say("{proposals} accepted, {rejected} rejected", proposals=count_nouns(accepted, "proposal"),
+                      rejected=f"{rejected:,}")  # fmt: skip
+        call.show.report({"accepted": accepted, "rejected": rejected}, decided)
         return
     for one in waiting:
         show_proposal(call.show, one, replaced[one.id])
     if not waiting:
-        print_error("memscope: nothing waits for review")
+        print_error(say("memscope: nothing waits for review"))
 
 
 def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
@@ -94,44 +98,69 @@ def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_call
-def forget(
-    call: Call,
-    /,
-    ids: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    everything: bool,
-    dry_run: bool,
-    yes: bool,
-    **chosen: Any,
-) -> None:
+def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | None, yes: bool, **chosen: Any) -> None:
     """Remove what is selected, and all that was derived from it, for good. Several selectors narrow each other."""
     when = period(since, until)
-    if not everything and not any((ids, when, call.session, *chosen.values())):
-        raise click.UsageError(f"forget needs to know what: {SELECTORS}")
+    if not any((ids, when, call.session, *(value for name, value in chosen.items() if name != "dry_run"))):
+        raise click.UsageError(say("forget needs to know what: {selectors}", selectors=SELECTORS))
     whose = call.scope
-    if everything and not (yes or dry_run):
-        confirm_or_exit(call, f"Forget everything of user {call.user!r}?")
+    if chosen["everything"] and not (yes or chosen["dry_run"]):
+        confirm_or_exit(call, say("Forget everything of user {user}?", user=repr(call.user)))
     with call.memory() as memory:
-        report = memory.forget(**whose, **chosen, ids=ids or None, period=when, everything=everything, dry_run=dry_run)
+        report = memory.forget(**whose, **chosen, ids=ids or None, period=when)
     call.show.data(asdict(report))
     show_receipt(call.show, report)
     if report.physical == "pending":
-        print_error(f"memscope: out of sight, but still in the file: {report.reason}; run: memscope compact")
-        click.get_current_context().exit(PARTLY)
+        exit_partly(say("out of sight, but still in the file: {reason}; run: memscope compact", reason=report.reason))
 
 
 def show_receipt(show: Display, report: ForgetReport) -> None:
     """Print the receipt of a ``forget``."""
     counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
     counts["block"] = report.blocks
-    gone = ", ".join(count_nouns(number, noun) for noun, number in counts.items() if number)
+    gone = join(count_nouns(number, noun) for noun, number in counts.items() if number)
     if not gone:
-        show.line("nothing matches" if report.dry_run else "nothing matched, nothing was removed")
-        return
-    wiped = " and wiped from the file" if report.physical == "wiped" else ""
-    show.line(f"{gone} would be removed" if report.dry_run else f"{gone} removed{wiped}")
-    for id in report.ids if report.dry_run else ():
-        show.line((id, "dim"), indent=2)
-    if report.may_hold and not report.dry_run:
-        show.line(f"these blocks may repeat it, look at them: {', '.join(report.may_hold)}")
+        show.line(say("nothing matches") if report.dry_run else say("nothing matched, nothing was removed"))
+    elif report.dry_run:
+        show.line(say("{records} would be removed", records=gone))
+        for id in report.ids:
+            show.line((id, "dim"), indent=2)
+    else:
+        wiped = report.physical == "wiped"
+        show.line(say("{records} removed and wiped from the file" if wiped else "{records} removed", records=gone))
+        if report.may_hold:
+            blocks = join(report.may_hold)
+            show.line(say("these blocks may repeat it, look at them: {blocks}", blocks=blocks))
+
+
+@command("sweep", short_help="Remove what has expired.")
+@pass_call
+def sweep(call: Call) -> None:
+    """Remove what has expired of a user's memory, for good; it is out of sight already."""
+    user = call.whose["user"]
+    with call.memory() as memory:
+        report = memory.sweep(user=user)
+    number = report.observations + report.insights
+    call.show.report(asdict(report), say("{records} removed", records=count_nouns(number, "memory", "memories")))
+
+
+@command("audit", short_help="Find doubled, contradicting and groundless memories.")
+@pass_call
+def audit(call: Call) -> None:
+    """Find what is wrong in a user's memories, without a model, and the command that mends it.
+
+    Near doubles, contradictions, memories without a living source, and loops: memory that was said back and learned
+    again. Nothing is changed. Exit code 6 if anything was found.
+    """
+    user = call.whose["user"]
+    with call.memory() as memory:
+        found = memory.audit(user=user)
+        for finding in found:
+            mend = f"{finding.mend} --user {shlex.quote(user)}"
+            call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
+            for id in finding.ids if not call.json else ():
+                record_line(call.show, memory.get(id, user=user))
+            call.show.line((f"→ {mend}", "cyan"), indent=2)
+    if found:
+        exit_partly()
+    call.show.line(say("0 findings: the memories of this user are sound"))

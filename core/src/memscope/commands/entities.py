@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import record_json, record_line
-from memscope.commands.options import Call, command, pass_call
-from memscope.commands.output import Display, Part, count_nouns, print_error, visible, visible_text
+from memscope.commands.formatting import days, record_json, record_line
+from memscope.commands.language import count_nouns, join, say
+from memscope.commands.options import Call, as_of_option, command, pass_call, time_option
+from memscope.commands.output import Display, Part, print_error, visible, visible_text
 from memscope.records import Record
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 BAR = 24  # columns of the longest bar
 THEMES = 12  # shown to people
-as_of = click.option("--as-of", metavar="TIME", help="What could be known then.")
+ENTITY_KINDS = click.Choice(["person", "place", "organisation", "thing", "topic"])
 
 
 def bar(value: float, most: float) -> str:
@@ -34,28 +35,26 @@ def _bar_part(show: Display, value: float, most: float) -> Part:
 
 @command("entities", short_help="Show who and what is spoken of most and most lately.")
 @click.option("--top", type=int, default=20, show_default=True, help="How many.")
-@click.option("--since", metavar="TIME", help="Only mentions from this date or time on (ISO 8601).")
-@click.option(
-    "--kind", type=click.Choice(["person", "place", "organisation", "thing", "topic"]), help="Only this kind."
-)
-@as_of
+@time_option("--since", "Only mentions from this date or time on (ISO 8601).")
+@click.option("--kind", type=ENTITY_KINDS, help="Only this kind.")
+@as_of_option
 @pass_call
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
     with call.memory() as memory:
         found = memory.entities(**call.scope, **asked)
-    most = max((one.score for one in found), default=0.0)
     for one in found:
+        bars = _bar_part(call.show, one.score, max(other.score for other in found))
         call.show.data(asdict(one))
-        call.show.line(*_entity_parts(one), "  ", _bar_part(call.show, one.score, most), hang=2)
+        call.show.line(*_entity_parts(one), "  ", bars, hang=2)
     if not found:
-        print_error("memscope: no entity is named")
+        print_error(say("memscope: no entity is named"))
 
 
 def _entity_parts(one: Entity) -> list[Part]:
     aliases: list[Part] = [(f" ({', '.join(map(visible, one.aliases))})", "dim")] if one.aliases else []
-    span = f"{one.first:%Y-%m-%d}" + (f" to {one.last:%Y-%m-%d}" if one.last.date() != one.first.date() else "")
-    return [(visible(one.name), "bold"), *aliases, (f"  {one.kind}", "magenta"),
+    span = days(one.first, one.last) if one.last.date() != one.first.date() else f"{one.first:%Y-%m-%d}"
+    return [(visible(one.name), "bold"), *aliases, (f"  {say(one.kind)}", "magenta"),
             f"  {count_nouns(one.count, 'turn')}  ", (span, "cyan")]  # fmt: skip
 
 
@@ -64,41 +63,43 @@ def _entity_parts(one: Entity) -> list[Part]:
 @click.option("--top", type=int, default=20, show_default=True, help="How many of each list at most.")
 @click.option("--merge", metavar="OTHER", help="Say that OTHER is this entity too.")
 @click.option("--split", metavar="OTHER", help="Say that the alias OTHER is another one.")
-@as_of
+@as_of_option
 @pass_call
 def entity(call: Call, /, name: str, merge: str | None, split: str | None, **asked: Any) -> None:
     """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
 
     What --merge and --split say is kept as statements in memory, and holds for new turns too.
     """
-    where = {key: value for key, value in call.scope.items() if key != "session"}
     with call.memory() as memory:
         if merge is not None:
-            memory.merge_entities(name=name, other=merge, **where)
+            memory.merge_entities(name=name, other=merge, **call.whose)
         if split is not None:
-            memory.split_entities(name=name, other=split, **where)
+            memory.split_entities(name=name, other=split, **call.whose)
         found = memory.entity(name=name, **call.scope, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
     neighbours = [asdict(one) for one in found.neighbours]
     shown = {head: [record_json(record) for record in group] for head, group in records.items()}
-    call.show.data({"entity": asdict(found.entity), **shown, "neighbours": neighbours})
-    call.show.line(*_entity_parts(found.entity))
-    for head, group in records.items() if not call.json else ():
+    call.show.report({"entity": asdict(found.entity), **shown, "neighbours": neighbours}, *_entity_parts(found.entity))
+    if call.json:
+        return
+    for head, group in records.items():
         if group:
-            call.show.rule(head)
+            call.show.rule(say(head))
         for record in group:
             record_line(call.show, record)
     if neighbours:
-        call.show.rule("named together with")
+        call.show.rule(say("named together with"))
     for one in found.neighbours:
         bars = _bar_part(call.show, one.count, found.neighbours[0].count)
-        call.show.line(visible(one.name), (f"  {one.kind}", "magenta"), f"  {count_nouns(one.count, 'turn')}  ", bars)
+        turns = count_nouns(one.count, "turn")
+        call.show.line(visible(one.name), (f"  {say(one.kind)}", "magenta"), f"  {turns}  ", bars)
 
 
 @command("timeline", short_help="Show what is spoken of when.")
 @click.argument("entity", required=False)
-@click.option("--by", type=click.Choice(["day", "week", "month"]), default="week", show_default=True)
-@as_of
+@click.option("--by", type=click.Choice(["day", "week", "month"]), default="week", show_default=True,
+              help="How long a line is.")  # fmt: skip
+@as_of_option
 @pass_call
 def timeline(call: Call, /, **asked: Any) -> None:
     """Show turns per day, week or month, of ENTITY or of all: bursts, who is named, themes that come and go.
@@ -110,20 +111,19 @@ def timeline(call: Call, /, **asked: Any) -> None:
     call.show.data(asdict(found))
     _show_buckets(call.show, found)
     if found.themes:
-        call.show.rule("themes")
+        call.show.rule(say("themes"))
     for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
-        ends = " (over)" if theme.over else ""
-        when = f"{theme.first:%Y-%m-%d} to {theme.last:%Y-%m-%d}{ends}"
+        when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
         call.show.line((theme.name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
     if not found.buckets:
-        print_error("memscope: nothing was said")
+        print_error(say("memscope: nothing was said"))
 
 
 def _show_buckets(show: Display, found: Timeline) -> None:
     most = max((one.count for one in found.buckets), default=0)
     for one in found.buckets:
-        named = ", ".join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
-        burst: list[Part] = [("burst  ", "yellow")] if one.burst else []
+        named = join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
+        burst: list[Part] = [(say("burst  "), "yellow")] if one.burst else []
         show.line((f"{one.start:%Y-%m-%d}", "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
         if show.terminal:
             show.line(_bar_part(show, one.count, most), indent=18)
@@ -141,7 +141,7 @@ def _change(rank: int, before: int | None) -> str:
 @click.option("--svg", "form", flag_value="svg", help="A picture on stdout.")
 @click.option("--dot", "form", flag_value="dot", help="For Graphviz.")
 @click.option("--graphml", "form", flag_value="graphml", help="For programs that draw graphs.")
-@as_of
+@as_of_option
 @pass_call
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
@@ -152,7 +152,7 @@ def graph(call: Call, /, form: str | None, **asked: Any) -> None:
         click.echo(visible_text(getattr(found, form)()), nl=False)
         return
     for edge in found.edges:
-        told = visible(edge.words) if edge.words else count_nouns(edge.count, "turn")
-        call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {told}", hang=2)
+        words = visible(edge.words) if edge.words else count_nouns(edge.count, "turn")
+        call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {words}", hang=2)
     if not found.edges:
-        print_error("memscope: nothing is named together")
+        print_error(say("memscope: nothing is named together"))

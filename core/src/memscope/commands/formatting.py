@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
-from memscope.commands.output import Display, Part, count_nouns, visible
+from memscope.commands.language import count_nouns, join, say
+from memscope.commands.output import Display, Part, pad, visible
 from memscope.reconciliation.approval import REFUSED, WORDS
 from memscope.records import Hit, Insight, Interval, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
@@ -16,19 +18,39 @@ ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "prop
 STAGES = {"consolidate": "turn", "reflect": "observation"}
 
 
+def _speaker(turn: Turn) -> str:
+    """Returns a name, or the role in the language of the program where nobody has one."""
+    return visible(say(turn.role) if turn.speaker == turn.role else turn.speaker)
+
+
+def days(first: date, last: date) -> str:
+    return say("{first} to {last}", first=f"{first:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
+
+
 def hit_parts(hit: Hit) -> list[Part]:
     """The line that ``context`` prints: the date, the speaker, the words."""
     from memscope.retrieval.context import line
 
     when, mark, words = line(hit).partition("] ")
+    if hit.turn and words.startswith(before := f"{hit.turn.speaker}: "):
+        words = f"{_speaker(hit.turn)}: {words.removeprefix(before)}"
     return [(visible(when + mark), "cyan"), " ", visible(words)]
 
 
 def why(hit: Hit) -> str:
     """Returns how the hit was found, and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
-    told = ", ".join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
-    return f"found by {' + '.join(hit.found_by)}" + (f": {told}" if told else "")
+    strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
+    return say("found by {legs}", legs=" + ".join(map(say, hit.found_by))) + (f": {strongest}" if strongest else "")
+
+
+def show_hits(show: Display, found: Sequence[Hit], *, explain: bool) -> None:
+    """Print hits with their ranks and ids; ``explain``: on a second line what found each."""
+    for rank, hit in enumerate(found, 1):
+        id: Part = (f"  {visible(hit.id)}", "dim")
+        show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), *([] if explain else [id]), hang=4)
+        if explain:
+            show.line((why(hit), "dim"), id, indent=4, hang=2)
 
 
 def show_record(show: Display, record: Record) -> None:
@@ -40,13 +62,13 @@ def show_record(show: Display, record: Record) -> None:
 def record_line(show: Display, record: Record) -> None:
     """Print a record on one line."""
     if isinstance(record, Turn):
-        kind, when, who = "turn", record.time, f"{visible(record.speaker)}: "
+        kind, when, who = "turn", record.time, f"{_speaker(record)}: "
     else:
         kind, when, who = type(record).__name__.lower(), record.said, ""
     parts: list[Part] = [
         (f"{when:%Y-%m-%d %H:%M}", "cyan"),
         "  ",
-        (f"{kind}  ", "magenta"),
+        (f"{say(kind)}  ", "magenta"),
         (who, "bold"),
         visible(record.text),
     ]
@@ -57,20 +79,21 @@ def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequen
     """Print a proposal with its quotes, why the words were refused as a quote, and the texts that it would replace."""
     show_record(show, memory)
     for quote in memory.quotes if isinstance(memory, Observation) else ():
-        show.line(("said      ", "dim"), f"“{visible(quote.text)}”", indent=2)
+        show.line((say("said      "), "dim"), f"“{visible(quote.text)}”", indent=2)
     if reason := memory.data.get(REFUSED):
         words = " ".join(f"“{visible(str(one))}”" for one in memory.data.get(WORDS, ()))
-        show.line((f"refused   {reason}  ", "yellow"), words, indent=2)
+        show.line((say("refused   ") + f"{reason}  ", "yellow"), words, indent=2)
     for text in replaced:
-        show.line(("replaces  ", "yellow"), visible(text), indent=2)
+        show.line((say("replaces  "), "yellow"), visible(text), indent=2)
 
 
 def _state(record: Record) -> list[Part]:
     if isinstance(record, Turn):
         return []
     named: list[Part] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
-    closed: list[Part] = [(f"  (superseded {record.closed:%Y-%m-%d})", "yellow")] if record.closed else []
-    return named + closed
+    if record.closed:
+        named.append((say("  (superseded {day})", day=f"{record.closed:%Y-%m-%d}"), "yellow"))
+    return named
 
 
 def record_card(show: Display, record: Record) -> None:
@@ -78,18 +101,13 @@ def record_card(show: Display, record: Record) -> None:
     fields = {name: value for name, value in to_json(record).items() if name not in ("text", "quotes")}
     width = max(map(len, fields))
     for name, value in fields.items():
-        show.line((f"{name:<{width}}  ", "dim"), visible(_field(value)), hang=width + 2)
+        listed = join("-" if item is None else str(item) for item in value) if isinstance(value, list) else value
+        show.line((f"{name:<{width}}  ", "dim"), visible(str(listed)), hang=width + 2)
     show.line("")
     for line in record.text.splitlines() or [""]:
         show.line(visible(line))
     for quote in record.quotes if isinstance(record, Observation) else ():
         show.line(("“", "dim"), visible(quote.text), ("”  ", "dim"), (visible(quote.turn), "dim"), indent=2)
-
-
-def _field(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join("-" if item is None else str(item) for item in value)
-    return str(value)
 
 
 # ---------------------------------------------------------------------------------------------------------------- work
@@ -100,8 +118,8 @@ def action_parts(action: Mapping[str, Any]) -> list[Part]:
     what = str(action["action"])
     quotes = " ".join(f"“{visible(words)}”" for words in action.get("quotes", ()))
     return [
-        (f"{what:<11} ", ACTION_STYLES.get(what, "")),
-        (f"{action['kind']}  ", "magenta"),
+        (pad(say(what), 12), ACTION_STYLES.get(what, "")),
+        (f"{say(action['kind'])}  ", "magenta"),
         visible(str(action["text"])),
         (f"  {action['id']}" if "id" in action else f"  {action['why']}  {quotes}", "dim"),
     ]
@@ -109,26 +127,46 @@ def action_parts(action: Mapping[str, Any]) -> list[Part]:
 
 def summarize(report: WorkReport) -> str:
     """One sentence: results, pending work with its errors, usage of models."""
-    done = [f"{number:,} {name}" for name in ("new", "merged", "superseded") if (number := getattr(report, name))]
-    read = STAGES.get(report.operation, "turn")
-    parts = [f"{count_nouns(report.done, read)} read" if not report.preview else "nothing was written", *done]
+    read = count_nouns(report.done, STAGES.get(report.operation, "turn"))
+    parts = [say("nothing was written") if report.preview else say("{turns} read", turns=read)]
+    done = {name: getattr(report, name) for name in ("new", "merged", "superseded")}
+    parts += [f"{number:,} {say(name)}" for name, number in done.items() if number]
     if report.rejected:
-        parts.append(f"{sum(report.rejected.values()):,} rejected ({', '.join(sorted(report.rejected))})")
+        reasons = join(sorted(report.rejected))
+        parts.append(say("{number} rejected ({reasons})", number=sum(report.rejected.values()), reasons=reasons))
         if words := refusals(report.new + report.merged, report.rejected):
             parts.append(words)
     if report.pending:
-        why = f" ({', '.join(f'{code} {number}' for code, number in report.errors.items())})" if report.errors else ""
-        parts.append(f"{report.pending:,} pending{why}")
+        errors = f" ({list_counts(report.errors)})" if report.errors else ""
+        parts.append(say("{number} pending", number=f"{report.pending:,}") + errors)
     if report.calls:
-        parts.append(f"{count_nouns(report.calls, 'call')} of {report.model} in {report.milliseconds / 1000:.1f} s")
-    return ", ".join(parts)
+        seconds = f"{report.milliseconds / 1000:.1f}"
+        asked = count_nouns(report.calls, "call")
+        parts.append(say("{calls} of {model} in {seconds} s", calls=asked, model=report.model, seconds=seconds))
+    return join(parts)
+
+
+def budget_lines(status: Mapping[str, Any]) -> list[str]:
+    """Returns a line per limit of ``chat.budget``."""
+    lines = []
+    for one in status["budget"]:
+        spent = one["spent"] >= one["most"]
+        words = "{name}: {spent} of {most} used up, work waits until {until}" if spent else "{name}: {spent} of {most}"
+        numbers = {name: f"{one[name]:,}" for name in ("spent", "most")}
+        lines.append(say(words, name=one["name"], until=one["until"], **numbers))
+    return lines
+
+
+def list_counts(counts: Mapping[str, int]) -> str:
+    """Returns codes of errors, with how often each came where there are several."""
+    return join(f"{code} × {number:,}" if len(counts) > 1 else code for code, number in counts.items())
 
 
 def show_work(show: Display, report: WorkReport) -> None:
     """Print the memory actions of a report and its summary."""
     for action in report.actions:
         show.line(*action_parts(action), indent=2, hang=12)
-    show.line(f"{report.operation}: {summarize(report)}")
+    show.line(f"{say(report.operation)}: {summarize(report)}")
 
 
 # ----------------------------------------------------------------------------------------------------------------- JSON
@@ -153,6 +191,7 @@ def interval_json(interval: Interval) -> list[str]:
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
+    features = [one for one in hit.features if one.contribution]
     return {
         "id": hit.id,
         "time": hit.time.isoformat(),
@@ -163,22 +202,5 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "turn": hit.turn and to_json(hit.turn),
         "insight": hit.insight and to_json(hit.insight),
         "observations": [to_json(memory) for memory in hit.observations],
-        "features": _features(hit),
+        "features": [{"name": o.name, "value": float(o.value), "weight": float(o.weight)} for o in features],
     }
-
-
-def _features(hit: Hit) -> list[Mapping[str, Any]]:
-    return [
-        {"name": one.name, "value": float(one.value), "weight": float(one.weight)}
-        for one in hit.features
-        if one.contribution
-    ]
-
-
-def budget_lines(status: Mapping[str, Any]) -> list[str]:
-    """Returns a line per limit of ``chat.budget``."""
-    return [
-        f"{one['name']}: {one['spent']:,} of {one['most']:,}"
-        + (f" used up, work waits until {one['until']}" if one["spent"] >= one["most"] else "")
-        for one in status["budget"]
-    ]

@@ -6,16 +6,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from memscope.commands.output import Display, print_error
+from memscope.commands.language import LANGUAGES, Formatter, say
+from memscope.commands.output import Display, Progress, print_error
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Call:
     store: str | None = None
     config: str | None = None
     zone: str | None = None
+    lang: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -60,7 +62,7 @@ class Call:
     def whose(self) -> dict[str, Any]:
         """The scope as the keywords ``user`` and ``agent``."""
         if self.user is None:
-            raise click.UsageError("whose memory? Give --user NAME, or set MEMSCOPE_USER")
+            raise click.UsageError(say("whose memory? Give --user NAME, or set MEMSCOPE_USER"))
         return {"user": self.user, "agent": self.agent}
 
     @property
@@ -83,14 +85,14 @@ class Call:
             loaded = loaded.model_copy(update={"timezone": self.zone})
         source = files.find(self.config, os.environ)
         if source is not None and not source.named:
-            print_error(f"memscope: settings are read from {trust.describe(source)}")
+            print_error(say("memscope: settings are read from {file}", file=trust.describe(source)))
         return loaded
 
     def local(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns options whose times are the system's, where neither they nor --zone nor the settings name a zone."""
         if self.settings().timezone:
             return dict(given)
-        return {name: _local_time(value) if name in TIMES else value for name, value in given.items()}
+        return {name: _local_time(value) if value and name in TIMES else value for name, value in given.items()}
 
     @property
     def location(self) -> str:
@@ -109,11 +111,9 @@ class Call:
             yield memory
 
 
-def _local_time(text: Any) -> Any:
-    with suppress(TypeError, ValueError, OverflowError):  # the memory says what is wrong with it
-        time = datetime.fromisoformat(text)
-        return time.isoformat() if time.tzinfo else time.astimezone().isoformat()
-    return text
+def _local_time(text: str) -> str:
+    time = datetime.fromisoformat(text)
+    return time.isoformat() if time.tzinfo else time.astimezone().isoformat()
 
 
 def file_of(location: str) -> Path | None:
@@ -127,7 +127,26 @@ def require_store(location: str) -> None:
     """Raise ``ConfigError`` for a SQLite store that is not there: reading makes no file."""
     path = file_of(location)
     if path is not None and not path.exists() and not path.with_name(f"{path.name}-wal").exists():
-        raise ConfigError(f"there is no store at {str(path)!r}", hint="see --store; memscope add makes a new one")
+        hint = say("see --store; memscope add makes a new one")
+        raise ConfigError(say("there is no store at {path}", path=repr(str(path))), hint=hint)
+
+
+def exit_partly(message: str = "") -> NoReturn:
+    """End a command that did not do all of it, with the reason."""
+    if message:
+        print_error(f"memscope: {message}")
+    raise click.exceptions.Exit(PARTLY)
+
+
+@contextmanager
+def resumable(call: Call, label: str) -> Iterator[Progress]:
+    """The progress of work that goes on where it was when it is started again."""
+    with call.show.progress(say(label)) as progress:
+        try:
+            yield progress
+        except KeyboardInterrupt:
+            print_error(say("memscope: what is done stays; the same command goes on where it was"))
+            raise
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)
@@ -150,6 +169,7 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
         option("--store", metavar="PLACE", help="A path, or a store's URL; by default what the settings say."),
         option("--config", metavar="FILE", is_eager=True, help="A settings file in YAML."),
         option("--zone", metavar="NAME", help="The user's time zone, as Europe/Berlin; else that of the settings."),
+        option("--lang", type=click.Choice(LANGUAGES), help="Language of this program; by default the locale's."),
         option("--json", is_flag=True, help="One JSON object, or one a line, on stdout."),
         option("--debug", is_flag=True, help="Show the traceback of an error."),
     ]
@@ -161,14 +181,27 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(call, str(param.name), value)
 
 
+class _Context(click.Context):
+    formatter_class = Formatter
+
+
 class Command(click.Command):
     """A command that takes the shared options too."""
+
+    context_class = _Context
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         taken = {name for param in self.params for name in param.opts}
         self.params += [option for option in shared_options(hidden=True) if not taken.intersection(option.opts)]
         self.epilog = self.epilog or "--user, --store, --json and the other options of 'memscope --help' work here too."
+
+
+class Group(click.Group):
+    """Commands under one name."""
+
+    context_class = _Context
+    command_class = Command
 
 
 def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
@@ -178,10 +211,10 @@ def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
 def confirm_or_exit(call: Call, question: str) -> None:
     """Ask a person, and exit unless the answer is yes; without a terminal ``--yes`` is required."""
     if call.json or not sys.stdin.isatty():
-        raise click.UsageError(f"{question} There is no terminal to ask on: give --yes")
+        raise click.UsageError(say("{question} There is no terminal to ask on: give --yes", question=question))
     if not click.confirm(question, err=True):
-        print_error("memscope: nothing was changed")
-        click.get_current_context().exit(USAGE)
+        print_error(say("memscope: nothing was changed"))
+        raise click.exceptions.Exit(USAGE)
 
 
 def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, Any] | None:
@@ -191,14 +224,30 @@ def json_object(ctx: click.Context, param: click.Parameter, value: str | None) -
     except (ValueError, RecursionError):
         found = ()
     if found is not None and not isinstance(found, dict):
-        raise click.BadParameter("""not a JSON object such as '{"topic": "work"}'""", ctx, param)
+        raise click.BadParameter(say("""not a JSON object such as '{"topic": "work"}'"""), ctx, param)
     return found
+
+
+def _checked_time(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    try:
+        value and datetime.fromisoformat(value).astimezone()
+    except (ValueError, OverflowError, OSError):
+        said = say("{value} is no date or time; write it as 2026-03-01 or 2026-03-01T10:00", value=repr(value)[:40])
+        raise click.BadParameter(said, ctx, param) from None
+    return value
+
+
+def time_option(name: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(name, metavar="TIME", callback=_checked_time, help=help)
+
+
+as_of_option = time_option("--as-of", "What could be known then.")
 
 
 def period_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--since`` and ``--until``, as the arguments ``since`` and ``until``."""
-    function = click.option("--until", metavar="TIME", help="To this date (all of it) or time.")(function)
-    return click.option("--since", metavar="TIME", help="From this date or time on (ISO 8601).")(function)
+    function = time_option("--until", "To this date (all of it) or time.")(function)
+    return time_option("--since", "From this date or time on (ISO 8601).")(function)
 
 
 def filter_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,4 +257,7 @@ def filter_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
     """Returns the interval for ``list`` and ``forget``; a missing side is open."""
+    ends = [datetime.fromisoformat(end) for end in (since, until) if end]
+    if len(ends) == 2 and not any(end.tzinfo for end in ends) and ends[0].date() > ends[1].date():
+        raise click.UsageError(say("--until {until} is before --since {since}", until=until, since=since))
     return None if since is None and until is None else (since or BEGINNING, until or END)

@@ -89,6 +89,11 @@ class Display:
         if self.machine:
             click.echo(json_line(value, ascii_only=not speaks_unicode(sys.stdout)))
 
+    def report(self, value: Any, *parts: Part) -> None:
+        """JSON for programs, a line for people."""
+        self.data(value)
+        self.line(*parts)
+
     def line(self, *parts: Part, indent: int = 0, hang: int = 0, whole: bool = False) -> None:
         """A line for people; on a terminal wrapped unless ``whole``, its further lines ``hang`` columns deeper."""
         if self.machine:
@@ -142,6 +147,13 @@ class Display:
             yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
+def pad(text: str, columns: int) -> str:
+    """Fill a text with blanks to a number of columns; a Chinese character takes two."""
+    from rich.cells import cell_len
+
+    return text + " " * (columns - cell_len(text))
+
+
 def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
     """Yields begin and end of each line of a text, broken between words or Chinese, Japanese or Korean characters.
 
@@ -169,7 +181,3 @@ def _console(stream: TextIO) -> Console:
 def print_error(message: str) -> None:
     """One line on stderr."""
     click.echo(visible(message), err=True)
-
-
-def count_nouns(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

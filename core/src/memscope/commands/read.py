@@ -2,88 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from memscope.commands.formatting import (
-    hit_parts,
     record_card,
     record_json,
     record_line,
     retrieval_json,
+    show_hits,
     show_record,
-    why,
 )
-from memscope.commands.options import Call, command, filter_option, pass_call, period, period_options
-from memscope.commands.output import print_error, visible, visible_columns
-from memscope.records import Kind
+from memscope.commands.language import say
+from memscope.commands.options import Call, as_of_option, command, filter_option, pass_call, period, period_options
+from memscope.commands.output import print_error, visible_columns
 
 KINDS = click.Choice(["turn", "observation", "insight"])
+kinds_option = click.option(
+    "--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.",
+    callback=lambda _ctx, _param, kinds: kinds or None,
+)  # fmt: skip
+
+
+def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that ``retrieve`` and ``context`` share."""
+    for option in (filter_option, kinds_option, as_of_option):
+        function = option(function)
+    return click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")(function)
+
+
+def _tokens_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    about = "The most that the lines may hold."
+    return click.option("--tokens", type=int, default=default, show_default=True, help=about)
 
 
 @command("retrieve", short_help="Find the evidence for a question.")
 @click.argument("query")
-@click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
-@click.option("--as-of", metavar="TIME", help="What could be known then.")
-@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
-@filter_option
-@click.option("--explain", is_flag=True, help="How the ranking came about.")
+@asked_options
+@click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
 @pass_call
-def retrieve(call: Call, /, query: str, kinds: tuple[Kind, ...], explain: bool, **asked: Any) -> None:
-    """Find the evidence for QUERY: dated lines, best first, each with what found it."""
+def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
+    """Find the evidence for QUERY: dated lines with their ids, best first."""
     with call.memory() as memory:
-        found = memory.retrieve(query, **call.scope, **call.local(asked), kinds=kinds or None, explain=explain)
+        found = memory.retrieve(query, **call.scope, **call.local(asked), explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
-    for rank, hit in enumerate(found, 1):
-        call.show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), hang=4)
-        call.show.line((f"{why(hit)}  {visible(hit.id)}", "dim"), indent=4, hang=2)
+    show_hits(call.show, found.hits, explain=explain)
     if found.reason or not found:
-        print_error(f"memscope: {found.reason or 'nothing found'}")
+        print_error(f"memscope: {say(found.reason or 'nothing found')}")
     if explain:
         call.show.line("")
-        for line in found.explanation.splitlines():
-            call.show.line(visible_columns(line))
+        _show_lines(call, found.explanation)
 
 
 @command("context", short_help="Print dated lines for a prompt.")
 @click.argument("query")
-@click.option("-k", type=int, default=10, show_default=True, help="How many hits at most.")
-@click.option("--tokens", type=int, default=1000, show_default=True, help="The most that the lines may hold.")
-@click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True)
-@click.option("--as-of", metavar="TIME", help="What could be known then.")
-@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
-@filter_option
+@asked_options
+@_tokens_option(1000)
+@click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True,
+              help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
 @pass_call
-def context(call: Call, /, query: str, kinds: tuple[Kind, ...], **asked: Any) -> None:
+def context(call: Call, /, query: str, **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     with call.memory() as memory:
-        lines = memory.context(query, **call.scope, **call.local(asked), kinds=kinds or None)
+        lines = memory.context(query, **call.scope, **call.local(asked))
     call.show.data({"query": query, "context": lines})
-    for line in lines.splitlines():
-        call.show.line(visible_columns(line))
-    if not lines:
-        print_error("memscope: nothing found")
+    _show_lines(call, lines, "nothing found")
 
 
 @command("profile", short_help="Show what is known about the user.")
-@click.option("--tokens", type=int, default=200, show_default=True, help="The most that the lines may hold.")
-@click.option("--as-of", metavar="TIME", help="What could be known then.")
+@_tokens_option(200)
+@as_of_option
 @pass_call
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
     with call.memory() as memory:
         lines = memory.profile(**call.scope, **call.local(asked))
     call.show.data({"profile": lines})
+    _show_lines(call, lines, "nothing lasting is known about this user yet")
+
+
+def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
     for line in lines.splitlines():
         call.show.line(visible_columns(line))
-    if not lines:
-        print_error("memscope: nothing lasting is known about this user yet")
+    if otherwise and not lines:
+        print_error(f"memscope: {say(otherwise)}")
 
 
 @command("list", short_help="Show records with their ids.")
-@click.option("--kind", "kinds", type=KINDS, multiple=True, help="Only these kinds; may be repeated.")
+@kinds_option
 @click.option("--text", help="Only what contains this.")
 @period_options
 @click.option("--name", help="Only the document of this name.")
@@ -92,18 +101,14 @@ def profile(call: Call, /, **asked: Any) -> None:
 @click.option("--superseded", is_flag=True, help="Memories that were superseded too.")
 @click.option("--limit", type=int, default=50, show_default=True, help="The newest ones; 0: all.")
 @pass_call
-def list_(
-    call: Call, /, kinds: tuple[Kind, ...], since: str | None, until: str | None, limit: int, **asked: Any
-) -> None:
+def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
     with call.memory() as memory:
-        found = memory.list(
-            **call.scope, **asked, kinds=kinds or None, period=period(since, until), limit=limit or None
-        )
+        found = memory.list(**call.scope, **asked, period=period(since, until), limit=limit or None)
     for record in found:
         show_record(call.show, record)
     if not found:
-        print_error("memscope: nothing there")
+        print_error(say("memscope: nothing there"))
 
 
 @command("show", short_help="Show one record with all its fields.")
@@ -126,8 +131,8 @@ def history(call: Call, id: str) -> None:
     with call.memory() as memory:
         versions = memory.history(id, **call.whose)
     for version in versions:
-        call.show.data(record_json(version))
-        call.show.line((f"v{version.version}  ", "dim"), (f"recorded {version.recorded:%Y-%m-%d %H:%M}", "cyan"))
+        recorded = say("recorded {time}", time=f"{version.recorded:%Y-%m-%d %H:%M}")
+        call.show.report(record_json(version), (f"v{version.version}  ", "dim"), (recorded, "cyan"))
         record_line(call.show, version)
     if not versions:
-        print_error("memscope: a turn has no versions, it is never altered")
+        print_error(say("memscope: a turn has no versions, it is never altered"))

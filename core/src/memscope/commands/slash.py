@@ -1,24 +1,98 @@
-"""The slash commands of ``memscope chat``: each a function of the talk and of its argument."""
+"""One conversation of ``memscope chat``, and its slash commands: each a function of the talk and of its argument."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from memscope.commands.block import show_block, show_line
+from memscope.commands.block import show_block, show_blocks
 from memscope.commands.edit import show_receipt
-from memscope.commands.formatting import hit_json, hit_parts, retrieval_json, show_record, show_work, why
-from memscope.commands.input import QUOTES
-from memscope.commands.output import count_nouns, visible
+from memscope.commands.formatting import (
+    action_parts,
+    hit_json,
+    retrieval_json,
+    show_hits,
+    show_record,
+    show_work,
+    summarize,
+)
+from memscope.commands.input import QUOTES, Keyboard, Pipe
+from memscope.commands.language import count_nouns, say
+from memscope.commands.output import Display, pad, print_error, visible
 from memscope.commands.store import show_status
-from memscope.commands.talk import Talk
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
 from memscope.stores.rules import record_id
 
+if TYPE_CHECKING:
+    from memscope.sync import MemoryScope, SyncAnswer
+
 SHOWN = 20  # records of /list
-Command = Callable[[Talk, str], None]
+
+
+@dataclass
+class Talk:
+    """One conversation at a terminal or in a pipe: its scope, its output, and news of the background."""
+
+    memory: MemoryScope
+    show: Display
+    user: str
+    session: str
+    agent: str | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    keyboard: Keyboard = field(default_factory=Pipe)
+    last: SyncAnswer | None = None
+    ids: list[str] = field(default_factory=list)  # that were shown, for completion
+    busy: bool = False
+    unread: list[WorkReport | str] = field(default_factory=list)
+    code: int = 0
+
+    @staticmethod
+    def fresh_session() -> str:
+        return f"chat {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        return {"user": self.user, "agent": self.agent}
+
+    def note(self, words: str) -> None:
+        """Print a note beside the answers: on stderr where a program reads stdout."""
+        if self.show.machine or not self.keyboard.asks:
+            print_error(words)
+        else:
+            self.show.line((visible(words), "dim"))
+
+    def confirm(self, question: str) -> bool:
+        try:
+            return self.keyboard.line(f"{question} [y/N] ").strip().lower() in ("y", "yes", "是", "好")
+        except EOFError:
+            return False
+
+    def receive(self, news: WorkReport | str) -> None:
+        """Called from the loop's thread: shown at once, unless an answer is being printed."""
+        self.unread.append(news)
+        if not self.busy and self.keyboard.asks:
+            self.keyboard.above(self.show_news)
+
+    def show_news(self) -> None:
+        label = f"[{say('memory')}] "
+        while self.unread:
+            news = self.unread.pop(0)
+            if isinstance(news, str):
+                self.note(label + news)
+            elif self.show.machine or not self.keyboard.asks:
+                self.note(f"{label}{say(news.operation)}: {summarize(news)}")
+            else:
+                self.ids += _ids(news)
+                for action in news.actions:
+                    self.show.line((label, "dim"), *action_parts(action), hang=12)
+
+
+def _ids(report: WorkReport) -> list[str]:
+    return [str(action["id"]) for action in report.actions if "id" in action]
 
 
 def run(talk: Talk, line: str) -> None:
@@ -26,12 +100,13 @@ def run(talk: Talk, line: str) -> None:
     given, _, argument = line.strip().partition(" ")
     begun = [name for name in COMMANDS if name.startswith(given.lower().removesuffix("_memory"))]
     if len(begun) != 1 or given == "/":
-        raise InputError(talk.say("unknown", name=ascii(given), hint=nearest(given, begun or COMMANDS)))
+        hint = nearest(given, begun or COMMANDS)
+        raise InputError(say("there is no {name}; {hint}", name=ascii(given), hint=hint))
     (name,) = begun
-    what = talk.phrases[name].partition("|")[0]
-    if what and not what.startswith("[") and not argument.strip():
-        raise InputError(talk.say("needs", name=name, what=what))
-    COMMANDS[name](talk, argument.strip())
+    command, takes, _ = COMMANDS[name]
+    if takes and not takes.startswith("[") and not argument.strip():
+        raise InputError(say("{name} needs {what}", name=name, what=say(takes)))
+    command(talk, argument.strip())
 
 
 def complete(talk: Talk, line: str) -> Sequence[str]:
@@ -49,39 +124,55 @@ def complete(talk: Talk, line: str) -> Sequence[str]:
 def retrieve(talk: Talk, query: str) -> None:
     found = talk.memory.retrieve(query, **talk.whose)
     talk.show.data(retrieval_json(query, found))
-    hits(talk, found)
+    _show_hits(talk, found.hits, explain=False)
     if found.reason or not found:
-        talk.note(found.reason or talk.say("nothing"))
+        talk.note(say(found.reason or "nothing there"))
 
 
 def memories(talk: Talk, _: str) -> None:
     if talk.last is None:
-        talk.note(talk.say("no_answer"))
+        talk.note(say("no answer yet"))
         return
     talk.show.data({"memories": [hit_json(hit) for hit in talk.last.memories]})
-    hits(talk, talk.last.memories)
+    _show_hits(talk, talk.last.memories, explain=True)
     for note in talk.last.notes:
-        talk.note(talk.say("without", note=note))
+        talk.note(say("without {note}", note=note))
     if not talk.last.memories:
-        talk.note(talk.say("nothing"))
+        talk.note(say("nothing there"))
 
 
-def hits(talk: Talk, found: Sequence[Hit]) -> None:
+def _show_hits(talk: Talk, found: Sequence[Hit], *, explain: bool) -> None:
     talk.ids += [hit.id for hit in found]
-    for rank, hit in enumerate(found, 1):
-        talk.show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), hang=4)
-        talk.show.line((f"{why(hit)}  {visible(hit.id)}", "dim"), indent=4, hang=2)
+    show_hits(talk.show, found, explain=explain)
 
 
-def list_(talk: Talk, number: str) -> None:
-    if number and not number.isdecimal():
-        raise InputError(f"/list takes a number, not {number!r}")
-    records = talk.memory.list(**talk.whose, limit=int(number) if number else SHOWN)
-    talk.ids += [record_id(record) for record in records]
+def list_(talk: Talk, argument: str) -> None:
+    """Print the newest records; ``refresh_time=5``: then each new one, looked for every five seconds."""
+    words = dict(word.partition("=")[::2] for word in argument.split())
+    pause, number = words.pop("refresh_time", ""), next(iter(words), "")
+    if len(words) > 1 or any(words.values()) or any(not word.isdecimal() for word in (pause, number) if word):
+        given = repr(argument)
+        raise InputError(say("/list takes a number and refresh_time=SECONDS, not {given}", given=given))
+    shown = _list_new(talk, int(number or 0) or SHOWN, frozenset())
+    if not shown:
+        talk.note(say("nothing there"))
+    if pause and not talk.keyboard.asks:
+        raise InputError(say("refresh_time needs a terminal, to be stopped"))
+    try:
+        while pause:
+            time.sleep(max(1, int(pause)))
+            shown |= _list_new(talk, SHOWN, shown)
+    except KeyboardInterrupt:
+        talk.note(say("(stopped)"))
+
+
+def _list_new(talk: Talk, limit: int, shown: frozenset[str]) -> frozenset[str]:
+    records = [one for one in talk.memory.list(**talk.whose, limit=limit) if record_id(one) not in shown]
+    ids = [record_id(record) for record in records]
+    talk.ids += ids
     for record in records:
         show_record(talk.show, record)
-    if not records:
-        talk.note(talk.say("nothing"))
+    return frozenset(ids)
 
 
 def status(talk: Talk, _: str) -> None:
@@ -91,14 +182,10 @@ def status(talk: Talk, _: str) -> None:
 
 
 def help_(talk: Talk, _: str) -> None:
-    from rich.cells import cell_len
-
-    for line in talk.say("help", quotes=QUOTES).splitlines():
+    for line in say(HELP, quotes=QUOTES).splitlines():
         talk.show.line(line)
-    for name in COMMANDS:
-        what, _, about = talk.phrases[name].partition("|")
-        gap = " " * max(1, 28 - cell_len(f"{name} {what}"))
-        talk.show.line((f"{name} {what}{gap}", "cyan"), about, indent=2, hang=30)
+    for name, (_command, takes, about) in COMMANDS.items():
+        talk.show.line((pad(f"{name} {say(takes)}", 33) + " ", "cyan"), say(about), indent=2, hang=34)
 
 
 # ------------------------------------------------------------------------------------------------------------ to change
@@ -107,8 +194,7 @@ def help_(talk: Talk, _: str) -> None:
 def add(talk: Talk, text: str) -> None:
     made = talk.memory.add_memory(text, **talk.whose, session=talk.session)
     talk.ids.append(made.id)
-    talk.show.data({"id": made.id})
-    talk.show.line((talk.say("added"), "green"), (f"  {made.id}", "dim"))
+    talk.show.report({"id": made.id}, (say("remembered"), "green"), (f"  {made.id}", "dim"))
 
 
 def forget(talk: Talk, what: str) -> None:
@@ -116,23 +202,22 @@ def forget(talk: Talk, what: str) -> None:
     try:
         report = talk.memory.forget(**talk.whose, ids=what.split())
     except NotFound:
-        report = _containing(talk, what)
+        report = _forget_containing(talk, what)
     talk.show.data(asdict(report))
     show_receipt(talk.show, report)
 
 
-def _containing(talk: Talk, words: str) -> ForgetReport:
+def _forget_containing(talk: Talk, words: str) -> ForgetReport:
     if not talk.keyboard.asks:
-        raise InputError(talk.say("no_id", id=repr(words.split()[0])))
+        told = say("nothing has the id {id}; where there is no terminal to ask on, /forget takes ids only",
+                   id=repr(words.split()[0]))  # fmt: skip
+        raise InputError(told)
     report = talk.memory.forget(**talk.whose, text=words, dry_run=True)
-    gone = (
-        count_nouns(report.turns, "turn")
-        + ", "
-        + count_nouns(report.observations + report.insights, "memory", "memories")
-    )
-    if report.ids and talk.confirm(talk.say("contains", what=gone)):
+    memories = count_nouns(report.observations + report.insights, "memory", "memories")
+    gone = f"{count_nouns(report.turns, 'turn')}, {memories}"
+    if report.ids and talk.confirm(say("This would remove {what}. Go on?", what=gone)):
         return talk.memory.forget(**talk.whose, text=words)
-    talk.note(talk.say("unchanged"))
+    talk.note(say("nothing was changed"))
     return report if not report.ids else ForgetReport()
 
 
@@ -145,9 +230,23 @@ def reflect(talk: Talk, _: str) -> None:
 
 
 def _show_work(talk: Talk, report: WorkReport) -> None:
-    talk.ids += [str(action["id"]) for action in report.actions]
+    """Print a report; news of its batches, which the talk has received meanwhile, would say the same again."""
+    ids = _ids(report)
+    talk.unread = [news for news in talk.unread if isinstance(news, str) or not {*_ids(news)} <= {*ids}]
+    talk.ids += ids
     talk.show.data(asdict(report))
     show_work(talk.show, report)
+
+
+def block(talk: Talk, argument: str) -> None:
+    blocks = talk.memory.blocks(talk.user, agent=talk.agent)
+    label, _, text = argument.partition(" ")
+    if text.strip():
+        show_block(talk.show, blocks.append(label, text.strip()))
+    elif label:
+        show_block(talk.show, blocks.get(label))
+    else:
+        show_blocks(talk.show, blocks.list())
 
 
 # --------------------------------------------------------------------------------------------------------- whose, where
@@ -161,44 +260,35 @@ def session(talk: Talk, name: str) -> None:
     _switch(talk, talk.user, name or talk.session)
 
 
-def block(talk: Talk, argument: str) -> None:
-    blocks = talk.memory.blocks(talk.user, agent=talk.agent)
-    label, _, text = argument.partition(" ")
-    if text.strip():
-        show_block(talk.show, blocks.append(label, text.strip()))
-    elif label:
-        show_block(talk.show, blocks.get(label))
-    else:
-        for one in blocks.list():
-            show_line(talk.show, one)
-
-
 def _switch(talk: Talk, name: str, session: str) -> None:
     from memscope import validation
 
     validation.scope(name, None, session)
     talk.user, talk.session, talk.last = name, session, None
     talk.ids.clear()
-    talk.show.data({"user": name, "session": session})
-    talk.show.line(talk.say("user", user=visible(name), session=visible(session)))
+    words = say("talking as {user}, session {session}", user=visible(name), session=visible(session))
+    talk.show.report({"user": name, "session": session}, words)
 
 
 def exit_(talk: Talk, _: Any) -> None:
     raise EOFError
 
 
-COMMANDS: Mapping[str, Command] = {
-    "/retrieve": retrieve,
-    "/list": list_,
-    "/memories": memories,
-    "/add": add,
-    "/forget": forget,
-    "/consolidate": consolidate,
-    "/reflect": reflect,
-    "/status": status,
-    "/user": user,
-    "/session": session,
-    "/block": block,
-    "/help": help_,
-    "/exit": exit_,
+HELP = """A line is a message; end it with \\ to go on in the next, or put several between two lines of {quotes}.
+Ctrl-C stops an answer, Ctrl-D ends."""
+#: Name: function, argument (in brackets if it may be missing), help.
+COMMANDS: Mapping[str, tuple[Callable[[Talk, str], None], str, str]] = {
+    "/retrieve": (retrieve, "QUERY", "what memory finds for a question"),
+    "/list": (list_, "[N] [refresh_time=SECONDS]", "the newest records with their ids, once or as they come"),
+    "/memories": (memories, "", "what the last answer was shown, and why"),
+    "/add": (add, "TEXT", "remember a statement as it is"),
+    "/forget": (forget, "ID... or WORDS", "remove for good, with all that was derived"),
+    "/consolidate": (consolidate, "", "make observations of what is pending now"),
+    "/reflect": (reflect, "", "bring the insights up to date"),
+    "/status": (status, "", "the store, the models, what is waiting"),
+    "/user": (user, "[NAME]", "talk as another user"),
+    "/session": (session, "[NAME]", "begin or take up another session"),
+    "/block": (block, "[LABEL [TEXT]]", "core memory: all blocks, one, or add to one"),
+    "/help": (help_, "", "this"),
+    "/exit": (exit_, "", "the end"),
 }

@@ -1,4 +1,4 @@
-"""Commands on a whole store: backup, restore, recover, copy, compact, sweep, status."""
+"""Commands on a whole store: backup, restore, recover, copy, compact, users, status."""
 
 from __future__ import annotations
 
@@ -11,44 +11,57 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import budget_lines
-from memscope.commands.options import PARTLY, Call, command, confirm_or_exit, file_of, pass_call, require_store
-from memscope.commands.output import Display, count_nouns, print_error, visible
+from memscope.commands.formatting import budget_lines, list_counts
+from memscope.commands.language import count_nouns, join, say
+from memscope.commands.options import (
+    Call,
+    command,
+    confirm_or_exit,
+    exit_partly,
+    file_of,
+    pass_call,
+    require_store,
+    resumable,
+)
+from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import InputError
 
 if TYPE_CHECKING:
     from memscope.commands.output import Progress
     from memscope.transfer.copy import Copied
 
+file_argument = click.argument("file", type=click.Path(dir_okay=False))
+
 
 @command("backup", short_help="Write a consistent copy of the store.")
-@click.argument("file", type=click.Path(dir_okay=False))
+@file_argument
 @pass_call
 def backup(call: Call, file: str) -> None:
     """Write a consistent copy of the store to the new file FILE, while others use the store."""
     with call.memory() as memory:
         memory.backup(file)
     size = Path(file).stat().st_size
-    call.show.data({"backup": file, "bytes": size})
-    call.show.line(f"{size:,} bytes written to {file}; 'memscope restore' puts them back")
+    words = say("{size} bytes written to {file}; 'memscope restore' puts them back", size=f"{size:,}", file=file)
+    call.show.report({"backup": file, "bytes": size}, words)
 
 
 @command("restore", short_help="Put a backup in the place of the store.")
-@click.argument("file", type=click.Path(dir_okay=False))
+@file_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @pass_call
 def restore(call: Call, file: str, yes: bool) -> None:
     """Put the backup FILE in the place of the store. What was added or forgotten since is undone by that."""
     from memscope.transfer import sqlite_recovery
 
-    target = sqlite_path(call.location)
+    if (target := file_of(call.location)) is None:
+        raise InputError(say("only a SQLite store can be restored"), hint=say("give its file as --store"))
     if target.exists() and not yes:
-        confirm_or_exit(call, f"Replace {str(target)!r} by the backup?")
+        confirm_or_exit(call, say("Replace {path} by the backup?", path=repr(str(target))))
     report = asyncio.run(sqlite_recovery.restore(Path(file), target))
-    call.show.data(report)
-    call.show.line(f"{report['store']} is now the backup {file}")
+    call.show.report(report, say("{store} is now the backup {file}", store=report["store"], file=file))
     if report["kept"]:
-        call.show.line(f"the damaged store was kept as {report['kept']}; see 'memscope recover --help'")
+        words = say("the damaged store was kept as {path}; see 'memscope recover --help'", path=report["kept"])
+        call.show.line(words)
 
 
 @command("recover", short_help="Save what is readable of a damaged store.")
@@ -62,27 +75,24 @@ def recover(call: Call, damaged: str, new: str) -> None:
     """
     from memscope.transfer import sqlite_recovery
 
-    with call.show.progress("recovering") as progress:
+    with call.show.progress(say("recovering")) as progress:
         report = asyncio.run(sqlite_recovery.recover(Path(damaged), Path(new), progress=progress))
-    call.show.data(report)
-    kinds = ("turns", "observations", "insights")
-    saved = ", ".join(count_nouns(report[kind], kind[:-1]) for kind in kinds)
-    call.show.line(f"{saved} saved in {report['store']}")
+    saved = join(count_nouns(report[f"{kind}s"], kind) for kind in ("turn", "observation", "insight"))
+    call.show.report(report, say("{records} saved in {store}", records=saved, store=report["store"]))
     if loss := _loss(report):
-        print_error(f"memscope: lost: {loss}")
-        click.get_current_context().exit(PARTLY)
-    call.show.line("nothing was lost")
+        exit_partly(say("lost: {loss}", loss=loss))
+    call.show.line(say("nothing was lost"))
 
 
 def _loss(report: Mapping[str, Any]) -> str:
     parts = [count_nouns(number, kind[:-1]) for kind, number in report["lost"].items() if number]
     if report["unsure"]:
-        parts.append(f"what {count_nouns(report['unsure'], 'user')} had beyond that is unknown")
+        parts.append(say("what {users} had beyond that is unknown", users=count_nouns(report["unsure"], "user")))
     if report["unreadable_rows"]:
         parts.append(count_nouns(report["unreadable_rows"], "unreadable row"))
     if not report["secret"]:
-        parts.append("the secret of the turn keys (history shown again would be stored again)")
-    return ", ".join(parts)
+        parts.append(say("the secret of the turn keys (history shown again would be stored again)"))
+    return join(parts)
 
 
 @command("copy", short_help="Copy a store into another.")
@@ -92,22 +102,22 @@ def _loss(report: Mapping[str, Any]) -> str:
 def copy(call: Call, source: str, target: str) -> None:
     """Copy everything (or one user's memory, with --user) from one store into another, and verify it.
 
-    What is there already is left alone; what was forgotten here is forgotten there too. A copy that
-    was broken off goes on where it was when it is started again.
+    What is there already is left alone; what was forgotten here is forgotten there too. Ctrl-C stops it; started again,
+    it goes on where it was.
     """
     from memscope.transfer import copy
 
     require_store(source)
-    with call.show.progress("copying users") as progress:
+    with resumable(call, "copying users") as progress:
         copied = asyncio.run(_copy_store(call, source, target, progress))
     call.show.data(asdict(copied))
     copy.check(copied)
-    parts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in sorted(copied.counts.items()))
-    call.show.line(
-        f"{count_nouns(copied.users, 'user')}, {copied.skipped:,} of them there already; {parts or 'nothing new'}"
-    )
+    parts = join(f"{name.replace('_', ' ')} {number:,}" for name, number in sorted(copied.counts.items()))
+    known = say("{users}, {number} of them there already", users=count_nouns(copied.users, "user"),
+                number=f"{copied.skipped:,}")  # fmt: skip
+    call.show.line(f"{known}; {parts or say('nothing new')}")
     if not copied.secret_adopted:
-        call.show.line("the target keeps the keys of its own: a history shown again is stored again there")
+        call.show.line(say("the target keeps the keys of its own: a history shown again is stored again there"))
 
 
 async def _copy_store(call: Call, source: str, target: str, progress: Progress) -> Copied:
@@ -127,25 +137,13 @@ async def _copy_store(call: Call, source: str, target: str, progress: Progress) 
 @command("compact", short_help="Finish what a forget could not wipe.")
 @pass_call
 def compact(call: Call) -> None:
-    """Finish what a 'forget' could not wipe from the file at once."""
-    with call.memory() as memory:
+    """Finish what a 'forget' could not wipe from the file at once. Stopped by Ctrl-C, it changes nothing."""
+    with call.memory() as memory, call.show.progress(say("compacting")):
         report = memory.compact()
     call.show.data(asdict(report))
     if report.physical == "pending":
-        print_error(f"memscope: still pending: {report.reason}")
-        click.get_current_context().exit(PARTLY)
-    call.show.line("nothing forgotten is left in the file")
-
-
-@command("sweep", short_help="Remove what has expired.")
-@pass_call
-def sweep(call: Call) -> None:
-    """Remove what has expired of a user's memory, for good; it is out of sight already."""
-    user = call.whose["user"]
-    with call.memory() as memory:
-        report = memory.sweep(user=user)
-    call.show.data(asdict(report))
-    call.show.line(f"{count_nouns(report.observations + report.insights, 'memory', 'memories')} removed")
+        exit_partly(say("still pending: {reason}", reason=report.reason))
+    call.show.line(say("nothing forgotten is left in the file"))
 
 
 @command("users", short_help="List the users.")
@@ -158,7 +156,7 @@ def users(call: Call) -> None:
     for user in found:
         call.show.line(visible(user))
     if not found:
-        print_error("memscope: nobody has a memory in this store yet")
+        print_error(say("memscope: nobody has a memory in this store yet"))
 
 
 @command("status", short_help="Show the store, the models, what is waiting.")
@@ -172,47 +170,42 @@ def status(call: Call) -> None:
 
 
 def show_status(show: Display, status: Mapping[str, Any]) -> None:
-    models = ", ".join(f"{kind} {name}" for kind, name in status["models"].items())
-    space = status.get("space")
-    lines = {
-        "memscope": status["version"],
-        "store": status["store"],
-        "holds": f"{count_nouns(status['users'], 'user')}, {count_nouns(status['turns'], 'turn')}, "
-        f"{count_nouns(status['observations'], 'observation')}, {count_nouns(status['insights'], 'insight')}",
-        "searchable": f"{count_nouns(status['units'], 'unit')}, {count_nouns(status['vectors'], 'vector')}"
-        + (f" of {space['model']}" if space else ""),
-        "models": models,
-        "plugins": ", ".join(status["plugins"]),
-        "pending": _work(status["pending"]),
-        "failed": _work(status["failed"]),
-        "parked": _work(status["parked"]),
-        "errors": ", ".join(f"{code} {number}" for code, number in status["errors"].items()) or "none",
-    }
+    """Print a status, one thing per line."""
+    holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
+    searchable = f"{count_nouns(status['units'], 'unit')}, {count_nouns(status['vectors'], 'vector')}"
+    if space := status.get("space"):
+        searchable = say("{vectors} of {model}", vectors=searchable, model=space["model"])
+    models = join(f"{say(kind)} {say(str(name))}" for kind, name in status["models"].items())
+    lines = {"memscope": status["version"], "store": status["store"], "holds": holds, "searchable": searchable}
+    lines |= {"models": models, "plugins": join(status["plugins"])}
+    lines |= {name: list_work(status[name]) or say("nothing") for name in ("pending", "failed", "parked")}
+    lines["errors"] = list_counts(status["errors"]) or say("none")
     if (spent := status["usage"])["calls"]:
-        lines["usage"] = f"{count_nouns(spent['calls'], 'model call')}, {spent['prompt_characters']:,} characters, "
-        lines["usage"] += f"{spent['milliseconds'] / 1000:.1f} s"
+        numbers = {"characters": f"{spent['prompt_characters']:,}", "seconds": f"{spent['milliseconds'] / 1000:.1f}"}
+        calls = count_nouns(spent["calls"], "model call")
+        lines["usage"] = say("{calls}, {characters} characters, {seconds} s", calls=calls, **numbers)
     lines |= {"costs": list_costs(status), "budget": "; ".join(budget_lines(status)), "facts": status["refused"]}
     lines = {name: value for name, value in lines.items() if value}
-    details = {name.replace("_", " "): value for name, value in status.get("details", {}).items() if name != "path"}
-    for name, value in {**lines, **details}.items():
-        show.line((f"{name:<13} ", "dim"), visible(f"{value:,}" if type(value) is int else str(value)), hang=14)
+    lines |= {name: value for name, value in status.get("details", {}).items() if name != "path"}
+    for name, value in lines.items():
+        label = say(name.replace("_", " "))
+        text = f"{value:,}" if type(value) is int else say(str(value)) if value != "" else "-"
+        show.line((pad(label, 13) + " ", "dim"), visible(text), hang=14)
 
 
 def list_costs(status: Mapping[str, Any]) -> str:
-    """Returns what each operation of the back end has cost so far."""
-    told = ((name, one) for name, one in status["costs"].items())
-    return "; ".join(
-        f"{name}: {count_nouns(one['calls'], 'call')}, {one['characters']:,} characters, {one['tokens']:,} tokens"
-        for name, one in told
-    )
+    """Returns the costs of each operation of the back end so far."""
+    costs = []
+    for name, one in status["costs"].items():
+        numbers = {kind: f"{one[kind]:,}" for kind in ("characters", "tokens")}
+        words = say(
+            "{calls}, {characters} characters, {tokens} tokens", calls=count_nouns(one["calls"], "call"), **numbers
+        )
+        costs.append(f"{say(name)}: {words}")
+    return "; ".join(costs)
 
 
-def _work(items: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} to {stage}" for stage, number in items.items() if number) or "nothing"
-
-
-def sqlite_path(location: str) -> Path:
-    """The file of a SQLite store; other stores have their own ways to be restored."""
-    if (path := file_of(location)) is None:
-        raise InputError("only a SQLite store can be restored", hint="give its file as --store")
-    return path
+def list_work(items: Mapping[str, int]) -> str:
+    """Returns work by its stage, as "3 to consolidate, 1 to embed"."""
+    counts = ((stage, f"{number:,}") for stage, number in items.items() if number)
+    return join(say(f"{{number}} to {stage}", number=number) for stage, number in counts)

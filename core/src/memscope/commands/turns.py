@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -16,8 +18,9 @@ from typing import Any
 
 import click
 
-from memscope.commands.options import PARTLY, Call, command, pass_call
-from memscope.commands.output import count_nouns, print_error
+from memscope.commands.language import count_nouns, join, say
+from memscope.commands.options import Call, command, exit_partly, pass_call, resumable, time_option
+from memscope.commands.output import print_error
 from memscope.errors import InputError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
@@ -25,6 +28,28 @@ from memscope.sync import MemoryScope
 BATCH = 500
 SHOWN = 5  # broken lines that are named one by one
 LONGEST = 4 * 1024 * 1024  # bytes of a line
+ADDED = {
+    "stored": "",
+    "duplicates": "{number} known before",
+    "forgotten": "{number} forgotten before and not stored",
+    "empty": "{number} without text and left out",
+    "repaired": "{number} with characters replaced that no store can keep",
+    "skipped_parts": "{number} parts skipped that are no text",
+    "clock_suspect": "{number} with a time in the future",
+}
+IMPORTED = {
+    "turn_duplicate": "{number} known before",
+    "turn_forgotten": "{number} forgotten here and left out",
+    "observation": "{number} observations",
+    "insight": "{number} insights",
+    "forgotten": "{number} tombstones",
+}
+TAKEN = {"known": "{number} known before", "forgotten": "{number} forgotten here and left out"}
+
+
+def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
+    """Returns a phrase for each count that is not zero."""
+    return [say(text, number=f"{counts[name]:,}") for name, text in words.items() if text and counts.get(name)]
 
 
 # ------------------------------------------------------------------------------------------------------------------ add
@@ -37,10 +62,11 @@ class Added:
     counts: Counter[str] = field(default_factory=Counter)
     keys: list[str] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
+    done: int = 0  # lines
 
     def count(self, report: AddReport) -> None:
         self.keys += report.keys
-        for name in ("stored", "duplicates", "forgotten", "empty", "repaired", "skipped_parts", "clock_suspect"):
+        for name in ADDED:
             self.counts[name] += getattr(report, name)
 
 
@@ -48,27 +74,29 @@ class Added:
 @click.argument("text", required=False)
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Who said it.")
 @click.option("--speaker", metavar="NAME", help="The name of who said it.")
-@click.option("--time", metavar="TIME", help="When it was said (ISO 8601; see --zone); now by default.")
+@time_option("--time", "When it was said (ISO 8601; see --zone); now by default.")
 @click.option("--id", metavar="ID", help="Its id where it comes from: adding it again adds nothing.")
 @click.option("--replay", is_flag=True, help="The lines are a history shown again: add what is new of it, or nothing.")
+@click.option("--skip", type=click.IntRange(0), default=0, help="Lines of stdin that are stored already.")
 @click.option("--strict", is_flag=True, help="Add nothing when a line is broken.")
 @pass_call
-def add(call: Call, /, text: str | None, replay: bool, strict: bool, **about: str | None) -> None:
+def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, **about: str | None) -> None:
     """Remember a turn: TEXT, or JSON lines from stdin.
 
     \b
     memscope add --user alice "I moved to Berlin last May."
     memscope add --user alice - < turns.jsonl
 
-    A line is {"role": "user", "content": "..."} with optional speaker, time, id, session and metadata.
+    A line is {"role": "user", "content": "..."} with optional speaker, time, id, session and metadata. Ctrl-C stops it
+    and says what to give as --skip to go on.
     """
-    added = Added()
+    added = Added(done=skip)
     given = {name: value for name, value in about.items() if value is not None}
     with call.memory(new=True) as memory:
         if text is not None and text != "-":
             added.count(memory.add_turns([{"content": text, **call.local(given)}], **call.scope, replay=replay))
         elif text is None and sys.stdin.isatty():
-            raise click.UsageError("nothing to add: give TEXT, or JSON lines on stdin")
+            raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
         elif replay or strict:
             _add_at_once(memory, call, added, replay=replay)
         else:
@@ -77,38 +105,73 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, **about: st
 
 
 def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
-    """All of stdin or nothing of it; a replay is one history and cannot be count_nouns in parts."""
-    turns = [turn for _, turn in _turns(added)]
+    """All of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
+    numbered = list(_turns(added))
     if added.broken:
         number, reason = next(iter(added.broken.items()))
-        raise InputError(f"line {number} {reason}", hint="nothing was stored")
-    added.count(memory.add_turns(turns, **call.scope, replay=replay))
+        raise InputError(say("line {number} {reason}", number=number, reason=reason), hint=say("nothing was stored"))
+    try:
+        added.count(memory.add_turns([turn for _, turn in numbered], **call.scope, replay=replay))
+    except InputError as error:
+        raise InputError(_name_line(error, [number for number, _ in numbered])) from None
 
 
 def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
     lines = _turns(added)
-    with call.show.progress("adding") as progress:
-        while batch := list(islice(lines, BATCH)):
-            try:
-                added.count(memory.add_turns([turn for _, turn in batch], **call.scope))
-            except InputError:
-                _add_one_by_one(memory, call, added, batch)
-            progress(batch[-1][0], None)
-
-
-def _add_one_by_one(memory: MemoryScope, call: Call, added: Added, batch: list[tuple[int, Any]]) -> None:
-    for number, turn in batch:
+    with call.show.progress(say("adding")) as progress:
         try:
-            added.count(memory.add_turns([turn], **call.scope))
-        except InputError as error:
-            added.broken[number] = f"cannot be taken: {error}"
+            while batch := list(islice(lines, BATCH)):
+                with _interrupted_later():
+                    _add_batch(memory, call, added, batch)
+                    added.done = batch[-1][0]
+                progress(added.done, None)
+        except KeyboardInterrupt:
+            print_error(say("memscope: {lines} are done; --skip {number} goes on behind them",
+                            lines=count_nouns(added.done, "line"), number=added.done))  # fmt: skip
+            raise
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """A first Ctrl-C takes effect at the end, so that it is known what was stored; a second at once."""
+    came: list[int] = []
+
+    def receive(number: int, frame: object) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    before = signal.signal(signal.SIGINT, receive)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
+
+
+def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[tuple[int, Any]]) -> None:
+    try:
+        added.count(memory.add_turns([turn for _, turn in batch], **call.scope))
+    except InputError:
+        for number, turn in batch:
+            try:
+                added.count(memory.add_turns([turn], **call.scope))
+            except InputError as error:
+                added.broken[number] = say("cannot be taken: {error}", error=str(error).replace("turns[0].", ""))
+
+
+def _name_line(error: InputError, numbers: list[int]) -> str:
+    """Name a turn by its line."""
+    return re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {numbers[int(place[1])]}: ", str(error))
 
 
 def _turns(added: Added) -> Iterator[tuple[int, Any]]:
     """The turns on stdin with their line numbers; lines that are no JSON objects go to ``added.broken``."""
+    skip = added.done
     for number, raw in enumerate(_raw_lines(), 1):
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
-        if not line.strip():
+        if number <= skip or not line.strip():
             continue
         try:
             turn = json.loads(line) if len(raw) < LONGEST else None
@@ -117,7 +180,7 @@ def _turns(added: Added) -> Iterator[tuple[int, Any]]:
         if isinstance(turn, dict):
             yield number, turn
         else:
-            added.broken[number] = "is too long" if len(raw) >= LONGEST else "is not a JSON object"
+            added.broken[number] = say("is too long" if len(raw) >= LONGEST else "is not a JSON object")
 
 
 def _raw_lines() -> Iterator[bytes]:
@@ -131,25 +194,16 @@ def _raw_lines() -> Iterator[bytes]:
 
 
 def _report_added(call: Call, added: Added) -> None:
-    broken = [{"line": number, "reason": reason} for number, reason in sorted(added.broken.items())]
-    call.show.data({**added.counts, "keys": added.keys, "broken": broken})
-    words = {
-        "duplicates": "known before",
-        "forgotten": "forgotten before and not stored",
-        "empty": "without text and left out",
-        "repaired": "with characters replaced that no store can keep",
-        "skipped_parts": "parts skipped that are no text",
-        "clock_suspect": "with a time in the future",
-    }
-    notes = [f"{added.counts[name]:,} {said}" for name, said in words.items() if added.counts[name]]
+    broken = sorted(added.broken.items())
+    listed = [{"line": number, "reason": reason} for number, reason in broken]
+    words = [say("{turns} stored", turns=count_nouns(added.counts["stored"], "turn")), *_notes(added.counts, ADDED)]
     key = f"  {added.keys[0]}" if len(added.keys) == 1 else ""
-    call.show.line(", ".join([f"{count_nouns(added.counts['stored'], 'turn')} stored", *notes]), (key, "dim"))
+    call.show.report({**added.counts, "keys": added.keys, "broken": listed}, join(words), (key, "dim"))
+    for number, reason in broken[:SHOWN]:
+        print_error(say("memscope: line {number} {reason}", number=number, reason=reason))
     if broken:
-        for number, reason in sorted(added.broken.items())[:SHOWN]:
-            print_error(f"memscope: line {number} {reason}")
-        if len(broken) > SHOWN:
-            print_error(f"memscope: {len(broken) - SHOWN} further lines are broken (--json names them all)")
-        click.get_current_context().exit(PARTLY)
+        more = len(broken) - SHOWN
+        exit_partly(say("{number} further lines are broken (--json names them all)", number=more) if more > 0 else "")
 
 
 # ------------------------------------------------------------------------------------------------------- import, export
@@ -165,42 +219,37 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
     """Read what 'memscope export' wrote from a file ("-": stdin), for one user with --user.
 
     With --from NAME, read the memory of another system; --user owns it where the source names nobody. What is here
-    already is left alone, what was forgotten here stays forgotten.
+    already is left alone, what was forgotten here stays forgotten. Ctrl-C stops it; started again, it goes on.
     """
     if name is not None:
         if strict:
-            raise InputError(
-                "--strict is for exports of memscope", hint="--dry-run says what another system's source holds"
-            )
-        return _import_from(call, name, sources, dry_run)
+            hint = say("--dry-run says what another system's source holds")
+            raise InputError(say("--strict is for exports of memscope"), hint=hint)
+        _import_from(call, name, sources, dry_run)
+        return
     if dry_run or len(sources) > 1:
-        raise InputError(
-            "an export is one file, read without --dry-run", hint="--from NAME reads another system's memory"
-        )
-    (file,) = sources
-    with _source(file) as path, call.memory(new=True) as memory, call.show.progress("importing") as progress:
+        hint = say("--from NAME reads another system's memory")
+        raise InputError(say("an export is one file, read without --dry-run"), hint=hint)
+    with _source(sources[0]) as path, call.memory(new=True) as memory, resumable(call, "importing") as progress:
         counts = memory.import_(path, user=call.user, strict=strict, progress=progress)
-    call.show.data(counts)
-    call.show.line(_imported(counts))
+    stored = say("{turns} stored", turns=count_nouns(counts.get("turn_stored", 0), "turn"))
+    call.show.report(counts, join([stored, *_notes(counts, IMPORTED)]))
     if broken := counts.get("broken", 0):
         first = counts["first_broken_line"]
-        print_error(f"memscope: {count_nouns(broken, 'line')} could not be read, the first is line {first}")
-        click.get_current_context().exit(PARTLY)
+        words = "{lines} could not be read, the first is line {first}"
+        exit_partly(say(words, lines=count_nouns(broken, "line"), first=first))
 
 
 def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool) -> None:
-    with call.memory(new=True) as memory, call.show.progress("importing") as progress:
+    with call.memory(new=True) as memory, resumable(call, "importing") as progress:
         report = memory.import_from(name, *sources, user=call.user, dry_run=dry_run, progress=progress)
-    call.show.data(asdict(report))
-    parts = [count_nouns(report.turns, "turn"), count_nouns(report.observations, "observation")]
-    parts.append(count_nouns(report.insights, "insight"))
-    parts += [count_nouns(report.blocks, "block")] if report.blocks else []
-    words = {"known before": report.known, "forgotten here and left out": report.forgotten}
-    notes = [f"{number:,} {said}" for said, number in words.items() if number]
-    verb = "would be taken" if dry_run else "taken"
-    call.show.line(", ".join([f"{', '.join(parts)} {verb} for {count_nouns(report.users, 'user')}", *notes]))
+    kinds = ("turn", "observation", "insight", *(["block"] if report.blocks else []))
+    records = join(count_nouns(getattr(report, f"{kind}s"), kind) for kind in kinds)
+    words = "{records} would be taken for {users}" if dry_run else "{records} taken for {users}"
+    taken = say(words, records=records, users=count_nouns(report.users, "user"))
+    call.show.report(asdict(report), join([taken, *_notes(asdict(report), TAKEN)]))
     for reason, number in sorted(report.not_taken.items()):
-        call.show.line(f"not taken: {number:,} × {reason}")
+        call.show.line(say("not taken: {number} × {reason}", number=f"{number:,}", reason=reason))
 
 
 @contextmanager
@@ -209,7 +258,7 @@ def _source(file: str) -> Iterator[Path]:
     if file != "-":
         path = Path(file)
         if not path.is_file():
-            raise InputError(f"there is no file {file!r}")
+            raise InputError(say("there is no file {file}", file=repr(file)))
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="memscope-") as folder:
@@ -219,35 +268,28 @@ def _source(file: str) -> Iterator[Path]:
         yield path
 
 
-def _imported(counts: Mapping[str, int]) -> str:
-    parts = [f"{count_nouns(counts.get('turn_stored', 0), 'turn')} stored"]
-    words = {
-        "turn_duplicate": "known before",
-        "turn_forgotten": "forgotten here and left out",
-        "observation": "observations",
-        "insight": "insights",
-        "forgotten": "tombstones",
-    }
-    return ", ".join(parts + [f"{counts[name]:,} {said}" for name, said in words.items() if counts.get(name)])
-
-
 @command("export", short_help="Write all records as JSON lines.")
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--for-user", is_flag=True, help="With --user, to hand out: without the secret of the store.")
 @pass_call
-def export(call: Call, file: str) -> None:
-    """Write all records as JSON lines to FILE ("-": stdout), of one user with --user."""
+def export(call: Call, file: str, for_user: bool) -> None:
+    """Write all records as JSON lines to FILE ("-": stdout), of one user with --user.
+
+    An export has the secret that turn keys are made with: it is for another store, not for others to read.
+    """
+    user = call.whose["user"] if for_user else call.user
     with tempfile.TemporaryDirectory(prefix="memscope-") as folder:
         path = Path(folder, "export") if file == "-" else Path(file)
         if not path.parent.is_dir():
-            raise InputError(f"there is no folder {str(path.parent)!r}")
-        with call.memory() as memory, call.show.progress("exporting") as progress:
-            counts = memory.export(path, user=call.user, progress=progress)
+            raise InputError(say("there is no folder {folder}", folder=repr(str(path.parent))))
+        with call.memory() as memory, call.show.progress(say("exporting")) as progress:
+            counts = memory.export(path, user=user, for_user=for_user, progress=progress)
         if file == "-":
             with path.open("rb") as exported:
                 shutil.copyfileobj(exported, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-    call.show.data({"file": file, **counts})
-    words = {"turn": "turn", "observation": "observation", "insight": "insight", "forgotten": "tombstone"}
-    found = ", ".join(count_nouns(counts[kind], noun) for kind, noun in words.items() if counts.get(kind))
-    call.show.line(f"{found or 'nothing'} written to {file}")
+    kinds = {"turn": "turn", "observation": "observation", "insight": "insight", "forgotten": "tombstone"}
+    found = join(count_nouns(counts[kind], noun) for kind, noun in kinds.items() if counts.get(kind))
+    words = say("{records} written to {file}", records=found or say("nothing"), file=file)
+    call.show.report({"file": file, **counts}, words)

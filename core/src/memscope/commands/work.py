@@ -1,19 +1,32 @@
-"""Commands that run the back end once: consolidate, reflect, reembed, unpark."""
+"""Commands that run the back end, once (consolidate, reflect, reembed, unpark) or until stopped (worker, mcp)."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 import click
 
-from memscope.commands.formatting import show_work
-from memscope.commands.options import PARTLY, Call, command, pass_call
-from memscope.commands.output import count_nouns, print_error
-from memscope.records import WorkReport
+from memscope import AsyncMemoryScope
+from memscope.adapters.memory_tools import ToolSet
+from memscope.commands.formatting import show_work, summarize
+from memscope.commands.language import count_nouns, say
+from memscope.commands.options import Call, command, exit_partly, pass_call, require_store, resumable
+from memscope.commands.output import Display, pad, print_error, visible
+from memscope.errors import ConfigError
+from memscope.jobs.background import serve
+from memscope.records import Scope, WorkReport
+
+preview_option = click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
 
 
 @command("consolidate", short_help="Make observations of what is pending.")
-@click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
+@preview_option
 @pass_call
 def consolidate(call: Call, preview: bool) -> None:
     """Make observations of the turns that are pending: of one user with --user, else of all."""
@@ -22,7 +35,7 @@ def consolidate(call: Call, preview: bool) -> None:
 
 
 @command("reflect", short_help="Bring a user's insights up to date.")
-@click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
+@preview_option
 @pass_call
 def reflect(call: Call, preview: bool) -> None:
     """Consolidate what is pending of a user, then bring the insights up to date."""
@@ -35,20 +48,21 @@ def _report(call: Call, report: WorkReport) -> None:
     call.show.data(asdict(report))
     show_work(call.show, report)
     if report.model == "none":
-        print_error("memscope: there is no chat model; set chat in the settings (docs/models.md)")
+        print_error(say("memscope: there is no chat model; set chat in the settings (docs/models.md)"))
     if report.errors:
-        print_error("memscope: what is left stays pending; 'memscope doctor' says what mends it")
-        click.get_current_context().exit(PARTLY)
+        exit_partly(say("what is left stays pending; 'memscope doctor' says what mends it"))
 
 
 @command("reembed", short_help="Make the vectors anew.")
 @pass_call
 def reembed(call: Call) -> None:
-    """Make all vectors anew with the embedder that is set now; the old ones serve until then. It can be resumed."""
-    with call.memory() as memory, call.show.progress("embedding") as progress:
+    """Make all vectors anew with the embedder that is set now; the old ones serve until then.
+
+    Ctrl-C stops it; started again, it goes on where it was.
+    """
+    with call.memory() as memory, resumable(call, "embedding") as progress:
         number = memory.reembed(progress=progress)
-    call.show.data({"embedded": number})
-    call.show.line(f"{count_nouns(number, 'unit')} embedded")
+    call.show.report({"embedded": number}, say("{units} embedded", units=count_nouns(number, "unit")))
 
 
 @command("unpark", short_help="Try again what failed too often.")
@@ -57,5 +71,110 @@ def unpark(call: Call) -> None:
     """Give batches that failed too often another chance: of one user with --user, else of all."""
     with call.memory() as memory:
         number = memory.unpark(user=call.user)
-    call.show.data({"unparked": number})
-    call.show.line(f"{count_nouns(number, 'batch', 'batches')} pending again")
+    batches = count_nouns(number, "batch", "batches")
+    call.show.report({"unparked": number}, say("{batches} pending again", batches=batches))
+
+
+# -------------------------------------------------------------------------------------------------- until it is stopped
+
+
+@command("worker", short_help="Consolidate, reflect and embed for all users.")
+@click.option("--drain", "drain_s", type=click.FloatRange(min=0), default=5.0, show_default=True,
+              help="Seconds that work under way gets at the end.")  # fmt: skip
+@pass_call
+def worker(call: Call, drain_s: float) -> None:
+    """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C; run as many of these as you like.
+
+    Work that is not done by then is given back and stays pending.
+    """
+    call.settings()  # reads files, which a loop forbids
+    require_store(call.location)
+    asyncio.run(_run_worker(call, drain_s))
+
+
+async def _run_worker(call: Call, drain_s: float) -> None:
+    memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[ReportPrinter(call.show)])
+    ctx = memory.runtime.ctx
+    if ctx.chat is None and ctx.embedder is None:
+        raise ConfigError(say("there is no model to work with"), hint=say("set chat or embedding in the settings"))
+    text = "working on {store}, all of it" if ctx.chat else "working on {store}, vectors only"
+    async with memory:
+        with stop_on_signal() as stop, memory.runtime.counting("worker"):
+            call.show.line(say(text, store=memory.runtime.location))
+            await serve(ctx, memory.runtime.stage_jobs(), stop, drain_s=drain_s)
+    call.show.line(say("stopped"))
+
+
+class ReportReceiver:
+    """A plugin that passes the report of each batch on."""
+
+    def __init__(self, receive: Callable[[WorkReport, Scope], None]) -> None:
+        self._receive = receive
+
+    def memscope_after_consolidate(self, report: WorkReport, scope: Scope) -> None:
+        self._receive(report, scope)
+
+    def memscope_after_reflect(self, report: WorkReport, scope: Scope) -> None:
+        self._receive(report, scope)
+
+
+class ReportPrinter(ReportReceiver):
+    """Prints the report of each batch."""
+
+    def __init__(self, show: Display) -> None:
+        super().__init__(self._print)
+        self._show = show
+
+    def _print(self, report: WorkReport, scope: Scope) -> None:
+        words = f"{visible(scope.user)}: {summarize(report)}"
+        self._show.report({"user": scope.user, **asdict(report)}, (pad(say(report.operation), 12), "cyan"), words)
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[asyncio.Event]:
+    """Yields an event that the first SIGTERM or SIGINT sets; the second ends the process as usual."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def on_signal(number: int, frame: object) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in before:
+        signal.signal(number, on_signal)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@command("mcp", short_help="Serve memory as MCP tools over stdio.")
+@click.option(
+    "--tools", type=click.Choice(["core", "archival", "all"]), help="More tools: for core memory, or archival."
+)
+@pass_call
+def mcp(call: Call, tools: ToolSet | None) -> None:
+    """Serve one user's memory to an MCP client over stdio, as five tools, and more with --tools.
+
+    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
+    """
+    call.settings()
+    scope = call.scope
+    if call.store is not None:  # a place that was named may be misspelt
+        require_store(call.store)
+    if sys.stdin.isatty():
+        print_error(say("memscope: this is an MCP server: a client such as an editor starts it and speaks JSON to it."))
+        print_error(say("memscope: docs/mcp.md has the lines for the client's settings; Ctrl-C ends it"))
+    asyncio.run(_run_mcp(call, scope, tools))
+
+
+async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> None:
+    from memscope.adapters.mcp import server
+    from memscope.adapters.session import MemorySession
+
+    async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
+        made = server(MemorySession(**scope, memory=memory), tools)
+        memory.runtime.work.work_by_itself()
+        memory.runtime.work.work_for(scope["user"])
+        await made.run_stdio_async()

@@ -70,7 +70,9 @@ class ExportLine:
         return self.kind in WAITS and not self.pending
 
 
-async def export(store: Store, path: Path, *, user: str | None, progress: Progress | None) -> Mapping[str, int]:
+async def export(
+    store: Store, path: Path, *, user: str | None, progress: Progress | None, secret: bool = True
+) -> Mapping[str, int]:
     """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
     with usable(path):
         path = path.resolve()  # of a link, so that it stays one
@@ -79,7 +81,7 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
     part = part_of(path)
     with usable(path):
         try:
-            counts = await _write_lines(store, part, user, progress)
+            counts = await _write_lines(store, part, user, progress, secret)
             part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)  # it holds what was said
@@ -87,10 +89,12 @@ async def export(store: Store, path: Path, *, user: str | None, progress: Progre
     return dict(counts)
 
 
-async def _write_lines(store: Store, part: Path, user: str | None, progress: Progress | None) -> Counter[str]:
+async def _write_lines(
+    store: Store, part: Path, user: str | None, progress: Progress | None, secret: bool
+) -> Counter[str]:
     counts: Counter[str] = Counter()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(_encoded(ExportLine("header", "", (await store.secret()).hex())))
+        file.write(_encoded(ExportLine("header", "", (await store.secret()).hex() if secret else "")))
         for name in [user] if user is not None else await store.users():
             counts += await write_user(store, file, name)
             if progress:
@@ -134,7 +138,7 @@ def _encoded(line: ExportLine) -> bytes:
 
 def as_object(line: ExportLine) -> dict[str, Any]:
     if line.kind == "header":
-        return {"memscope": FORMAT, "secret": line.record}
+        return {"memscope": FORMAT, **({"secret": line.record} if line.record else {})}
     if line.kind == "forgotten":
         return {"forgotten": line.record, "user": line.user}
     if line.kind == "block":
@@ -184,9 +188,9 @@ async def import_(
             pass
     writer = ImportWriter(store, counts)
     for number, line in _parsed(path, limits, strict=strict, counts=counts):
-        if line.kind == "header":
+        if line.kind == "header" and line.record:
             counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
-        elif user in (None, line.user):
+        elif line.kind != "header" and user in (None, line.user):
             await writer.add(line)
         if progress and number % BATCH == 0:
             progress(number, None)
@@ -355,8 +359,8 @@ def _secret(made: Mapping[str, Any]) -> str:
         newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
         hint = "it needs a newer memscope" if newer else ""
         raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
-    secret: str = made["secret"]
-    if len(bytes.fromhex(secret)) not in SECRET_BYTES:
+    secret: str = made.get("secret", "")  # an export for a user has none
+    if secret and len(bytes.fromhex(secret)) not in SECRET_BYTES:
         raise InputError("a secret that is none")
     return secret
 

@@ -27,9 +27,10 @@ from memscope import AsyncMemoryScope, __version__
 from memscope.commands.doctor.examination import Check, Examination, Finding, State
 from memscope.commands.doctor.memory_checks import clock, memories, secrets, work
 from memscope.commands.doctor.model_checks import models
+from memscope.commands.installation import installed_version
+from memscope.commands.language import count_nouns, join, say
 from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call, require_store
-from memscope.commands.output import Display, count_nouns, visible
-from memscope.commands.plugins import installed_version
+from memscope.commands.output import Display, pad, visible
 from memscope.errors import MemscopeError
 from memscope.stores import unfinished
 
@@ -59,7 +60,8 @@ def doctor(call: Call) -> None:
 
 
 def show_finding(show: Display, finding: Finding) -> None:
-    show.line((f"{finding.state:<4}", STYLES[finding.state]), f"  {finding.check:<11} ", visible(finding.said), hang=18)
+    state, check = pad(say(finding.state), 4), pad(say(finding.check), 11)
+    show.line((state, STYLES[finding.state]), f"  {check} ", visible(finding.said), hang=18)
     if finding.mend:
         show.line(("→ " + finding.mend, "cyan"), indent=18, hang=2)
 
@@ -82,8 +84,8 @@ async def _findings(check: Check, exam: Examination) -> list[Finding]:
         message = str(error).removesuffix(error.hint).rstrip("; ")
         found.append(Finding(check.__name__, "fail", message, error.hint, exit_code(error)))
     except Exception as error:
-        said = f"the check itself failed: {type(error).__name__}"
-        found.append(Finding(check.__name__, "fail", said, "please report this", BUG))
+        told = say("the check itself failed: {error}", error=type(error).__name__)
+        found.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))
     return found
 
 
@@ -91,19 +93,18 @@ async def _findings(check: Check, exam: Examination) -> list[Finding]:
 
 
 async def versions(exam: Examination) -> AsyncIterator[Finding]:
-    parts = ", ".join(f"{name} {found}" for name in PARTS if (found := installed_version(name)))
+    parts = join(f"{name} {found}" for name in PARTS if (found := installed_version(name)))
     system = f"{platform.system()} {platform.machine()}"
-    yield Finding("versions", "ok", f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}")
+    python = f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}"
+    yield Finding("versions", "ok", python)
 
 
 async def sqlite(exam: Examination) -> AsyncIterator[Finding]:
-    said = f"SQLite {sqlite3.sqlite_version}"
+    told = f"SQLite {sqlite3.sqlite_version}"
     if sqlite3.sqlite_version_info < WAL_RESET_FIXED:
-        said += (
-            ", older than 3.51.3, which mends a way to damage a WAL file; memscope's own lock prevents that,"
-            " so let no other program write the file"
-        )
-    yield Finding("sqlite", "ok", said)
+        told += say(", older than 3.51.3, which mends a way to damage a WAL file; memscope's own lock prevents that,"
+                    " so let no other program write the file")  # fmt: skip
+    yield Finding("sqlite", "ok", told)
 
 
 async def settings(exam: Examination) -> AsyncIterator[Finding]:
@@ -112,10 +113,10 @@ async def settings(exam: Examination) -> AsyncIterator[Finding]:
 
     exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
-    told = ", ".join(f"{name}={value}" for name, value in _flat(changed)) or "all defaults"
-    yield Finding("settings", "ok", f"store={hide_credentials(exam.location)}, {told}")
+    values = join(f"{name}={value}" for name, value in _flat(changed)) or say("all defaults")
+    yield Finding("settings", "ok", f"store={hide_credentials(exam.location)}, {values}")
     if source := files.find(exam.call.config, os.environ):
-        yield Finding("settings", "ok", f"read from {trust.describe(source)}")
+        yield Finding("settings", "ok", say("read from {file}", file=trust.describe(source)))
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
@@ -132,16 +133,15 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
     if exam.settings is None:
         return
     listed = Plugins(exam.settings.plugins).listed()
-    loaded = ", ".join(plugin.name for plugin in listed if plugin.state == "loaded")
-    yield Finding("plugins", "ok", f"loaded: {loaded}")
+    loaded = join(plugin.name for plugin in listed if plugin.state == "loaded")
+    yield Finding("plugins", "ok", say("loaded: {names}", names=loaded))
     for name in exam.settings.unread:
-        yield Finding("plugins", "warn", f"no plugin reads the section {name!r} of the settings", "install its plugin")
+        told = say("no plugin reads the section {name} of the settings", name=repr(name))
+        yield Finding("plugins", "warn", told, say("install its plugin"))
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
-        yield Finding("plugins", "warn", f"{plugin.name!r} cannot be loaded: {plugin.reason}", _blocking(plugin.name))
-
-
-def _blocking(name: str) -> str:
-    return f"update it, or block it: MEMSCOPE_PLUGINS__BLOCK={name}"
+        told = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
+        mend = say("update it, or block it: {setting}", setting=f"MEMSCOPE_PLUGINS__BLOCK={plugin.name}")
+        yield Finding("plugins", "warn", told, mend)
 
 
 # ---------------------------------------------------------------------------------------------------------------- store
@@ -153,16 +153,18 @@ async def place(exam: Examination) -> AsyncIterator[Finding]:
     if file is None or not file.parent.is_dir():
         return
     if file.exists() and os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-        yield Finding("permissions", "warn", "others on this machine can read the store", f"chmod 600 {file}")
+        yield Finding("permissions", "warn", say("others on this machine can read the store"), f"chmod 600 {file}")
     else:
-        yield Finding("permissions", "ok", "only you can read the store")
+        yield Finding("permissions", "ok", say("only you can read the store"))
     if left := unfinished.abandoned(file.resolve().parent):
-        said = f"unfinished backups or exports, with what was said: {', '.join(ascii(part.name) for part in left)}"
-        yield Finding("permissions", "warn", said, "memscope compact")
+        names = join(ascii(part.name) for part in left)
+        told = say("unfinished backups or exports, with what was said: {names}", names=names)
+        yield Finding("permissions", "warn", told, "memscope compact")
     free = shutil.disk_usage(file.parent).free
     state: State = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
-    mend = "" if state == "ok" else "make room on this disk; compacting and forgetting need some as well"
-    yield Finding("disk", state, f"{free / 1e9:,.1f} GB free at {file.parent}", mend)
+    mend = "" if state == "ok" else say("make room on this disk; compacting and forgetting need some as well")
+    room = say("{gigabytes} GB free at {folder}", gigabytes=f"{free / 1e9:,.1f}", folder=file.parent)
+    yield Finding("disk", state, room, mend)
 
 
 async def store(exam: Examination) -> AsyncIterator[Finding]:
@@ -173,21 +175,21 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
     memory = AsyncMemoryScope(exam.call.store, settings=exam.settings)
     exam.memory = await exam.opened.enter_async_context(memory)
     exam.status = status = await memory.status()
-    holds = ", ".join(count_nouns(status[kind], kind[:-1]) for kind in ("users", "turns", "observations", "insights"))
-    can = ", ".join(status["capabilities"]) or "nothing special"
-    yield Finding("store", "ok", f"{status['store']} opens and is sound; {holds}; can: {can}")
+    holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
+    can = join(map(say, status["capabilities"])) or say("nothing special")
+    told = say("{store} opens and is sound; {holds}; can: {can}", store=status["store"], holds=holds, can=can)
+    yield Finding("store", "ok", told)
     if status["details"].get("read_only"):
-        yield Finding(
-            "store", "warn", "it can be read only", "give yourself write permission on the file and its folder"
-        )
+        mend = say("give yourself write permission on the file and its folder")
+        yield Finding("store", "warn", say("it can be read only"), mend)
 
 
 async def store_findings(exam: Examination) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
     if exam.memory is None or (examine := getattr(exam.memory.runtime.store, "examine", None)) is None:
         return
-    for state, said, mend in await examine():
-        yield Finding("store", state, said, mend)
+    for state, found, mend in await examine():
+        yield Finding("store", state, say(found), say(mend))
 
 
 async def users(exam: Examination) -> AsyncIterator[Finding]:
@@ -198,10 +200,8 @@ async def users(exam: Examination) -> AsyncIterator[Finding]:
     for name in await exam.memory.runtime.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
-        told = ", ".join(ascii(name) for name in sorted(names))
-        yield Finding(
-            "users", "warn", f"different users whose names look alike: {told}", "write a name always the same way"
-        )
+        told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
+        yield Finding("users", "warn", told, say("write a name always the same way"))
 
 
 async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
@@ -210,20 +210,24 @@ async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
     if memory is None or exam.status["details"].get("read_only"):
         return
     word, start = f"examination{uuid4().hex}", time.perf_counter()
-    said = [{"role": "user", "content": f"The word is {word}."}]
-    report = await memory.add_turns(said, user=USER, wait="searchable")
+    turns = [{"role": "user", "content": f"The word is {word}."}]
+    report = await memory.add_turns(turns, user=USER, wait="searchable")
     found = await memory.retrieve(word, user=USER)
     receipt = await memory.forget(user=USER, ids=report.keys)
     again = await memory.retrieve(word, user=USER)
-    took = f"in {1000 * (time.perf_counter() - start):.0f} ms"
+    took = f"{1000 * (time.perf_counter() - start):.0f}"
     if [hit.id for hit in found] != list(report.keys):
-        yield Finding("round trip", "fail", "a turn was written and not found", "memscope retrieve --explain shows why")
+        mend = say("memscope retrieve --explain shows why")
+        yield Finding("round trip", "fail", say("a turn was written and not found"), mend)
     elif len(again):
-        yield Finding("round trip", "fail", "a turn was forgotten and is still found", "please report this")
+        mend = say("please report this")
+        yield Finding("round trip", "fail", say("a turn was forgotten and is still found"), mend)
     elif receipt.physical == "pending":
-        yield Finding("round trip", "warn", f"forgotten {took}, not wiped yet: {receipt.reason}", "memscope compact")
+        told = say("forgotten in {took} ms, not wiped yet: {reason}", took=took, reason=receipt.reason)
+        yield Finding("round trip", "warn", told, "memscope compact")
     else:
-        yield Finding("round trip", "ok", f"written, found, forgotten and {receipt.physical} {took}")
+        told = say("written, found, forgotten and {physical} in {took} ms", physical=say(receipt.physical), took=took)
+        yield Finding("round trip", "ok", told)
 
 
 CHECKS: tuple[Check, ...] = (

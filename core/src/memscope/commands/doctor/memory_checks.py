@@ -10,14 +10,15 @@ from datetime import datetime, timedelta
 
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.doctor.model_checks import mend
-from memscope.commands.formatting import budget_lines
-from memscope.commands.output import count_nouns
+from memscope.commands.formatting import budget_lines, list_counts
+from memscope.commands.language import count_nouns, join, say
+from memscope.commands.store import list_work
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
 from memscope.stores import Store
 from memscope.text.secrets import find
 
-MOST = 20_000  # memories that are looked at
+MOST = 20_000  # records that are looked at
 AHEAD = timedelta(hours=26)  # further than any two time zones are apart
 NAMED = 3
 SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
@@ -27,34 +28,28 @@ async def work(exam: Examination) -> AsyncIterator[Finding]:
     """Pending, failed and parked work."""
     if exam.memory is None:
         return
-    waiting = _items(exam.status["pending"])
-    yield Finding("work", "ok", f"waiting: {waiting}" if waiting else "nothing is waiting")
-    spent = [line for line in budget_lines(exam.status) if "used up" in line]
-    for said in filter(None, (*spent, exam.status["refused"])):
-        mended = (
-            "raise chat.budget, or wait"
-            if said in spent
-            else "try a larger chat.model; memscope consolidate --preview shows them"
-        )
-        yield Finding("work", "warn", said, mended, 5)
+    waiting = list_work(exam.status["pending"])
+    yield Finding("work", "ok", say("waiting: {work}", work=waiting) if waiting else say("nothing is waiting"))
+    for one, line in zip(exam.status["budget"], budget_lines(exam.status), strict=True):
+        if one["spent"] >= one["most"]:
+            yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
+    if refused := exam.status["refused"]:
+        mended = say("try a larger chat.model; memscope consolidate --preview shows them")
+        yield Finding("work", "warn", refused, mended, 5)
     errors = exam.status["errors"]
-    told = ", ".join(f"{code} ({number})" for code, number in errors.items())
     for state, after in (("failed", ""), ("parked", "memscope unpark")):
         stages = [stage for stage, number in exam.status[state].items() if number]
         if stages:
-            said = f"{state}: {_items(exam.status[state])}" + (f"; {told}" if told else "")
-            yield Finding("work", "warn", said, _mended(stages, errors, after), 5)
+            told = f"{say(state)}: {list_work(exam.status[state])}" + (f"; {list_counts(errors)}" if errors else "")
+            yield Finding("work", "warn", told, _mend_work(stages, errors, after), 5)
 
 
-def _items(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} to {stage}" for stage, number in counts.items() if number)
-
-
-def _mended(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
+def _mend_work(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
     sections = dict.fromkeys(SECTIONS[stage] for stage in stages)
     known = dict.fromkeys(one for code in errors for section in sections if (one := mend(code, section)))
-    first = "; ".join(known) or f"mend what the error says, usually in {' or '.join(sections)} of the settings"
-    return f"{first}, then: {after}" if after else first
+    names = say(" or ").join(sections)
+    first = "; ".join(known) or say("mend what the error says, usually in {sections} of the settings", sections=names)
+    return say("{first}, then: {after}", first=first, after=after) if after else first
 
 
 async def clock(exam: Examination) -> AsyncIterator[Finding]:
@@ -64,14 +59,17 @@ async def clock(exam: Examination) -> AsyncIterator[Finding]:
     now = exam.memory.runtime.clock()
     zone = exam.settings.timezone if exam.settings else None
     file = exam.file
+    shown = f"{now:%Y-%m-%d %H:%M %Z}"
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
-        mended = "set the clock of this machine: times would be in the wrong order"
-        yield Finding("clock", "warn", f"it is {now:%Y-%m-%d %H:%M %Z}, and the store was written later", mended)
+        told = say("it is {now}, and the store was written later", now=shown)
+        yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
     ahead = [user async for user in _users_ahead(exam.memory.runtime.store, now)]
     if ahead:
-        said = f"turns from the future, of {', '.join(map(ascii, ahead[:NAMED]))}"
-        yield Finding("clock", "warn", said, "give times with their zone, and set the clock; forget --since finds them")
-    yield Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M %Z}, time zone {zone or 'UTC where none is given'}")
+        told = say("turns from the future, of {users}", users=join(map(ascii, ahead[:NAMED])))
+        mended = say("give times with their zone, and set the clock; forget --since finds them")
+        yield Finding("clock", "warn", told, mended)
+    where = zone or say("UTC where none is given")
+    yield Finding("clock", "ok", say("{now}, time zone {zone}", now=shown, zone=where))
 
 
 async def _users_ahead(store: Store, now: datetime) -> AsyncIterator[str]:
@@ -91,16 +89,16 @@ async def memories(exam: Examination) -> AsyncIterator[Finding]:
     for user in await store.users():
         if looked >= MOST:
             break
-        held = [one async for page in store.scan(_held(user)) for one in page if not isinstance(one, Turn)]
+        select = Select(user, kinds=frozenset({"observation", "insight"}))
+        held = [one async for page in store.scan(select) for one in page if not isinstance(one, Turn)]
         looked += len(held)
-        for said, mended in _of(user, held, now):
+        for words, mended in _problems(held, now):
             wrong = True
-            yield Finding("memories", "warn", said, mended)
+            told = say("user {user}: {words}", user=ascii(user), words=words)
+            yield Finding("memories", "warn", told, mended.replace("{user}", shlex.quote(user)))
     if not wrong:
-        some = " of the first users" if looked >= MOST else ""
-        yield Finding(
-            "memories", "ok", f"{count_nouns(looked, 'memory', 'memories')}{some} looked at: none doubled, none stale"
-        )
+        number = count_nouns(looked, "memory", "memories")
+        yield Finding("memories", "ok", say("{memories} looked at: none doubled, none stale", memories=number))
 
 
 async def secrets(exam: Examination) -> AsyncIterator[Finding]:
@@ -121,36 +119,45 @@ async def secrets(exam: Examination) -> AsyncIterator[Finding]:
         if looked >= MOST:
             break
     if clean:
-        yield Finding("secrets", "ok", f"{count_nouns(looked, 'turn')} looked at: no keys or card numbers")
+        number = count_nouns(looked, "turn")
+        yield Finding("secrets", "ok", say("{turns} looked at: no keys or card numbers", turns=number))
 
 
 def _revealing(user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
-    told = ", ".join(sorted({kind.replace("_", " ") for held in kinds.values() for kind in held}))
-    forget = " ".join(f"--id {shlex.quote(key)}" for key in list(kinds)[:NAMED])
-    said = f"user {user!a}: {count_nouns(len(kinds), 'turn')} that may hold secrets ({told})"
-    mend = f"memscope forget --user {shlex.quote(user)} {forget}; the setting redaction.mask keeps new ones out"
-    return Finding("secrets", "warn", said, mend)
+    names = join(sorted({say(kind.replace("_", " ")) for held in kinds.values() for kind in held}))
+    told = say("user {user}: {turns} that may hold secrets ({names})", user=ascii(user),
+               turns=count_nouns(len(kinds), "turn"), names=names)  # fmt: skip
+    forget = f"memscope forget --user {shlex.quote(user)} {_ids(list(kinds))}"
+    mended = say("{command}; the setting redaction.mask keeps new ones out", command=forget)
+    return Finding("secrets", "warn", told, mended)
 
 
-def _held(user: str) -> Select:
-    return Select(user, kinds=frozenset({"observation", "insight"}))
+def _ids(ids: Sequence[str]) -> str:
+    return " ".join(f"--id {shlex.quote(id)}" for id in ids[:NAMED])
 
 
-def _of(user: str, held: Sequence[Observation | Insight], now: datetime) -> Iterable[tuple[str, str]]:
-    """Returns problems of a user's memories, each with its remedy."""
-    whose, current = f"user {user!a}", [one for one in held if one.current]
+def _problems(held: Sequence[Observation | Insight], now: datetime) -> Iterable[tuple[str, str]]:
+    """Returns problems of a user's memories, each with its remedy for ``{user}``."""
+    current = [one for one in held if one.current]
     if doubles := _doubles(current):
-        forget = " ".join(f"--id {id}" for id in doubles[:NAMED])
-        said = f"{whose}: {count_nouns(len(doubles), 'memory', 'memories')} doubled, with the words of another"
-        yield said, f"memscope show, then: memscope forget --user {user!a} {forget}"
-    if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
-        said = (
-            f"{whose}: {count_nouns(len(expired), 'memory', 'memories')} expired, out of sight and still in the store"
+        number = count_nouns(len(doubles), "memory", "memories")
+        forget = f"memscope forget --user {{user}} {_ids(doubles)}"
+        yield (
+            say("{memories} doubled, with the words of another", memories=number),
+            say("memscope show, then: {command}", command=forget),
         )
-        yield said, f"memscope sweep --user {user!a}"
+    if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
+        number = count_nouns(len(expired), "memory", "memories")
+        yield (
+            say("{memories} expired, out of sight and still in the store", memories=number),
+            "memscope sweep --user {user}",
+        )
     if resting := _resting_on_what_is_over(held):
-        said = f"{whose}: {count_nouns(len(resting), 'insight')} resting on what was superseded"
-        yield said, f"memscope reflect --user {user!a}"
+        number = count_nouns(len(resting), "insight")
+        yield (
+            say("{insights} resting on what was superseded", insights=number),
+            "memscope reflect --user {user}",
+        )
 
 
 def _doubles(current: Sequence[Observation | Insight]) -> list[str]:

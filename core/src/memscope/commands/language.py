@@ -1,0 +1,116 @@
+"""Language of the program: English stands in the code, Chinese in the catalogue ``locale/zh/LC_MESSAGES/memscope.po``.
+
+gettext finds the catalogue by the locale (LANGUAGE, LC_ALL, LC_MESSAGES, LANG), for click's own words as well.
+``tests/catalogue.py`` compiles it and names what is missing.
+"""
+
+from __future__ import annotations
+
+import gettext
+import locale
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from memscope.commands.output import wrapped
+
+FOLDER = Path(__file__).parents[1] / "locale"
+DOMAIN = "memscope"
+LANGUAGES = ("en", "zh")
+VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+_NAME = re.compile(r"\b[A-Z]{2,}\b")  # NAME in "--user NAME"
+gettext.bindtextdomain(DOMAIN, str(FOLDER))
+gettext.textdomain(DOMAIN)
+
+
+def say(text: str, /, **values: object) -> str:
+    """Returns a text in the language of the program, its fields filled in."""
+    said = gettext.gettext(text) if text else ""
+    return said.format(**values) if values else said
+
+
+def count_nouns(number: int, noun: str, plural: str = "") -> str:
+    """Returns a number with its noun: "1 turn", "2 turns"."""
+    return gettext.ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
+
+
+def join(parts: Iterable[str]) -> str:
+    return say(", ").join(parts)
+
+
+def language() -> str:
+    return "zh" if gettext.find(DOMAIN, str(FOLDER)) else "en"
+
+
+@contextmanager
+def speaking(asked: str | None) -> Iterator[None]:
+    """Speak this language; None: the locale's, which Windows and macOS may keep outside of the environment."""
+    if asked is None and not any(map(os.environ.get, VARIABLES)):
+        asked = "zh" if (locale.getlocale()[0] or "").startswith(("zh", "Chinese")) else None
+    before = os.environ.get("LANGUAGE")
+    if asked in LANGUAGES:
+        os.environ["LANGUAGE"] = asked
+    try:
+        yield
+    finally:
+        os.environ.pop("LANGUAGE", None)
+        if before is not None:
+            os.environ["LANGUAGE"] = before
+
+
+class Formatter(click.HelpFormatter):
+    """Help in the language of the program, Chinese wrapped by the columns it takes."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, _translate_names(args), prefix)
+
+    def write_text(self, text: str) -> None:
+        if language() == "en":
+            super().write_text(text)
+            return
+        indent, whole = " " * self.current_indent, False
+        for line in say(text).split("\n"):
+            whole = line == "\b" or (whole and bool(line))  # a paragraph that is not to be wrapped
+            if line != "\b":
+                self._write_lines([line] if whole else _wrap(line, self.width - self.current_indent), indent)
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        translated = [(_translate_names(first), _translate_help(second)) for first, second in rows]
+        if language() == "en":
+            super().write_dl(translated, col_max, col_spacing)
+            return
+        column = self.current_indent + col_spacing + min(col_max, max(_columns(first) for first, _ in translated))
+        for first, second in translated:
+            gap = column - self.current_indent - _columns(first)
+            self.write(" " * self.current_indent + first + (" " * gap if gap >= col_spacing else f"\n{' ' * column}"))
+            head, *rest = _wrap(second, self.width - column) or [""]
+            self.write(f"{head}\n")
+            self._write_lines(rest, " " * column)
+
+    def _write_lines(self, lines: Iterable[str], indent: str) -> None:
+        for line in lines:
+            self.write(f"{indent}{line}".rstrip() + "\n")
+
+
+def _translate_names(text: str) -> str:
+    return _NAME.sub(lambda name: say(name[0]), text)
+
+
+def _translate_help(text: str) -> str:
+    """Translate an option's help, not what click added to it in brackets."""
+    words, gap, extra = text.partition("  [")
+    return (say(words) if words else "") + gap + extra
+
+
+def _columns(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return [text[start:end] for start, end in wrapped(text, width)]

@@ -1,0 +1,137 @@
+"""The program in Chinese: nothing is missing in the catalogue, and whole outputs are in one language."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from string import Formatter
+
+import pytest
+from click.testing import CliRunner
+
+import catalogue
+from memscope.cli import cli
+from memscope.commands.language import say, speaking
+
+from servers.faults import Script
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+#: Latin words that stay what they are: names, settings, commands, units.
+NAMES = re.compile(
+    r"memscope( [a-z]+|[\w.-]*)|alice|turns.jsonl|store=\S*|[\w./~-]*/[\w./-]*|https?://\S+|--?[\w-]+|\$?[A-Z][A-Z0-9_]{2,}\w*|'[^']*'|\"[^\"]*\"|{[^}]*}"
+    r"|\b(Python|Linux|Darwin|Windows|SQLite|WAL|ISO|JSON|YAML|URL|TLS|PEM|HTTP|API|MCP|LLM|GB|UTC|token|id|shell|bash|zsh"
+    r"|fish|Graphviz|Ctrl-[CD]|ID|N|all|zh|en|both|mcp|recall@10|cpu|x\d+_\d+|aarch64|openai|chatgpt|mem0"
+    r"|memoryscope|approve|forget|speaker|time|id|session|metadata|trust|backup|add|list|revoke|text|period|vector"
+    r"|redaction\.mask|user|assistant|system|tool|person|turn|observation|insight|both|memories|turns|core|archival"
+    r"|day|week|month|place|organisation|thing|topic|operator|x86|64)\b"
+)
+
+
+def program(*args, **variables):
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8", **variables}
+    command = [sys.executable, "-m", "memscope.cli", *args]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    return done.stdout.decode() + done.stderr.decode()
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+
+    def run(*args, input=None):
+        return CliRunner().invoke(cli, ["--lang", "zh", *args], input=input).output
+
+    return run
+
+
+def english(line: str) -> list[str]:
+    """Words of a line that are in no list of names."""
+    usage = re.sub(r"^用法: memscope( [\w ]+)?|^  \w+  ", "", line)  # and the names of commands
+    return re.findall(r"[A-Za-z]{2,}", NAMES.sub(" ", usage))
+
+
+def test_the_catalogue_has_every_text_and_is_compiled():
+    """If it fails: python tests/catalogue.py, then translate what is empty, then once more."""
+    entries = catalogue.read()
+    assert not [text for text in catalogue.wanted() if not entries.get(text)]
+    assert catalogue.MO.read_bytes() == catalogue.compiled(entries)
+
+
+def test_a_translation_has_the_fields_of_its_text():
+    def fields(text):
+        return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+    entries = {key: text for key, text in catalogue.read().items() if key[0] and '{"' not in key[0]}
+    assert not [key for key, text in entries.items() if not fields(text) <= fields(key[0]) | fields(key[1])]
+    assert not [key for key, text in entries.items() if not key[1] and fields(text) != fields(key[0])]
+
+
+@pytest.mark.parametrize(
+    ("variables", "zh"),
+    [
+        ({}, False),
+        ({"LANG": "zh_CN.UTF-8"}, True),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "en_US.UTF-8"}, False),
+        ({"LC_ALL": "zh_TW.UTF-8"}, True),
+        ({"LANG": "C"}, False),
+    ],
+)
+def test_the_language_is_the_locales(variables, zh):
+    assert bool(CHINESE.search(program("--version", "--help", **variables))) is False  # the version first
+    assert bool(CHINESE.search(program("--help", **variables))) is zh
+
+
+def test_lang_goes_before_the_locale_wherever_it_stands():
+    assert CHINESE.search(program("--help", "--lang", "zh"))
+    assert CHINESE.search(program("list", "--lang=zh", "--help"))
+    assert not CHINESE.search(program("--help", "--lang", "en", LANG="zh_CN.UTF-8"))
+
+
+def test_the_language_ends_with_the_call(run):
+    assert CHINESE.search(run("users"))
+    assert say("nothing there") == "nothing there"
+    with speaking("zh"):
+        assert say("nothing there") == "没有内容"
+
+
+@pytest.mark.parametrize("command", ["", *sorted(name for name in cli.commands)])
+def test_help_is_wholly_chinese_and_fits_a_terminal(run, command):
+    from rich.cells import cell_len
+
+    told = run(*([command] if command else []), "--help")
+    assert not [words for line in told.splitlines() if (words := english(line))]
+    assert all(cell_len(line) <= 82 for line in told.splitlines())
+
+
+def test_status_doctor_and_demo_are_wholly_chinese(run):
+    run("add", "--user", "小明", "我去年五月搬到了柏林。")
+    for command in ("status", "doctor", "demo"):
+        lines = [
+            line
+            for line in run(command).splitlines()
+            if not re.match(r"插件|正常  (版本|插件) |  memscope|─|中文 ·", line)
+        ]
+        assert len(lines) > 10
+        assert not [words for line in lines if (words := english(re.sub(r"：\w+ [+-].*", "", line)))]
+
+
+def test_the_chat_is_wholly_chinese(run, fault_server, monkeypatch):
+    fault_server.script = Script([{"match": ".", "reply": "好的。"}])
+    monkeypatch.setenv("MEMSCOPE_CHAT__BASE_URL", fault_server.base_url)
+    monkeypatch.setenv("MEMSCOPE_CHAT__MODEL", "test-chat")
+    told = run(
+        "chat",
+        "--user",
+        "小明",
+        input="我搬到了柏林。\n/list\n/memories\n/retrieve 柏林\n/session 二\n/nonsense\n/help\n",
+    )
+    assert "助手: 好的。" in told and "assistant" not in told and "用户: 我搬到了柏林。" in told
+    told = re.sub(r"known: .*", "", told)
+    assert not [line for line in told.splitlines() if english(re.sub(r"[0-9a-f]{32}|/\w+|refresh_time", "", line))]
+
+
+def test_an_error_for_programs_keeps_its_code(run):
+    assert '"code": "usage"' in run("list", "--kind", "x", "--json")
