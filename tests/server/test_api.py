@@ -89,6 +89,53 @@ def test_proposals_are_accepted_and_rejected(alice):
     assert alice.get(f"{ALICE}/records/proposal").json()["current"]
 
 
+def test_core_memory_is_edited_and_brought_back(alice):
+    place = f"{ALICE}/blocks"
+    made = alice.post(place, json={"label": "project", "value": "A shop.", "limit": 50}).json()
+    assert made["version"] == 1 and "project" in [one["label"] for one in alice.get(place).json()]
+    edits = [
+        {"operation": "append", "text": "Opens in May."}, {"operation": "replace", "old": "May", "text": "June"},
+        {"operation": "insert", "text": "Bread.", "line": 1}, {"operation": "remove", "text": "Opens in June."},
+    ]  # fmt: skip
+    for edit in edits:
+        edited = alice.post(f"{place}/project/edits", json=edit).json()
+    assert (edited["value"], edited["version"]) == ("Bread.\nA shop.", 5)
+    for edit, status in (({"version": 1}, 409), ({"text": "x" * 60}, 413), ({"old": "x", "operation": "drop"}, 422)):
+        refused = alice.post(f"{place}/project/edits", json={"operation": "rethink", "text": "x", **edit})
+        assert refused.status_code == status
+    assert alice.post(f"{place}/project/revert", json={"version": 2}).json()["value"] == "A shop.\nOpens in May."
+    assert alice.patch(f"{place}/project", json={"read_only": True}).json()["read_only"]
+    assert [one["version"] for one in alice.get(f"{place}/project/history").json()] == [1, 2, 3, 4, 5, 6, 7]
+    assert alice.get(f"{place}/none").status_code == 404
+
+
+def test_entities_timeline_stream_and_graph(alice, served):
+    names = {one["name"]: one["kind"] for one in alice.get(f"{ALICE}/entities", params={"top": 9}).json()}
+    assert names["Kim"] == "person" and names["Lisbon"] == "place"
+    kim = alice.get(f"{ALICE}/entities/my sister").json()
+    assert kim["entity"]["name"] == "Kim" and [one["id"] for one in kim["turns"]] == [served.home]
+    assert alice.get(f"{ALICE}/timeline", params={"by": "month"}).json()["buckets"][0]["count"] == 5
+    assert "Lisbon" in [one["name"] for one in alice.get(f"{ALICE}/stream").json()]
+    nodes = alice.get(f"{ALICE}/graph", params={"name": "Kim", "depth": 1}).json()["nodes"]
+    assert {"Kim", "Berlin"} <= {one["name"] for one in nodes}
+    assert alice.get(f"{ALICE}/entities/Nobody").status_code == 404
+    assert alice.get(f"{ALICE}/timeline", params={"by": "year"}).status_code == 422
+
+
+def test_what_was_left_out_says_why(alice):
+    found = alice.post(f"{ALICE}/retrieve", json={"query": "Where do I live?"}).json()
+    assert {"id": "fact-berlin", "why": "superseded"} in found["left_out"]
+
+
+def test_openapi_describes_errors_and_the_token(alice):
+    described = alice.get("/api/v1/openapi.json").json()
+    operation = described["paths"]["/api/v1/users/{user}/turns"]["post"]
+    for status in ("422", "default"):
+        shape = operation["responses"][status]["content"]["application/problem+json"]["schema"]
+        assert {"code", "detail", "hint"} <= set(shape["required"])
+    assert operation["security"] and described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
+
+
 def test_what_an_operator_sees(operator):
     assert operator.get("/api/v1/users").json() == {"users": ["alice", "bob"]}
     status = operator.get("/api/v1/status").json()
@@ -97,6 +144,8 @@ def test_what_an_operator_sees(operator):
     assert "memscope_turns 7" in metrics and 'memscope_pending{stage="consolidate"}' in metrics
     assert "alice" not in metrics and "bob" not in metrics
     assert operator.post(f"{ALICE}/reflect").json()["model"] == "none"
+    assert operator.get(f"{ALICE}/audit").json() == [] and operator.post(f"{ALICE}/unpark").json() == {"count": 0}
+    assert operator.post(f"{ALICE}/sweep").json()["turns"] == 0
 
 
 def test_chat_without_a_model_is_an_error_event_or_a_problem(alice):
@@ -177,7 +226,11 @@ async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
     """Every operation, with the names and ids of others, as Bob: never another answer than for who does not exist."""
     home, tokens, rng = await fill(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json"), random.Random(19)
     ids = [home, "fact-berlin", "fact-lisbon", "insight-home", "proposal"]
-    bodies = [{"query": "Berlin"}, {"ids": ids}, {"everything": True}, {"text": "Berlin"}, {"turns": [TURN]}]
+    bodies = [
+        {"query": "Berlin"}, {"ids": ids}, {"everything": True}, {"text": "Berlin"}, {"turns": [TURN]},
+        {"operation": "append", "text": "x"}, {"version": 1}, {"label": "new"},
+    ]  # fmt: skip
+    names = {"{label}": "human", "{name}": "Berlin"}
     async with AsyncMemoryScope(tmp_path / "memory.db", settings={}) as memory:
         app = create_app(memory, tokens=tokens, hosts={"served"})
         paths = app.openapi()["paths"]
@@ -189,7 +242,9 @@ async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
             async def ask(user, operation, id, body):
                 method, path = operations[operation]
                 given = None if method == "get" else bodies[body]
-                reply = await bob.request(method, path.replace("{user}", user).replace("{id}", id), json=given)
+                for mark, name in {"{user}": user, "{id}": id, **names}.items():
+                    path = path.replace(mark, name)
+                reply = await bob.request(method, path, json=given)
                 return reply.status_code, reply.text.replace(user, "WHO")
 
             missing, leaked = {}, 0
@@ -199,7 +254,7 @@ async def test_a_foreign_user_answers_as_a_missing_one_5000_times(tmp_path):
                     missing[tried] = await ask("nobody", *tried)
                 status, text = await ask("alice", *tried)
                 leaked += (status, text) != missing[tried] or status not in (404, 422) or "Berlin" in text
-        assert leaked == 0 and len(operations) > 12
+        assert leaked == 0 and len(operations) > 30
         assert len(await memory.list(user="alice", superseded=True)) > 8
 
 

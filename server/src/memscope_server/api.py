@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from memscope import AsyncMemoryScope, __version__
 from memscope.errors import MemscopeError
+from memscope.reconciliation.audit import AuditFinding
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
@@ -106,6 +107,18 @@ async def forget(request: Request, caller: Anyone, user: str, given: schemas.For
     return await memory_of(request).forget(**caller.scope(user, given.agent), period=period, **values)
 
 
+@router.post("/users/{user:path}/sweep", tags=["writing"])
+async def sweep(request: Request, caller: Operator, user: str) -> ForgetReport:
+    """Forget expired memories (operators only)."""
+    return await memory_of(request).sweep(user=user)
+
+
+@router.post("/users/{user:path}/unpark", tags=["writing"])
+async def unpark(request: Request, caller: Operator, user: str) -> schemas.CountOut:
+    """Try work again that failed too often (operators only)."""
+    return schemas.CountOut(count=await memory_of(request).unpark(user=user))
+
+
 @router.post("/users/{user:path}/consolidate", tags=["writing"])
 async def consolidate(request: Request, caller: Operator, user: str) -> WorkReport:
     """Turn what is pending into observations now (operators only)."""
@@ -143,6 +156,12 @@ async def profile(
     """Return what is known about the user at a glance."""
     scope = caller.scope(user)
     return schemas.TextOut(text=await memory_of(request).profile(**scope, tokens=tokens))
+
+
+@router.get("/users/{user:path}/audit", tags=["reading"])
+async def audit(request: Request, caller: Operator, user: str) -> list[AuditFinding]:
+    """Return near doubles, contradictions, memories without a living source, loops (operators only)."""
+    return await memory_of(request).audit(user=user)
 
 
 @router.get("/users/{user:path}/records", tags=["reading"])

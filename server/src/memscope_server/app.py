@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
+from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 
 from memscope import AsyncMemoryScope, __version__
-from memscope_server import api, pages, problems
+from memscope_server import api, api_blocks, api_entities, pages, problems
 from memscope_server.access import Sessions
 from memscope_server.guard import Guard
 from memscope_server.listing import Listings
@@ -46,7 +47,10 @@ def create_app(
     for kind, handler in problems.HANDLERS.items():
         app.add_exception_handler(kind, _answering(handler))
     app.include_router(api.health_router)
-    app.include_router(api.router)
+    for part in (api, api_blocks, api_entities):
+        app.include_router(
+            part.router, responses=problems.RESPONSES, dependencies=[Depends(HTTPBearer(auto_error=False))]
+        )
     app.include_router(pages.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(Guard, hosts=hosts)

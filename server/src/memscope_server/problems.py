@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from memscope import errors
 from memscope.errors import MemscopeError
+from memscope_server.schemas import Problem
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -85,6 +86,8 @@ async def unexpected(request: Request, error: Exception) -> JSONResponse:
     return problem(500, "internal", f"{type(error).__name__}, which is a bug of memscope or of a plugin", "see the log")
 
 
+_DESCRIBED = {"description": "An error", "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}
+RESPONSES: dict[int | str, dict[str, Any]] = {422: _DESCRIBED, "default": _DESCRIBED}
 HANDLERS = {
     MemscopeError: memscope_error, RequestValidationError: invalid, HTTPException: http_error, Exception: unexpected,
 }  # fmt: skip

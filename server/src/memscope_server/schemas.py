@@ -8,10 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memscope.records import Hit, Insight, Interval, Kind, Observation, Record, Retrieval, Turn
+from memscope.entities.results import Entity, Neighbour
+from memscope.records import BLOCK_LIMIT, Hit, Insight, Interval, Kind, Observation, Record, Retrieval, Turn
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Words = Annotated[str, Field(max_length=2**20)]
+Writer = Literal["person", "model", "backend"]
+EntityKind = Literal["person", "place", "organisation", "thing", "topic"]
 
 
 class Given(BaseModel):
@@ -102,6 +105,59 @@ class IdsIn(Given):
     ids: Annotated[list[str], Field(min_length=1, max_length=1000)]
 
 
+class BlockIn(Given):
+    label: Name
+    value: Words = ""
+    agent: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=100_000)] = BLOCK_LIMIT
+    description: str = ""
+    read_only: bool = False
+    order: int = 0
+    reason: str = ""
+    author: Writer = "person"
+
+
+class BlockChange(Given):
+    agent: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    description: str | None = None
+    read_only: bool | None = None
+    order: int | None = None
+    reason: str = ""
+    author: Writer = "person"
+
+
+class BlockEdit(Given):
+    """``old`` is for replace, ``line`` for insert: 1 is the first, -1 the end."""
+
+    operation: Literal["append", "replace", "remove", "insert", "rethink"]
+    text: Words
+    old: Words = ""
+    line: int = -1
+    agent: Name | None = None
+    reason: str = ""
+    author: Writer = "person"
+    sources: list[str] = []
+    version: int | None = None
+
+
+class BlockRevert(Given):
+    version: int
+    agent: Name | None = None
+    reason: str = ""
+
+
+class Problem(BaseModel):
+    """Every error, as ``application/problem+json`` (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    hint: str
+
+
 class Period(BaseModel):
     start: datetime
     end: datetime
@@ -169,6 +225,13 @@ class HitOut(BaseModel):
     features: list[FeatureOut]
 
 
+class LeftOutOut(BaseModel):
+    """A record that was found and is not shown."""
+
+    id: str
+    why: Literal["superseded", "expired", "proposed", "equal"]
+
+
 class RetrievalOut(BaseModel):
     """The hits, best first; ``reason`` says why there are none."""
 
@@ -177,6 +240,7 @@ class RetrievalOut(BaseModel):
     reason: str
     notes: list[str]
     considered: int
+    left_out: list[LeftOutOut]
     explanation: str
 
 
@@ -201,6 +265,16 @@ class Health(BaseModel):
 
 class UsersOut(BaseModel):
     users: list[str]
+
+
+class EntityOut(BaseModel):
+    """One entity with its current facts and insights, newest turns and nearest neighbours."""
+
+    entity: Entity
+    facts: list[RecordOut]
+    turns: list[RecordOut]
+    insights: list[RecordOut]
+    neighbours: list[Neighbour]
 
 
 class RecordsOut(BaseModel):
@@ -264,5 +338,6 @@ def retrieval_of(found: Retrieval) -> RetrievalOut:
         reason=found.reason,
         notes=list(found.notes),
         considered=found.considered,
+        left_out=[LeftOutOut(id=out.id, why=out.why) for out in found.left_out],
         explanation=found.explanation,
     )

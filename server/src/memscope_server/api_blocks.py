@@ -1,0 +1,69 @@
+"""The HTTP API of core memory: the operations of ``AsyncBlocks``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from memscope.blocks import AsyncBlocks
+from memscope.records import Block
+from memscope_server import schemas
+from memscope_server.access import Anyone, Caller
+from memscope_server.api import memory_of
+
+router = APIRouter(prefix="/api/v1/users/{user:path}/blocks", tags=["core memory"])
+
+
+def blocks_of(request: Request, caller: Caller, user: str, agent: str | None) -> AsyncBlocks:
+    return memory_of(request).blocks(**caller.scope(user, agent))
+
+
+@router.get("")
+async def blocks(request: Request, caller: Anyone, user: str, agent: str | None = None) -> list[Block]:
+    """Return the blocks in the order of the context, empty ones too."""
+    return await blocks_of(request, caller, user, agent).list()
+
+
+@router.post("")
+async def create(request: Request, caller: Anyone, user: str, given: schemas.BlockIn) -> Block:
+    """Make a block: the agent's own, else one that all agents of the user share."""
+    return await blocks_of(request, caller, user, given.agent).create(**given.model_dump(exclude={"agent"}))
+
+
+@router.get("/{label}")
+async def block(request: Request, caller: Anyone, user: str, label: str, agent: str | None = None) -> Block:
+    """Return the block with this label."""
+    return await blocks_of(request, caller, user, agent).get(label)
+
+
+@router.patch("/{label}")
+async def configure(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockChange) -> Block:
+    """Change limit, description, order, or whether it is read-only; the text stays."""
+    values: dict[str, Any] = given.model_dump(exclude={"agent"}, exclude_none=True)
+    return await blocks_of(request, caller, user, given.agent).configure(label, **values)
+
+
+@router.get("/{label}/history")
+async def history(request: Request, caller: Anyone, user: str, label: str, agent: str | None = None) -> list[Block]:
+    """Return all versions of a block, oldest first."""
+    return await blocks_of(request, caller, user, agent).history(label)
+
+
+@router.post("/{label}/edits")
+async def edit(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockEdit) -> Block:
+    """Append, replace, remove or insert a text, or rethink the whole; refused if ``version`` is outdated."""
+    made = blocks_of(request, caller, user, given.agent)
+    more: dict[str, Any] = given.model_dump(include={"reason", "author", "sources", "version"})
+    if given.operation == "replace":
+        return await made.replace(label, given.old, given.text, **more)
+    if given.operation == "insert":
+        return await made.insert(label, given.text, given.line, **more)
+    plain = {"append": made.append, "remove": made.remove, "rethink": made.rethink}
+    return await plain[given.operation](label, given.text, **more)
+
+
+@router.post("/{label}/revert")
+async def revert(request: Request, caller: Anyone, user: str, label: str, given: schemas.BlockRevert) -> Block:
+    """Bring back an earlier version, as a new one."""
+    return await blocks_of(request, caller, user, given.agent).revert(label, given.version, reason=given.reason)
