@@ -1,4 +1,4 @@
-"""Administration of a memory as functions of its Runtime: opening and closing, moving, wiping, vectors, status.
+"""Functions of a Runtime beside its operations: statements, approval, moving, wiping, vectors, status.
 
 ``AsyncMemoryScope`` has each as a method with the same arguments.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
-from memscope.errors import ConfigError, InputError, StoreError
-from memscope.records import ForgetReport, Insight, Json, Observation, Select
+from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError
+from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Select, Turn
+from memscope.records.identity import statement
 from memscope.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from memscope.reconciliation.audit import AuditFinding
     from memscope.transfer import Progress
     from memscope.transfer.importers import ImportReport
+    from memscope.validation import Zone
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,6 +44,64 @@ def as_method(
         return await function(self.runtime, *args, **kwargs)
 
     return cast("Callable[Concatenate[HasRuntime, P], Coroutine[Any, Any, R]]", call)
+
+
+# ----------------------------------------------------------------------------------------------------------- statements
+
+
+async def add_memory(
+    runtime: Runtime,
+    text: str,
+    *,
+    user: str,
+    agent: str | None = None,
+    session: str | None = None,
+    kind: Literal["observation", "insight"] = "observation",
+    subject: str = "",
+    name: str | None = None,
+    namespace: str | None = None,
+    data: Mapping[str, Json] | None = None,
+    expires: datetime | str | None = None,
+    time: datetime | str | None = None,
+    speaker: str | None = None,
+    zone: Zone = None,
+) -> Observation | Insight:
+    """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first.
+
+    With ``data`` the text may be empty. With a ``time``, a repeated statement is the one that is here; ``Conflict``
+    if that was forgotten. ``kind="insight"``: what is known about a ``subject``; it supersedes the insight there is.
+    """
+    where = validation.scope(user, agent, session)
+    validation.choice("kind", kind, "observation", "insight")
+    if (kind == "insight") != bool(subject.strip()):
+        raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
+    async with runtime.operation("add_memory"):
+        given = {"role": "user", "content": text, "speaker": speaker, "time": time}
+        turn, timed = await runtime.check_statement(given, where, validation.zone(zone), textless=bool(data))
+        draft, memory = statement(
+            await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, runtime.limits),
+            name=None if name is None else validation.identifier("name", name),
+            namespace=None if namespace is None else validation.identifier("namespace", namespace),
+            expires=None if expires is None else validation.when("expires", expires, runtime.zone),
+        )  # fmt: skip
+        made = await _stated_insight(runtime, memory, subject) if subject else ChangeSet(new=(memory,))
+        (outcome,) = (await runtime.store.append(user, [draft], made)).outcomes
+        if outcome == "forgotten":
+            raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
+        runtime.work.wake(user, 1)
+        if outcome == "stored":
+            return made.new[-1]
+        stored = (await runtime.store.fetch(user, [made.new[-1].id])).records.get(made.new[-1].id)
+        if stored is None or isinstance(stored, Turn):
+            raise NotFound("this statement is here, its memory was forgotten", hint="leave the time out to say it anew")
+        return stored
+
+
+async def _stated_insight(runtime: Runtime, fact: Observation, subject: str) -> ChangeSet:
+    from memscope.reflection.insights import stated_insight
+
+    limited = validation.text("subject", " ".join(subject.split()), runtime.limits.query)
+    return await stated_insight(runtime.store, fact, limited)
 
 
 # --------------------------------------------------------------------------------------------------------- the back end

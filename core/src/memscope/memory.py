@@ -13,13 +13,13 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from memscope import administration, validation
 from memscope.administration import as_method
 from memscope.blocks import AsyncBlocks
 from memscope.entities import operations as entity_operations
-from memscope.errors import Conflict, InputError, NotFound
+from memscope.errors import InputError, NotFound
 from memscope.records import (
     AddReport,
     ChangeSet,
@@ -37,7 +37,6 @@ from memscope.records import (
     Turn,
     WorkReport,
 )
-from memscope.records.identity import statement
 from memscope.runtime import Runtime, assemble
 
 if TYPE_CHECKING:
@@ -114,41 +113,7 @@ class AsyncMemoryScope:
                 await runtime.store.searchable(user)
             return report
 
-    async def add_memory(
-        self,
-        text: str,
-        *,
-        user: str,
-        agent: str | None = None,
-        session: str | None = None,
-        name: str | None = None,
-        namespace: str | None = None,
-        data: Mapping[str, Json] | None = None,
-        expires: datetime | str | None = None,
-        time: datetime | str | None = None,
-        speaker: str | None = None,
-        zone: Zone = None,
-    ) -> Observation:
-        """Remember a statement as it is, no model asked. A second one under the same ``name`` supersedes the first.
-
-        With ``data`` the text may be empty. With a ``time``, a repeated statement is the one that is here; ``Conflict``
-        if that was forgotten.
-        """
-        where = validation.scope(user, agent, session)
-        async with self.runtime.operation("add_memory") as runtime:
-            given = {"role": "user", "content": text, "speaker": speaker, "time": time}
-            turn, timed = await runtime.check_statement(given, where, validation.zone(zone), textless=bool(data))
-            draft, memory = statement(
-                await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, runtime.limits),
-                name=None if name is None else validation.identifier("name", name),
-                namespace=None if namespace is None else validation.identifier("namespace", namespace),
-                expires=None if expires is None else validation.when("expires", expires, runtime.zone),
-            )  # fmt: skip
-            (outcome,) = (await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))).outcomes
-            if outcome == "forgotten":
-                raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
-            runtime.work.wake(user, 1)
-            return cast("Observation", memory if outcome == "stored" else await self._memory(memory.id, where))
+    add_memory = as_method(administration.add_memory)
 
     async def update(
         self,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from memscope.memory import AsyncMemoryScope
-    from memscope.records import Block, ForgetReport, Hit, Kind, Observation, Retrieval
+    from memscope.records import Block, ForgetReport, Hit, Insight, Kind, Observation, Retrieval
 
 from memscope.prompts.memory_block import TurnInput, block, strip_memory
 
@@ -279,7 +279,7 @@ class MemorySession:
         listed = await self.do(lambda memory: memory.list(**scope, kinds=["turn"]))  # type: ignore[arg-type]
         return tuple(turn for turn in listed if isinstance(turn, Turn) and not turn.statement)
 
-    async def remember(self, text: str, **more: Any) -> Observation:
+    async def remember(self, text: str, **more: Any) -> Observation | Insight:
         """``more``: name, data, time and the like of ``add_memory``."""
         scope = {"user": self.user, "agent": self.agent, "session": self.session}
         given = {"zone": await self._zone(), **more}

@@ -5,16 +5,21 @@
 Conditions are joined by "and". A key names a key of the mapping as it is: dots and dollars in it mean nothing. A plain
 value means ``$eq``. Numbers compare with numbers and texts with texts (by code point); anything else has no order and
 does not match. True is not 1. A missing key matches ``$ne`` only.
+
+``{"$about": "Anna"}`` asks whom a memory is about ("Anna Schmidt" and the insight "Anna's family" too), ``{"$keyword":
+"food"}`` for its keywords; no turn matches them by itself.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from memscope.errors import InputError, LimitError
-from memscope.records import Json
+from memscope.records.entities import Insight, Json, Record, Turn
 
+ABOUT, KEYWORD = "$about", "$keyword"
 MAX_CONDITIONS = 50
 MAX_DEPTH = 8  # of a value that is compared with
 _MISSING = object()
@@ -36,6 +41,8 @@ def check(filter: Mapping[str, Json] | None) -> None:
             raise InputError(f"a filter has a key that is not text: {key!r}")
         if key in _TESTS:
             raise InputError(f"operator {key} stands where a key is meant", hint=f'say {{"size": {{"{key}": 2}}}}')
+        if key in (ABOUT, KEYWORD) and not (isinstance(wanted, str) and wanted.strip()):
+            raise InputError(f"{key} needs a text", hint=f'for example {{"{key}": "Anna"}}')
         for operator, value in _conditions(wanted):
             _check_condition(key, operator, value)
 
@@ -57,6 +64,26 @@ def _check_value(key: str, value: Json, left: int) -> None:
         raise InputError(f"the value for {key!r} is nested deeper than {MAX_DEPTH}")
     for item in value.values() if isinstance(value, Mapping) else value:
         _check_value(key, item, left - 1)
+
+
+def record_matches(filter: Mapping[str, Json], record: Record) -> bool:
+    """Returns whether a record's metadata or data, subject and keywords meet a filter that passed ``check``."""
+    if isinstance(record, Turn):
+        return ABOUT not in filter and KEYWORD not in filter and matches(filter, record.metadata)
+    about = record.subject if isinstance(record, Insight) else record.about
+    words = () if isinstance(record, Insight) else record.keywords
+    return (
+        (ABOUT not in filter or _names(about, filter[ABOUT]))
+        and (KEYWORD not in filter or filter[KEYWORD].casefold() in map(str.casefold, words))
+        and matches({key: wanted for key, wanted in filter.items() if key not in (ABOUT, KEYWORD)}, record.data)
+    )
+
+
+def _names(text: str, name: str) -> bool:
+    """Returns whether the name stands in the text, as whole words in scripts that have them."""
+    folded = re.escape(name.strip().casefold())
+    wanted = rf"(?<![a-z0-9]){folded}(?![a-z0-9])" if name.isascii() else folded
+    return re.search(wanted, text.casefold()) is not None
 
 
 def matches(filter: Mapping[str, Json], mapping: Mapping[str, Json]) -> bool:

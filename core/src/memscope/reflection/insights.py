@@ -8,9 +8,11 @@ from datetime import datetime
 
 from memscope.reconciliation.similarity import same
 from memscope.reconciliation.supersession import replaced
-from memscope.records import Insight, Revision
+from memscope.records import ChangeSet, Insight, Observation, Revision, Select
 from memscope.reflection.batch import Topic, TopicBatch, memory_id, value_of
+from memscope.stores import Store
 from memscope.text.language import language
+from memscope.text.tokens import fold
 
 
 def with_insights(batch: TopicBatch, now: datetime) -> TopicBatch:
@@ -51,17 +53,31 @@ def _survivor(batch: TopicBatch, id: str) -> str:
     return str(fact.superseded_by) if fact is not None and merged else id
 
 
+async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
+    """Returns a person's statement about a subject as an insight on it, in the place of the insight there is."""
+    select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
+    found = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
+    old = [
+        one for one in found if one.scope == fact.scope and fold(one.subject) == fold(subject) and one.said <= fact.said
+    ]
+    insight = Insight(
+        id=memory_id(fact.id, 0), scope=fact.scope, text=_headed(subject, fact.text), sources=(fact.id,),
+        said=fact.said, recorded=fact.recorded, origin=fact.origin, subject=subject, name=fact.name,
+        namespace=fact.namespace, data=fact.data, expires=fact.expires,
+    )  # fmt: skip
+    closed = [replace(replaced(one, insight, fact.recorded), valid_to=fact.said) for one in old]
+    return ChangeSet((replace(fact, name=None, namespace=None, data={}), insight), tuple(closed))
+
+
 def _made(
     batch: TopicBatch, topic: Topic, sources: Sequence[str], said: datetime, ordinal: int, now: datetime
 ) -> Insight:
-    colon = "：" if language(topic.value) in ("zh", "ja") else ": "
+    id = memory_id(batch.id, ordinal)
     return Insight(
-        id=memory_id(batch.id, ordinal),
-        scope=batch.scope,
-        text=f"{topic.subject}{colon}{topic.value}",
-        sources=tuple(sources),
-        said=said,
-        recorded=now,
-        origin="reflect",
-        subject=topic.subject,
-    )
+        id=id, scope=batch.scope, text=_headed(topic.subject, topic.value), sources=tuple(sources), said=said,
+        recorded=now, origin="reflect", subject=topic.subject,
+    )  # fmt: skip
+
+
+def _headed(subject: str, value: str) -> str:
+    return f"{subject}{'：' if language(value) in ('zh', 'ja') else ': '}{value}"

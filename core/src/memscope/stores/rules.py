@@ -27,7 +27,7 @@ from memscope.records import (
     Turn,
     TurnInsert,
 )
-from memscope.records.filters import matches
+from memscope.records.filters import record_matches
 from memscope.records.serialization import turn_key
 from memscope.stores import PARK_AFTER
 
@@ -302,10 +302,9 @@ def selected(
 
 
 def in_words(select: Select, record: Record) -> bool:
-    """Returns whether the conditions on text and on metadata or data are met."""
-    data = record.metadata if isinstance(record, Turn) else record.data
+    """Returns whether the conditions on words and the filter are met."""
     return (select.text is None or select.text.casefold() in record.text.casefold()) and (
-        select.filter is None or matches(select.filter, data)
+        select.filter is None or record_matches(select.filter, record)
     )
 
 

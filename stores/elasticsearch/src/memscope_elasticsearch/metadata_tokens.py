@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memscope.records import Json
+from memscope.records.filters import ABOUT, KEYWORD
 from memscope_elasticsearch.client import Body
 
 TEXT = 64  # characters of a text that ranges see
@@ -73,7 +74,8 @@ def _sortable(value: int | float) -> str:
 
 def query(filter: Mapping[str, Json]) -> list[Body]:
     """Returns filter clauses that every match of ``filter`` fulfils."""
-    return [clause for key, wanted in filter.items() for clause in _clauses(key, wanted)]
+    known = ((key, wanted) for key, wanted in filter.items() if key not in (ABOUT, KEYWORD))
+    return [clause for key, wanted in known for clause in _clauses(key, wanted)]
 
 
 def _clauses(key: str, wanted: Json) -> Iterator[Body]:

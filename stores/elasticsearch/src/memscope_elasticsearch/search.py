@@ -13,8 +13,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memscope.records import Candidates, FetchResult, Handle, Record, Search, Turn
-from memscope.records.filters import matches
+from memscope.records import Candidates, FetchResult, Handle, Record, Search
+from memscope.records.filters import record_matches
 from memscope_elasticsearch import queries, reading
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import decode, holds_record, scope_hash, stored
@@ -101,10 +101,7 @@ def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
     if not asked.filter:
         return set()
     records = {source["rid"]: decode(source["body"]) for source in sources if source.get("body")}
-    return {
-        record_id for record_id, record in records.items()
-        if matches(asked.filter, record.metadata if isinstance(record, Turn) else record.data)
-    }  # fmt: skip
+    return {record_id for record_id, record in records.items() if record_matches(asked.filter, record)}
 
 
 def _counts(found: Mapping[str, Any], asked: Search) -> Counts:
