@@ -17,10 +17,12 @@ from growth import growth
 from memscope.dates import (
     EARLIEST,
     LATEST,
+    calendar,
     cascade,
     lexer,
     mentions,
     occurrences,
+    parsing,
     readings,
     recurrences,
     recurring,
@@ -145,6 +147,7 @@ WORDS = [
     "99999",
     "pm",
 ]
+TIMES = {"date", "period", "moment", "open", "time", "gone", "jubilee"}
 # Each kind of word as often as each other: the rare ones are where rows meet what they were not written for.
 KINDS = {kind for kind, _ in lexer.WORDS.values()}
 BY_KIND = [[word for word, (kind, _) in lexer.WORDS.items() if kind == each] for each in sorted(KINDS)]
@@ -174,6 +177,20 @@ def test_any_text_gives_mentions_that_hold(text: str, reference: datetime) -> No
         assert repeated.text == text[repeated.start : repeated.end]
         found = occurrences(repeated.rule, reference, reference + timedelta(days=60))
         assert found == sorted(found, key=lambda interval: interval.start)
+
+
+AMONG_OTHERS = st.lists(
+    ANY_WORD | st.sampled_from(["Anna", "and Bob", "of", "the", "，", "到", "in a boat", "("]), max_size=14
+)
+
+
+@given(AMONG_OTHERS.map(" ".join))
+@settings(max_examples=400, deadline=None)
+def test_what_stands_between_unknown_words_changes_nothing(text: str) -> None:
+    whole, now = lexer.tokens(lexer.blanked(text)), calendar.Now(NOW)
+    found, short = (cascade.Cascade(ROWS).run([*some], now) for some in (whole, parsing.condensed(whole)))
+    times = [[(one.kind, one.start, one.end) for one in made if one.kind in TIMES] for made in (found, short)]
+    assert times[0] == times[1]
 
 
 @given(PHRASES, REFERENCES)

@@ -67,3 +67,9 @@ def test_more_kinds_tell_more_and_the_moment_less() -> None:
     assert lasting("My name is Ada and I live in Oslo") > lasting("My name is Ada") > lasting("I want to rest")
     assert lasting("I love this") > lasting("I love what someone did yesterday")
     assert lasting("我喜欢狗") > lasting("昨天我喜欢的狗走了")
+
+
+@pytest.mark.parametrize("before", ["", "(", "_", "é", "Well - ", "Anna's here: "])
+@pytest.mark.parametrize("own", ["I live", "WE LIVE", "my home is"])
+def test_one_s_own_words_are_seen_wherever_they_stand(before: str, own: str) -> None:
+    assert "home" in kinds(f"{before}{own} in Oslo")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memscope.dates import mentions, nearest
 from memscope.dates.cascade import compiled, needed
-from memscope.dates.lexer import skeleton, tokens
+from memscope.dates.lexer import blanked, skeleton, tokens
 from memscope.dates.rules import ROWS
 from memscope.text.periods import named_periods
 
@@ -53,6 +53,6 @@ def test_sentences_built_alike_have_one_skeleton() -> None:
 
 @given(st.lists(st.sampled_from([*BEFORE, *TIMES, "下周三", "六月三号", "on the 5th", "half past two"])).map(" ".join))
 def test_no_row_matches_without_the_kinds_that_it_needs(text: str) -> None:
-    kinds = "".join(compiled(token.kind).pattern for token in tokens(text.lower()))
+    kinds = "".join(compiled(token.kind).pattern for token in tokens(blanked(text)))
     for row in ROWS:
-        assert needed(row.pattern) <= set(kinds) or not compiled(row.pattern).search(kinds)
+        assert any(one <= set(kinds) for one in needed(row.pattern)) or not compiled(row.pattern).search(kinds)

@@ -11,6 +11,7 @@ Finite-state cascades: S. Abney, "Partial parsing via finite-state cascades", 19
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -51,12 +52,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def needed(pattern: str) -> frozenset[str]:
-    """Returns characters of kinds without which the pattern matches nothing: a cheap test before the search."""
+def needed(pattern: str) -> Sequence[frozenset[str]]:
+    """Returns the kinds without which each alternative matches nothing: a cheap test before the search."""
     bare, dropped = pattern, 1
     while dropped:
         bare, dropped = _GROUP.subn(" ", bare)
-    return frozenset(map(code, _REQUIRED.findall(bare))) if "|" not in bare else frozenset()
+    return [frozenset(map(code, _REQUIRED.findall(one))) for one in bare.split("|")]
 
 
 _GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
@@ -64,7 +65,7 @@ _REQUIRED = re.compile(r"[a-z_]+(?![a-z_?*])")
 
 
 def spell(tokens: Sequence[Token]) -> str:
-    return "".join(code(token.kind) for token in tokens)
+    return "".join([code(token.kind) for token in tokens])
 
 
 class Cascade:
@@ -72,7 +73,11 @@ class Cascade:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
-        self._needed = [needed(row.pattern) for row in rows]
+        alternatives = [(kinds, at) for at, row in enumerate(rows) for kinds in needed(row.pattern)]
+        often = Counter(kind for kinds, _ in alternatives for kind in kinds)
+        self._by_kind: dict[str, list[tuple[frozenset[str], int]]] = {}  # by the rarest kind needed, "" for none
+        for kinds, at in alternatives:
+            self._by_kind.setdefault(min(kinds, key=often.__getitem__, default=""), []).append((kinds, at))
         self._possible = lru_cache(maxsize=1 << 10)(self._rows_of)
         self._next = lru_cache(maxsize=1 << 14)(self._next_match)
 
@@ -90,7 +95,8 @@ class Cascade:
         return next((at for at in possible if compiled(self._rows[at].pattern).search(kinds)), None)
 
     def _rows_of(self, present: frozenset[str]) -> list[int]:
-        return [at for at, kinds in enumerate(self._needed) if kinds <= present]
+        indexed = (self._by_kind.get(kind, ()) for kind in ("", *present))
+        return sorted({at for rows in indexed for kinds, at in rows if kinds <= present})
 
 
 def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:

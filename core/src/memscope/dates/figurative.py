@@ -6,6 +6,8 @@ Each row is a pattern of what stands before the words, of the words, and of what
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 _KIN = r"(?:sister|brother|daughter|son|wife|husband|mother|aunt|cousin|niece|friend|colleague|boss|neighbou?r|dog|cat)"
 _WORK = r"(?:film|movie|song|book|novel|band|show|album|play|painting|restaurant|poem)"
@@ -78,20 +80,28 @@ _ROWS = (
     (r"先天(?:和|与|或|、|还是)", r"后天", ""),
     (r"", r"十月", r"怀胎"),
 )  # fmt: skip
-_PATTERNS = tuple(
-    (
-        re.compile(rf"(?:{before})\s*$" if before else "", re.I),
-        re.compile(words, re.I),
-        re.compile(r"\s*" + after, re.I),
-    )
-    for before, words, after in _ROWS
-)
 _NEAR = 60  # characters before and after that are looked at
+
+
+@lru_cache(maxsize=1 << 10)
+def _surroundings(words: str) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """Returns what must stand before and after these words in the rows that are about them."""
+    return [(ahead, behind) for inside, ahead, behind in _patterns() if inside.fullmatch(words)]
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> Sequence[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]]:
+    return [
+        (
+            re.compile(words, re.I),
+            re.compile(rf"(?:{before})\s*$" if before else "", re.I),
+            re.compile(r"\s*" + after, re.I),
+        )
+        for before, words, after in _ROWS
+    ]
 
 
 def is_figurative(text: str, start: int, end: int) -> bool:
     """Return whether ``text[start:end]``, which reads as a time, is none where it stands."""
     before, words, after = text[max(0, start - _NEAR) : start], text[start:end], text[end : end + _NEAR]
-    return any(
-        inside.fullmatch(words) and ahead.search(before) and behind.match(after) for ahead, inside, behind in _PATTERNS
-    )
+    return any(ahead.search(before) and behind.match(after) for ahead, behind in _surroundings(words))

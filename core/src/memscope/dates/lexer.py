@@ -71,8 +71,9 @@ _WRITTEN: dict[str, Written] = {
 _BEGIN = dict.fromkeys(
     "ymd compact dmy isoday isoweek clock ym my military md decimal ordinal yearlike number junk".split(), "(?=[0-9])"
 )
-_BEGIN |= dict.fromkeys("zhtimes zhera zhnewera zhmonthday zhdecade zhyear zhminute shortyear".split(), "(?![a-z])")
-_BEGIN |= {"fiscal": "(?=[fs])", "half": "(?=[ap])"}
+_BEGIN |= dict.fromkeys("zhtimes zhera zhnewera zhmonthday zhdecade zhyear zhminute".split(), f"(?=[{zh.BEGINNINGS}])")
+_BEGIN |= {"fiscal": "(?=[fs])", "half": "(?=[ap])", "shortyear": "(?=')"}
+_INERT = f"[\u4e00-\u9fff](?<![{''.join(sorted({*''.join(WORDS), *zh.CHARACTERS}))}])"  # in no word of time
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +86,7 @@ def lexicon() -> re.Pattern[str]:
     alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first.items()}
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
-    blank = r"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w']))"
+    blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
     known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{zh.NUMERALS}]+)"
     return re.compile(rf"{blank}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])")
 
@@ -105,29 +106,34 @@ _PLAIN = re.compile(r"(?<![\w$#@'])[a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?(?!\w)")
 _PARTS = frozenset(part for word in WORDS if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
 
 
-def _blanked(match: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     word = match[0]
     return word if word in _PARTS or word.partition("'")[0] in _PARTS else "z" * len(word)
 
 
-def fold(text: str) -> str:
-    return text.translate(_FOLD)
+def blanked(sentence: str) -> str:
+    """Returns a sentence folded, its unknown words blanked, all at their places."""
+    return _PLAIN.sub(_blank, sentence.translate(_FOLD))
 
 
-def tokens(text: str, offset: int = 0) -> list[Token]:
-    """Returns the tokens of a folded sentence, at their offsets in the text; a run of unknown words is one token."""
-    found = _tokens(text)
-    return (
-        [Token(kind, offset + start, offset + end, value) for kind, start, end, value in found] if offset else [*found]
-    )
+def skeleton(sentence: str) -> str:
+    """Returns a sentence blanked, each run of unknown words one short word: sentences built alike have one skeleton."""
+    return _RUN.sub("zzz", blanked(sentence))
+
+
+_RUN = re.compile(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
 @lru_cache(maxsize=1 << 11)  # a line that is shown, and a skeleton, is read more than once
-def _tokens(text: str) -> Sequence[Token]:
+def tokens(text: str) -> Sequence[Token]:
+    """Returns the tokens of a blanked sentence; a run of unknown words is one token."""
     found: list[Token] = []
     east = bool(_EAST.search(text))
-    for match in lexicon().finditer(_PLAIN.sub(_blanked, text)):
-        kind, value = lexeme(match, east)
+    for match in lexicon().finditer(text):
+        name = match.lastgroup
+        if name == "space":
+            continue
+        kind, value = ("word", None) if name == "unknown" else lexeme(match, east)
         if kind == "word" and found and found[-1].kind == "word":
             found[-1] = Token("word", found[-1].start, match.end())
         elif kind:
@@ -135,22 +141,10 @@ def _tokens(text: str) -> Sequence[Token]:
     return found
 
 
-def skeleton(sentence: str) -> str:
-    """Returns a sentence folded, each run of unknown words one short word: sentences built alike have one skeleton."""
-    return _RUN.sub("zzz", _PLAIN.sub(_blanked, fold(sentence)))
-
-
-_RUN = re.compile(r"zzz+(?: +zzz+)*(?![\w'])")
-
-
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
-    if name == "space":
-        return "", None
     if name == "other":
         return ("", None) if text in "'\"" else (_SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
-    if name == "unknown":
-        return "word", None
     if name == "numerals":
         number = zh.number(text)
         return ("number", number) if number is not None else ("word", None)
@@ -164,7 +158,9 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
 _EAST = re.compile("[\u4e00-\u9fff]")
 
 # No expression reaches over the end of a sentence; "a.m." and initials end none.
-_END = re.compile(r"[!?。！？；\n]+|\.(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?=\s+[A-Z])")
+_END = re.compile(
+    r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.))"
+)
 
 
 _LONGEST = 1000  # characters of a sentence: patterns may look at each of its tokens from each other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -9,7 +10,7 @@ from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.figurative import is_figurative
-from memscope.dates.parsing import parsed
+from memscope.dates.parsing import parsed, parsed_sentence
 from memscope.records import Interval
 
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
@@ -42,7 +43,15 @@ def mentions(text: str, reference: datetime) -> list[Mention]:
     """Returns the time expressions of ``text``, in order, none overlapping; ``reference``: when it was said
     (zone-aware).
     """
-    found = ((token, now) for part, now in parsed(text, reference) for token in part if token.kind in _MENTIONED)
+    return _named(text, parsed(text, reference))
+
+
+def mentions_of_skeleton(skeleton: str, reference: datetime) -> list[Mention]:
+    return _named(skeleton, parsed_sentence(skeleton, reference))
+
+
+def _named(text: str, parts: Iterable[tuple[list[Token], Now]]) -> list[Mention]:
+    found = ((token, now) for part, now in parts for token in part if token.kind in _MENTIONED)
     named = (one for token, now in found if (one := mention(text, token, now)))
     return [one for one in named if not is_figurative(text, one.start, one.end)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Cascade, Token
-from memscope.dates.lexer import fold, sentences, tokens
+from memscope.dates.lexer import blanked, sentences, tokens
 from memscope.dates.rules import ROWS
 from memscope.errors import InputError
 
@@ -18,18 +18,45 @@ _CONNECTORS = frozenset(
     " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
     " inside amid upto whose lunar lunarcal cha seem alike jubilee".split()
 )
-
+# Of these alone no row makes anything, and no row reaches over a word beside two others.
+_SILENT = frozenset(
+    "stop comma dot paren hyphen func the of in and or article at on for from to around by whose".split()
+)
 
 _CASCADE = Cascade(ROWS)
 
 
 def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
     """Yield the tokens of each sentence that may name a time, and its direction."""
+    for offset, sentence in sentences(text):
+        for found, now in parsed_sentence(blanked(sentence), reference):
+            yield [token._replace(start=token.start + offset, end=token.end + offset) for token in found], now
+
+
+def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
+    """Yield the tokens of a blanked sentence, or of a skeleton, if it may name a time."""
     if reference.tzinfo is None:
         raise InputError("reference has no time zone", hint="give an aware datetime")
-    for offset, sentence in sentences(text):
-        found = tokens(fold(sentence), offset)
-        kinds = {token.kind for token in found}
-        if not kinds <= _CONNECTORS:
-            now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
-            yield _CASCADE.run(found, now), now
+    found = tokens(blank)
+    kinds = {token.kind for token in found}
+    if not kinds <= _CONNECTORS:
+        now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
+        yield _CASCADE.run(condensed(found), now), now
+
+
+def condensed(found: Sequence[Token]) -> list[Token]:
+    """Leave out what stands between unknown words: then many sentences are built alike, and the cascade knows them."""
+    kept: list[Token] = []
+    silent: list[Token] = []
+    for token in found:
+        if token.kind in _SILENT:
+            silent.append(token)
+            continue
+        beside = not kept or kept[-1].kind == "word"
+        if token.kind != "word" or not beside:
+            kept += silent
+        elif len(kept) > 1 and kept[-2].kind == "word":
+            kept.pop()
+        kept.append(token)
+        silent.clear()
+    return kept if kept and kept[-1].kind == "word" else kept + silent

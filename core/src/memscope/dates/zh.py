@@ -43,6 +43,11 @@ TIMES = rf"每?(?:[{NUMERALS}]+|\d+)个?(?:天|日|周|星期|礼拜|月|季度|
 _CENTURY = r"(?:[12]?\d|[一二]?十[一二三四五六七八九]?)世纪"
 DECADE = rf"(?:上个?世纪|{_CENTURY})?(?:(?:1[5-9]|20)?\d0|[一二三四五六七八九]十)年代"
 
+BEGINNINGS = rf"\d{NUMERALS}每上{''.join(sorted({name[0] for name in ERAS}))}"  # of years, decades and times
+CHARACTERS = (
+    f"{NUMERALS}{''.join(ERAS)}每个天日周星期礼拜月季度年次回世纪代元上中下初末底"  # in years, decades and times
+)
+
 
 def _int(text: str) -> int:
     return int(text) if text.isascii() else number(text) or 0

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from memscope.text.language import language
-from memscope.text.terms import content_terms, term
-from memscope.text.tokens import content_stems, fold, pieces, stems
+from memscope.text.terms import run_terms, term, word_terms
+from memscope.text.tokens import UNSPACED_START, content_stems, fold, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece
 
@@ -22,31 +22,31 @@ class Analysis(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    terms: tuple[int, ...]
+    terms: Sequence[int]
     topics: int
     tokens: Sequence[int]
 
 
 def analyse(text: str) -> Analysis:
     found = pieces(fold(text))
-    known = [_piece(piece) for piece in found]
+    known = list(map(_word if text.isascii() else _piece, found))
     hashes = list(chain.from_iterable([piece.terms for piece in known]))
-    about = bits(topics_of_phrases(text))
-    for piece in known:
-        about |= piece.topics
+    about = topics_of_phrases(text)
+    for topics in {piece.topics for piece in known}:
+        about |= topics
     if not hashes:  # stop words only
         stopped = [word for piece in found for word in stems(piece)]
-        hashes, about = [term(word) for word in stopped], about | bits(topics_of_words(stopped))
+        hashes, about = [term(word) for word in stopped], about | topics_of_words(stopped)
     english = language(text) == "en"
     meaning = packed(list(chain.from_iterable([piece.tokens for piece in known]))) if english else b""
     return Analysis(found, hashes, about, meaning)
 
 
-@lru_cache(maxsize=1 << 16)
 def _piece(piece: str) -> _Piece:
-    topics = bits(topics_of_words(content_stems(piece)))
-    return _Piece(content_terms(piece), topics, tuple(tokens_of_piece(piece)))
+    """A run of a script without spaces is hardly ever met again; neither topics of words nor vectors know it."""
+    return _Piece(run_terms(piece), 0, ()) if UNSPACED_START.match(piece) else _word(piece)
 
 
-def bits(numbers: frozenset[int]) -> int:
-    return sum(1 << number for number in numbers)
+@lru_cache(maxsize=1 << 16)
+def _word(piece: str) -> _Piece:
+    return _Piece(word_terms(piece), topics_of_words(content_stems(piece)), tuple(tokens_of_piece(piece)))

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    pass
-
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
-
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-
-
 _KANA = "\u3041-\u3096\u30a1-\u30ff\uff66-\uff9f"
-
-
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
-
-
 CJK = _HAN + _KANA + _HANGUL
-
-
 CJK_CHARACTER = re.compile(f"[{CJK}]")
-
-
 _KANA_CHARACTER = re.compile(f"[{_KANA}]")
-
-
 _HANGUL_CHARACTER = re.compile(f"[{_HANGUL}]")
 
 
@@ -37,6 +21,7 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and CJK_CHARACTER.search(text) is not None
 
 
+@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
 def language(text: str) -> Language:
     """Guess by code points: kana is Japanese, Hangul Korean, else Chinese or English by the number of characters.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from memscope.text.language import has_cjk
 from memscope.text.statements import is_question, sentences
@@ -82,7 +83,7 @@ _TOPICS = _words(  # everyday topics of a noun after "my"
     have="instruments vehicles",
     work="professions",
 )
-_STANDING = re.compile(r"(?i)\b(?:from (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)|for a living)\b")
+_STANDING = re.compile(r"\b(?:from (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)|for a living)\b")
 _ALONE = _words(
     health="""allergic allergy allergies intolerant intolerance asthma diabetes diabetic coeliac celiac
         migraines epilepsy arthritis insomnia adhd dyslexia dyslexic vegetarian vegan halal kosher gluten-free
@@ -104,20 +105,22 @@ _PASSING = frozenset(
 
 
 def _english(sentence: str) -> Iterator[str]:
-    words = _WORD.findall(sentence.lower().replace("’", "'"))
+    folded = sentence.lower().replace("’", "'")
+    words = _WORD.findall(folded) if _MAY_OWN.search(folded) else []
     own = [at for at, word in enumerate(words) if word in _OWN]
     for at in own:
         yield from _after(words[at], words[at + 1 : at + 6])
     if own and _NAMED.search(sentence):
         yield "name"
-    if _STANDING.search(sentence):
+    if _STANDING.search(folded):
         yield "habit"
     if own:
         yield from (_ALONE[word] for word in words if word in _ALONE)
-        yield from ("habit" for at, word in enumerate(words[:-1]) if word == "every" and words[at + 1] in _REGULAR)
+        yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
 
 
 _OWN = frozenset("i we i'm we're i've we've my our".split())
+_MAY_OWN = re.compile("[iwmo](?<![a-z0-9].)(?:(?<=i)|e|y|ur)(?![a-z0-9])")
 _REGULAR = frozenset(
     """day morning evening night week weekend second other month year summer winter monday tuesday wednesday thursday
     friday saturday sunday""".split()
@@ -147,7 +150,7 @@ def _noun(word: str) -> str:
     """Returns the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
     bare = word.removesuffix("'s")
     found = topics_of_words([stem(bare)])
-    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if topic in found), "")
+    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if found >> topic & 1), "")
 
 
 @cache

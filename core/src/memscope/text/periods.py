@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from memscope.dates import mentions, nearest
+from memscope.dates import nearest
 from memscope.dates.lexer import sentences, skeleton
+from memscope.dates.mentions import mentions_of_skeleton
 from memscope.records import Interval
 
 BEHIND = 16  # characters: "12th, 2026", "days later"
@@ -45,7 +46,7 @@ def _may_name_a_day(text: str) -> bool:
 
 
 def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
-    for mention in mentions(_told(skeleton(sentence)), said):
+    for mention in mentions_of_skeleton(_told(skeleton(sentence)), said):
         if mention.dayless or mention.shape in ("since", "after", "before", "until"):
             continue
         interval = nearest(mention, said) if mention.yearless else mention.interval

@@ -7,19 +7,26 @@ a question taken for a statement costs a line, a statement taken for a question 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from memscope.text.language import has_cjk
-from memscope.text.tokens import fold, pieces
+from memscope.text.tokens import fold, has_words, pieces
 
 LONGEST = 300  # characters of an answer that only says it does not know
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 4)  # asked twice for the text that is being written
+def sentences(text: str) -> Sequence[str]:
     """Returns the sentences of a text with their marks; a line break ends one too."""
-    return [part for part in _BOUNDARY.split(text) if part and not part.isspace()]
+    found, start = [], 0
+    for match in _BOUNDARY.finditer(text):
+        found.append(text[start : match.start() + (match[0][0] != "\n")])
+        start = match.end()
+    return [part for part in (*found, text[start:]) if part and not part.isspace()]
 
 
-_BOUNDARY = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|\n+")
+_BOUNDARY = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")
 
 # --------------------------------------------------------------------------------------------------------- questions
 
@@ -84,7 +91,7 @@ def _kind(sentence: str) -> str:
     folded = _plain(sentence).strip()
     if _MARKED.search(folded):
         return "statement" if _states_first(folded) else "question"
-    if not pieces(folded) or _FILLING.match(folded):
+    if not has_words(folded) or _FILLING.match(folded):
         return "filling"
     return "question" if _asks_unmarked(folded) else "statement"
 
@@ -146,7 +153,7 @@ def unknowing(answer: str) -> bool:
     if len(answer) > LONGEST:
         return False
     told = _plain(answer)
-    parts = [part for part in sentences(told) if pieces(part) and not _SORRY.fullmatch(part.strip(" .!。！，,…"))]
+    parts = [part for part in sentences(told) if has_words(part) and not _SORRY.fullmatch(part.strip(" .!。！，,…"))]
     if not parts or len(parts) > 3:
         return False
     pattern = _UNKNOWING_ZH if has_cjk(told) else _UNKNOWING_EN

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from zlib import crc32
 
 from memscope.text.tokens import UNSPACED_START, content_stems, fold, pieces, stems
@@ -18,12 +20,24 @@ def term(word: str) -> int:
 def terms(text: str) -> list[int]:
     """Returns ``words`` as term hashes."""
     found = pieces(fold(text))
-    return [t for piece in found for t in content_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
+    return [t for piece in found for t in piece_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
+
+
+def piece_terms(piece: str) -> Sequence[int]:
+    return run_terms(piece) if UNSPACED_START.match(piece) else word_terms(piece)
 
 
 @lru_cache(maxsize=1 << 16)
-def content_terms(piece: str) -> tuple[int, ...]:
+def word_terms(piece: str) -> tuple[int, ...]:
     return tuple(map(term, content_stems(piece)))
+
+
+def run_terms(run: str) -> list[int]:
+    """Returns the terms of a run of a script without spaces; a pair's CRC-32 goes on from that of its first."""
+    encoded = list(map(str.encode, run))
+    single = list(map(crc32, encoded))
+    pairs = map(crc32, encoded[1:], single)
+    return [*chain.from_iterable(zip(single, pairs, strict=False)), single[-1]]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -39,5 +53,5 @@ def names(text: str) -> frozenset[int]:
     """Returns every ``name_key`` that the text may mention."""
     found = pieces(fold(text))
     runs = {piece for piece in found if UNSPACED_START.match(piece)}
-    latin = {t for piece in found if piece not in runs for t in content_terms(piece)}
+    latin = {t for piece in found if piece not in runs for t in word_terms(piece)}
     return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})

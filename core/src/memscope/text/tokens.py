@@ -68,6 +68,10 @@ def pieces(folded: str) -> list[str]:
     return (_LATIN_WORD if folded.isascii() else _WORD).findall(folded)
 
 
+def has_words(folded: str) -> bool:
+    return (_LATIN_WORD if folded.isascii() else _WORD).search(folded) is not None
+
+
 @lru_cache(maxsize=1 << 12)
 def content_stems(piece: str) -> Sequence[str]:
     return () if piece.endswith("n't") or _head(piece) in STOP_WORDS else stems(piece)
