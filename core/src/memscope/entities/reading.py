@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memscope.records import INJECTED, Insight, Observation, Record, Turn
 from memscope.text.lexicon import lexicon
 from memscope.text.names import FoundName, name_form, names
-from memscope.text.topics import Topics, topics
+from memscope.text.topics import topics
 
 USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
 CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
@@ -31,7 +31,7 @@ class ReadTurn(NamedTuple):
     agent: str | None
     session: str | None
     names: tuple[NameMention, ...]
-    topics: Topics
+    topics: frozenset[int]
 
 
 class ReadMemory(NamedTuple):
