@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -90,18 +91,26 @@ async def fill(store: Path) -> str:
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    import uvicorn
-
-    from memscope_server import create_app
     from memscope_server.tokens import TokenFile
 
     home = asyncio.run(fill(tmp_path / "memory.db"))
     tokens = TokenFile(tmp_path / "tokens.json")
     asked = (("operator", None), ("user", "alice"), ("user", "bob"), ("user", "alice", "helper"))
     secrets = [tokens.add(*one)[1] for one in asked]
+    with serving(tmp_path / "memory.db", tokens) as root:
+        yield Served(root, *secrets[:3], home, secrets[3], tokens)
+
+
+@contextmanager
+def serving(store: Path, tokens: Any) -> Iterator[str]:
+    """Serve a store on a free port; yields the address."""
+    import uvicorn
+
+    from memscope_server import create_app
+
     listening = socket.create_server(("127.0.0.1", 0))
     host = f"127.0.0.1:{listening.getsockname()[1]}"
-    memory = AsyncMemoryScope(tmp_path / "memory.db", settings={})
+    memory = AsyncMemoryScope(store, settings={})
     server = uvicorn.Server(uvicorn.Config(create_app(memory, tokens=tokens, hosts={host}), log_level="warning"))
 
     async def run() -> None:
@@ -111,7 +120,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     thread = threading.Thread(target=lambda: asyncio.run(run()), name="served")
     thread.start()
     try:
-        yield Served(f"http://{host}", *secrets[:3], home, secrets[3], tokens)
+        yield f"http://{host}"
     finally:
         server.should_exit = True
         thread.join(timeout=20)

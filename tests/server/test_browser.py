@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import os
 import shutil
 import tempfile
@@ -19,6 +21,11 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
+from memscope_server.tokens import TokenFile  # noqa: E402
+
+from .conftest import serving  # noqa: E402
+from .story import tell_all  # noqa: E402
+
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="no browser: Debian's packages chromium and chromium-driver bring one"
@@ -33,7 +40,13 @@ PAGES = (
     "forget", "forget?id=fact-diet",
 )  # fmt: skip
 LABELS = {"en": ("Overview", "Memory of alice"), "zh": ("概览", "alice 的记忆")}
-SCREENSHOTS = os.environ.get("INSPECTOR_PICTURES")  # a folder that pictures for the docs are written to
+DOCS = Path(__file__).parents[2] / "docs"
+PICTURES = {  # of the docs: user, language, colours, page, words on it
+    "inspector-overview": ("maya", "en", "light", "", "Lead cartographer"),
+    "inspector-why": ("maya", "en", "dark", "ask?q=Which+city+did+I+travel+to+in+October%3F", "said in the period"),
+    "inspector-review": ("小悦", "zh", "light", "review", "它将取代"),
+    "inspector-entities": ("小悦", "zh", "dark", "entities", "何萌"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +92,14 @@ def fill_in(browser, name, words, inside="main"):
     field.send_keys(words)
 
 
-def picture(browser, name):
-    if SCREENSHOTS:
-        browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
+def colours(browser, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_page_in_both_languages_is_accessible_and_runs_no_foreign_script(browser, served, language):
+@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("zh", "dark")])
+def test_every_page_in_both_languages_is_accessible_and_runs_no_foreign_script(browser, served, language, scheme):
+    colours(browser, scheme)
     sign_in(browser, served, served.alice)
     choose(browser, served, language)
     for label in LABELS[language]:
@@ -97,7 +111,6 @@ def test_every_page_in_both_languages_is_accessible_and_runs_no_foreign_script(b
         found = axe.Axe().run(browser)
         serious = [(one["id"], page) for one in found["violations"] if one["impact"] in ("serious", "critical")]
         assert serious == []
-        picture(browser, f"{language}-{page.partition('?')[0].replace('/', '-') or 'overview'}")
     errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert errors == []
 
@@ -248,3 +261,33 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(browser, served):
             assert width <= inner, page
     finally:
         browser.set_window_size(1100, 1000)
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory) -> Iterator[tuple[str, str]]:
+    """The address of the memories of the demo's two people, and an operator's token."""
+    folder = tmp_path_factory.mktemp("stories")
+    asyncio.run(tell_all(folder / "memory.db"))
+    tokens = TokenFile(folder / "tokens.json")
+    _, secret = tokens.add("operator", None)
+    with serving(folder / "memory.db", tokens) as root:
+        yield root, secret
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_pictures_of_the_docs(browser, stories, name):
+    """With INSPECTOR_PICTURES=1 they are taken anew."""
+    root, secret = stories
+    user, language, scheme, page, words = PICTURES[name]
+    colours(browser, scheme)
+    browser.get(f"{root}/login?token={secret}")
+    browser.add_cookie({"name": "lang", "value": language})
+    browser.get(f"{root}/u/{user}/{page}")
+    assert words in text(browser)
+    if "INSPECTOR_PICTURES" in os.environ:
+        from PIL import Image
+
+        shown = Image.open(io.BytesIO(browser.get_screenshot_as_png())).crop((0, 0, 1080, 760))
+        shown.convert("RGB").quantize(96).save(DOCS / f"{name}.png", optimize=True)
+    taken = (DOCS / f"{name}.png").read_bytes()
+    assert taken.startswith(b"\x89PNG") and len(taken) < 60_000
