@@ -27,7 +27,7 @@ from servers.faults.replies import Reply
 
 TOLD = ("My boat is called Aurora.", "I moved to Berlin.", "I play the cello.", "My sister is called Nora.")
 OTHERS = "I collect stamps."
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 def ideal_chat(*texts: str) -> IdealChat:
@@ -77,7 +77,7 @@ def run(module: str, *args: object) -> subprocess.CompletedProcess[str]:
     tests = str(Path(__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-m", "adapters.background", module, *map(str, args)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3 * SECONDS, check=False)
 
 
 class BackgroundSuite:

@@ -142,6 +142,29 @@ async def test_texts_of_the_settings_are_for_all_and_for_nobody_to_change() -> N
         assert "Be brief." in await memory.context("hello", user="carol")
 
 
+# ---- erasing
+
+
+async def test_a_block_is_erased_with_its_history_the_agents_own_before_the_shared_one(
+    memory: AsyncMemoryScope,
+) -> None:
+    shared, own = memory.blocks("alice"), memory.blocks("alice", agent="x")
+    await shared.append("human", "Alice lives in Berlin.")
+    await own.create("human", "Mine.")
+    assert (await own.erase("human", dry_run=True)).dry_run
+    assert (await own.erase("human")).blocks == 1
+    assert (await own.get("human")).value == "Alice lives in Berlin."
+    await own.erase("human")
+    assert await shared.history("human") == [] and (await shared.get("human")).version == 0
+    for label in ("human", "notes"):
+        with pytest.raises(NotFound):
+            await shared.erase(label)
+    await shared.create("notes", "kept", read_only=True)
+    with pytest.raises(InputError, match="read-only"):
+        await shared.erase("notes")
+    assert [one.value for one in await memory.blocks("alice").history("notes")] == ["kept"]
+
+
 # ---- history
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -41,6 +42,17 @@ def test_a_block_is_made_edited_shown_and_reverted(run):
     assert [(one["label"], one.get("version", 0)) for one in listed] == [("persona", 0), ("human", 3), ("project", 2)]
     assert run("show", "human", "--version", "2").stdout.endswith("Lisbon.\n")
     assert run("replace", "human", " in Berlin", "").stdout.endswith("  Alice lives.\n")
+
+
+def test_a_block_is_erased_with_its_history_after_a_question(run, store):
+    run("append", "human", "Alice lives in Berlin.")
+    run("append", "human", "She sails.")
+    asked = run("erase", "human")
+    assert (asked.exit_code, "give --yes" in asked.stderr) == (2, True)
+    assert run("erase", "human", "--dry-run").stdout == "1 block would be removed\n"
+    assert run("erase", "human", "--yes").stdout == "1 block removed and wiped from the file\n"
+    assert run("history", "human").stdout == "" and b"Berlin" not in Path(store).read_bytes()
+    assert "nobody wrote block 'human' yet" in run("erase", "human", "--yes").stderr
 
 
 @pytest.mark.parametrize(

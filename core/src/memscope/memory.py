@@ -350,10 +350,7 @@ class AsyncMemoryScope:
                 )
             for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
-            select = await runtime.plugins.before("forget", select, scope=where)
-            report = await runtime.store.forget(select, dry_run=dry_run)
-            await runtime.plugins.after("forget", report, scope=where)
-            return report
+            return await runtime.forget(select, where, dry_run=dry_run)
 
     # ---- administration
 

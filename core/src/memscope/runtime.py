@@ -20,7 +20,7 @@ from memscope.jobs.in_process import InProcessWork
 from memscope.models import Usage
 from memscope.pipeline import Worker, WorkerContext
 from memscope.pipeline import assemble as steps
-from memscope.records import AddReport, Json, Kind, Retrieval, Scope, Turn, WorkReport
+from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Turn, WorkReport
 from memscope.records.identity import inserts
 from memscope.text import load_tables
 
@@ -194,6 +194,12 @@ class Runtime:
         found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", found, scope=where)
         return found
+
+    async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport:
+        select = await self.plugins.before("forget", select, scope=where)
+        report = await self.store.forget(select, dry_run=dry_run)
+        await self.plugins.after("forget", report, scope=where)
+        return report
 
     # ---- the back end
 

@@ -160,6 +160,7 @@ class SyncBlocks:
     insert = _sync_blocks(AsyncBlocks.insert)
     rethink = _sync_blocks(AsyncBlocks.rethink)
     revert = _sync_blocks(AsyncBlocks.revert)
+    erase = _sync_blocks(AsyncBlocks.erase)
 
 
 def _viewed(

@@ -16,7 +16,7 @@ from memscope.blocks import edits
 from memscope.blocks.rendering import render
 from memscope.blocks.visible import View, at_time, labelled, same_content, visible
 from memscope.errors import Conflict, InputError, LimitError, NotFound
-from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block
+from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, ForgetReport, Select
 from memscope.stores.block_rules import check_limit
 
 if TYPE_CHECKING:
@@ -149,6 +149,19 @@ class AsyncBlocks:
             raise NotFound(f"block {label!r} has no version {version!r}", hint="history lists them")
         told = reason or f"back to version {version}"
         return await self._edit(label, lambda old: replace(wanted, version=old.version), told, author)
+
+    async def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
+        """Remove the block that is seen and its whole history, for good; a receipt without content.
+
+        ``NotFound`` for a block that nobody wrote. A read-only one has to be opened by ``configure`` before.
+        """
+        async with self._host.operation("forget") as runtime:
+            found = labelled(await self._seen(), label)
+            _check_open(found, None, locked=True)
+            if not found.version:
+                raise NotFound(f"nobody wrote block {label!r} yet")
+            select = Select(self._where.user, found.scope.agent, block=label)
+            return await runtime.forget(select, self._where, dry_run=dry_run)  # type: ignore[no-any-return]
 
     # ---- inside
 

@@ -1,4 +1,4 @@
-"""Commands about core memory: block list, show, set, append, replace, history, revert."""
+"""Commands about core memory: block list, show, set, append, replace, history, revert, erase."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from memscope.commands.edit import end_with_receipt
 from memscope.commands.language import say
-from memscope.commands.options import Call, Group, pass_call
+from memscope.commands.options import Call, Group, confirm_or_exit, pass_call
 from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound
 from memscope.records import Block
@@ -135,6 +136,18 @@ def history(call: Call, /, label: str) -> None:
 def revert(call: Call, /, label: str, version: int, reason: str) -> None:
     """Bring back VERSION of block LABEL, as its newest."""
     _edit(call, lambda blocks: blocks.revert(label, version, reason=reason))
+
+
+@block.command("erase", short_help="Remove a block with its history, for good.")
+@label_argument
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_call
+def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
+    """Remove block LABEL and every earlier version of it, for good."""
+    if not (yes or dry_run):
+        confirm_or_exit(call, say("Erase block {label} and its history?", label=repr(label)))
+    end_with_receipt(call, _ask(call, lambda blocks: blocks.erase(label, dry_run=dry_run)))
 
 
 def _describe(one: Block) -> str:

@@ -108,6 +108,11 @@ def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | 
         confirm_or_exit(call, say("Forget everything of user {user}?", user=repr(call.user)))
     with call.memory() as memory:
         report = memory.forget(**whose, **chosen, ids=ids or None, period=when)
+    end_with_receipt(call, report)
+
+
+def end_with_receipt(call: Call, report: ForgetReport) -> None:
+    """Print the receipt; the exit code says whether the bytes are gone too."""
     call.show.data(asdict(report))
     show_receipt(call.show, report)
     if report.physical == "pending":

@@ -90,7 +90,8 @@ class Select:
     """A condition on a user's records. Unset means all; conditions are joined by "and".
 
     ``period`` is when a turn was said, or a memory was said or happened; ``pending`` selects items that wait for a
-    stage (leased, failed and parked ones included); ``live_at`` leaves out records expired by then.
+    stage (leased, failed and parked ones included); ``live_at`` leaves out records expired by then. ``block`` selects
+    the block of core memory with this label, the agent's own or the shared one, and no record.
     """
 
     user: str
@@ -107,6 +108,11 @@ class Select:
     pending: Stage | None = None
     expired_by: datetime | None = None
     live_at: datetime | None = None
+    block: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.block is not None:
+            object.__setattr__(self, "ids", frozenset())
 
 
 @dataclass(frozen=True, slots=True)

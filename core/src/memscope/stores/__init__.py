@@ -93,8 +93,8 @@ class Store(Protocol):
 
         Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, gives the remaining
         sources back to the stage that derived the removed memory, and ends the lease of running work that a removed
-        record touches. Blocks go with everything of their user or agent; of the others the lines that rest on a removed
-        record go, from the history too (``block_rules.without_sources``).
+        record touches. Blocks go when named, and with everything of their user or agent; of the others the lines that
+        rest on a removed record go, from the history too (``block_rules.without_sources``).
         """
 
     async def tombstones(self, user: str) -> list[str]:

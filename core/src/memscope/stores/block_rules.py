@@ -76,18 +76,22 @@ class BlockRemoval:
     @property
     def texts(self) -> list[str]:
         """Returns all text that goes."""
-        return [text for block in (*self.dropped, *self.rewritten) for text in (block.value, block.reason)]
+        return [
+            text
+            for block in (*self.dropped, *self.rewritten)
+            for text in (block.value, block.reason, block.description)
+        ]
 
 
 def selects_blocks(select: Select) -> bool:
-    """Returns whether everything of a user, or of one agent, is selected, which includes their blocks."""
-    return select == Select(select.user, select.agent)
+    """Returns whether one block is selected, or everything of a user or of one agent, which includes their blocks."""
+    return select.block is not None or select == Select(select.user, select.agent)
 
 
 def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block], now: datetime) -> BlockRemoval:
     """Returns what happens to a user's blocks when the records ``gone`` are forgotten."""
     if selects_blocks(select):
-        return BlockRemoval(dropped=tuple(block for block in versions if select.agent in (None, block.scope.agent)))
+        return BlockRemoval(dropped=tuple(block for block in versions if _selected(select, block)))
     rewritten: list[Block] = []
     made: list[Block] = []
     may_hold: list[str] = []
@@ -99,6 +103,12 @@ def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block
         if after[-1].value and any(block.author != "backend" and not block.sources for block in history):
             may_hold.append(after[-1].label)
     return BlockRemoval(rewritten=tuple(rewritten), made=tuple(made), may_hold=tuple(sorted(set(may_hold))))
+
+
+def _selected(select: Select, block: Block) -> bool:
+    if select.block is not None:
+        return block.key == (select.agent, select.block)
+    return select.agent in (None, block.scope.agent)
 
 
 def without_sources(history: Sequence[Block], gone: Collection[str], now: datetime) -> list[Block]:

@@ -65,7 +65,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
 def _slices(removal: Removal[Stored, str], select: Select) -> Iterable[Mapping[str, Any]]:
     """Split a removal into intents: derived records go before their sources.
 
-    "blocks" is the agent whose blocks go with it, "" for all agents, None for none.
+    "blocks" is the agent whose blocks go with it, "" for all agents, None for none; "label" that of the only block.
     """
     whose = (select.agent or "") if selects_blocks(select) else None
     gone = list(reversed(removal.rows.items()))
@@ -79,6 +79,7 @@ def _slices(removal: Removal[Stored, str], select: Select) -> Iterable[Mapping[s
             "again": removal.again if start == 0 else [],
             "heirs": {**own, **linked},
             "blocks": whose,
+            "label": select.block,
         }
 
 
@@ -154,7 +155,7 @@ async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     about, scope = intent.about, scope_hash(user)
     ids = [record_id for record_id, _, _ in about["gone"]]
     agent = about.get("blocks")
-    whose = Select(user, ids=frozenset(ids)) if agent is None else Select(user, agent or None)
+    whose = Select(user, ids=frozenset(ids)) if agent is None else Select(user, agent or None, block=about.get("label"))
     await session.cluster.bulk(_burials(session, scope, about["gone"]))
     await blocks.remove(session, whose, ids)
     if not ids:

@@ -142,6 +142,21 @@ class Blocks(Chapter):
         await store.forget(Select("alice", "x"))
         assert await store.blocks("alice") == [shared]
 
+    async def test_one_block_goes_with_its_history_and_nothing_else(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        kept = [block("human", "x", agent="x"), block("persona", "kind")]
+        await store.put_blocks("alice", [block("human", "one"), block("human", "two", version=2), *kept])
+        assert (await store.forget(Select("alice", block="human"), dry_run=True)).blocks == 1
+        report = await store.forget(Select("alice", block="human"))
+        assert (report.blocks, report.turns, report.physical in ("wiped", "pending")) == (1, 0, True)
+        assert sorted(await store.blocks("alice", versions=True), key=lambda one: one.label) == kept
+        assert "a" in (await store.fetch("alice", ["a"])).records
+        assert (await store.forget(Select("alice", block="human"))).blocks == 0
+        with pytest.raises(Conflict):
+            await store.put_blocks("alice", [block("human", "three", version=3)])
+        await store.forget(Select("alice", "x", block="human"))
+        assert await store.blocks("alice") == [block("persona", "kind")]
+
     async def test_lines_from_a_forgotten_source_go_from_the_history_too(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"), observation("p", "b"))
