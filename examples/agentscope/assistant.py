@@ -10,7 +10,6 @@ can do both. The runs share nothing but the file that memory keeps (``--store``;
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from typing import get_args
 
@@ -18,7 +17,7 @@ from agentscope.agent import Agent
 from agentscope.message import UserMsg
 from agentscope.model import ChatModelBase
 from agentscope.tool import Toolkit
-from model import chat_model
+from model import chat_model, command_line
 
 from memscope.adapters.agentscope import MemoryScopeMiddleware
 from memscope_agentscope.middleware import Mode
@@ -50,11 +49,8 @@ async def main(said: list[str], *, user: str, mode: Mode, store: str | None, mod
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", nargs="+", help="what the user says, one message each")
-    parser.add_argument("--user", default="alice")
+    parser = command_line(__doc__)
     parser.add_argument("--mode", default="both", choices=get_args(Mode))
-    parser.add_argument("--store", help="a file, or a store's URL")
     chosen = parser.parse_args()
     with chat_model(SCRIPT) as model:
         asyncio.run(main(chosen.said, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))

@@ -9,14 +9,13 @@ what it wants with its tools. The runs share nothing but the file that memory ke
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 
 from agentscope.agent import ReActAgent
 from agentscope.formatter import OpenAIChatFormatter
 from agentscope.message import Msg
 from agentscope.model import ChatModelBase
-from model import chat_model_v1
+from model import chat_model_v1, command_line
 
 from memscope.adapters.agentscope import MemoryScopeLongTermMemory
 
@@ -60,11 +59,8 @@ async def main(said: list[str], *, user: str, mode: str, store: str | None, mode
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", nargs="+", help="what the user says, one message each")
-    parser.add_argument("--user", default="alice")
+    parser = command_line(__doc__)
     parser.add_argument("--mode", default="static_control", choices=MODES)
-    parser.add_argument("--store", help="a file, or a store's URL")
     chosen = parser.parse_args()
     with chat_model_v1(SCRIPT) as model:
         asyncio.run(main(chosen.said, user=chosen.user, mode=chosen.mode, store=chosen.store, model=model))

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from agentscope.agent import Agent
 from agentscope.event import TextBlockDeltaEvent
 from agentscope.message import UserMsg
 from agentscope.model import ChatModelBase
-from model import chat_model
+from model import chat_model, command_line
 
 from memscope.adapters.agentscope import MemoryScopeMiddleware
 
@@ -42,10 +41,8 @@ async def main(said: Iterable[str], *, user: str, store: str | None, model: Chat
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", nargs="*", help="用户说的话，一句一个参数")
-    parser.add_argument("--user", default="小明")
-    parser.add_argument("--store", help="文件路径，或存储服务的地址")
+    parser = command_line(__doc__, nargs="*", help="用户说的话，一句一个参数")
+    parser.set_defaults(user="小明")
     chosen = parser.parse_args()
     with chat_model(SCRIPT) as model:
         asyncio.run(main(chosen.said or sys.stdin, user=chosen.user, store=chosen.store, model=model))

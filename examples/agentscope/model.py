@@ -1,26 +1,17 @@
-"""The model of these examples: a real endpoint with OPENAI_API_KEY and OPENAI_BASE_URL, else a scripted one, no key."""
+"""The model of these examples, and what all examples share."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from scripted import BOAT, CORE_MEMORY, command_line, endpoint
 
-@contextlib.contextmanager
-def endpoint(script: list[dict[str, Any]]) -> Iterator[tuple[str, str, str | None]]:
-    """Model, key, address. Without OPENAI_API_KEY a server with scripted replies runs meanwhile."""
-    if key := os.environ.get("OPENAI_API_KEY"):
-        yield os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"), key, os.environ.get("OPENAI_BASE_URL")
-        return
-    sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-    from servers.faults import FaultServer
-
-    with FaultServer(script=script) as server:
-        yield "scripted", "none", server.base_url
+__all__ = ["BOAT", "CORE_MEMORY", "chat_model", "chat_model_v1", "command_line"]
 
 
 @contextlib.contextmanager

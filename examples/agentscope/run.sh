@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An assistant in each mode, and a chat in Chinese: the second run knows what was said in the first. For AgentScope 2.x.
+# An assistant in each mode, a chat in Chinese, core memory: the second run knows what was said in the first. For AgentScope 2.x.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would leave the pipe early
@@ -9,3 +9,5 @@ for mode in static_control agent_control both; do
 done
 python chat_zh.py "我的船叫极光号。"
 echo "我的船叫什么名字？" | python chat_zh.py | knows "助手：您的船叫极光号。"
+python core_memory.py --user dora "host: I am Alice, and I sail." "cook: What do you know about me?" | knows "cook: You are Alice"
+python core_memory.py --user dora "host: What do you know about me?" | knows "host: You are Alice"

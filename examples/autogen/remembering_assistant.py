@@ -8,26 +8,13 @@ The two runs share nothing but the file that memory keeps (``--store``; by defau
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core.models import ChatCompletionClient
-from model import model_client
+from model import BOAT, chat_model, command_line
 
 from memscope.adapters.autogen import MemoryScopeMemory
-
-# What the pretend model says: it knows the boat's name only if memory has shown it.
-SCRIPT = [
-    {
-        "match": r"boat is called (\w+).*What is my boat called",
-        "in": "all",
-        "reply": r"It is called \1.",
-        "expand": True,
-    },
-    {"match": "What is my boat called", "reply": "You have not told me."},
-    {"match": "", "reply": "I will keep that in mind."},
-]
 
 
 async def main(said: list[str], *, user: str, store: str | None, model: ChatCompletionClient) -> None:
@@ -40,10 +27,6 @@ async def main(said: list[str], *, user: str, store: str | None, model: ChatComp
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", nargs="+", help="what the user says, one message each")
-    parser.add_argument("--user", default="alice")
-    parser.add_argument("--store", help="a file, or a store's URL")
-    chosen = parser.parse_args()
-    with model_client(SCRIPT) as model:
+    chosen = command_line(__doc__).parse_args()
+    with chat_model(BOAT) as model:
         asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))

@@ -9,7 +9,6 @@ planner knows what was said in the first.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 
 from autogen_agentchat.agents import AssistantAgent
@@ -17,7 +16,7 @@ from autogen_agentchat.conditions import MaxMessageTermination
 from autogen_agentchat.messages import TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core.models import ChatCompletionClient
-from model import model_client
+from model import chat_model, command_line
 
 from memscope.adapters.autogen import MemoryScopeMemory
 
@@ -42,10 +41,6 @@ async def main(task: str, *, user: str, store: str | None, model: ChatCompletion
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task")
-    parser.add_argument("--user", default="alice")
-    parser.add_argument("--store", help="a file, or a store's URL")
-    chosen = parser.parse_args()
-    with model_client(SCRIPT) as model:
-        asyncio.run(main(chosen.task, user=chosen.user, store=chosen.store, model=model))
+    chosen = command_line(__doc__, nargs=None, help="the task").parse_args()
+    with chat_model(SCRIPT) as model:
+        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))

@@ -8,28 +8,15 @@ A buffer is empty when the program starts again; this memory is not.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 
 from langchain_classic.chains import ConversationChain
 from langchain_openai import ChatOpenAI
-from model import chat_model
+from model import BOAT, chat_model, command_line
 
 from memscope.adapters.langchain import MemoryScopeMemory
 
 warnings.filterwarnings("ignore", message="The class `ConversationChain` was deprecated")
-
-# What the pretend model says: it knows the boat's name only if memory has shown it.
-SCRIPT = [
-    {
-        "match": r"boat is called (\w+).*What is my boat called",
-        "in": "all",
-        "reply": r"It is called \1.",
-        "expand": True,
-    },
-    {"match": "What is my boat called", "reply": "You have not told me."},
-    {"match": "", "reply": "I will keep that in mind."},
-]
 
 
 def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) -> None:
@@ -41,10 +28,6 @@ def main(said: list[str], *, user: str, store: str | None, model: ChatOpenAI) ->
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("said", nargs="+", help="what the user says, one message each")
-    parser.add_argument("--user", default="alice")
-    parser.add_argument("--store", help="a file, or a store's URL")
-    chosen = parser.parse_args()
-    with chat_model(SCRIPT) as model:
+    chosen = command_line(__doc__).parse_args()
+    with chat_model(BOAT) as model:
         main(chosen.said, user=chosen.user, store=chosen.store, model=model)

@@ -8,7 +8,6 @@ into the graph once; whose notes it means is said by each run.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import uuid
 
@@ -16,7 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.runtime import Runtime
-from model import chat_model
+from model import chat_model, command_line
 
 from memscope.adapters.langchain import MemoryScopeStore, user_of_run
 
@@ -63,8 +62,6 @@ async def main(*, store: str | None, model: ChatOpenAI) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", help="a file, or a store's URL")
-    chosen = parser.parse_args()
+    chosen = command_line(__doc__, nargs="*", help="not used").parse_args()
     with chat_model(SCRIPT) as model:
         asyncio.run(main(store=chosen.store, model=model))

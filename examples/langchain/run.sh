@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# All three examples; the second run of the first two knows what was said in the first.
+# All examples; but for the graph, in two runs: the second knows what was said in the first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+knows() { tee >(cat >&2) | grep -- "$1" >/dev/null; }  # grep -q would leave the pipe early
 python agent.py "My boat is called Aurora."
-python agent.py "What is my boat called?" | tee >(cat >&2) | grep Aurora >/dev/null  # grep -q would leave the pipe early
+python agent.py "What is my boat called?" | knows Aurora
 python chain.py --user carl "My boat is called Borealis."
-python chain.py --user carl "What is my boat called?" | tee >(cat >&2) | grep Borealis >/dev/null  # grep -q would leave the pipe early
-python graph.py | tee >(cat >&2) | grep vegetarian >/dev/null  # grep -q would leave the pipe early
+python chain.py --user carl "What is my boat called?" | knows Borealis
+python graph.py | knows vegetarian
+python core_memory.py --user dora "host: I am Alice, and I sail." "cook: What do you know about me?" | knows "cook: You are Alice"
+python core_memory.py --user dora "host: What do you know about me?" | knows "host: You are Alice"

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 import pytest
 from blockbuster import blockbuster_ctx
 
+from adapters.guide import Examples
+
 PARTS = ("memscope", "memscope_autogen", "memscope_agentscope", "memscope_elasticsearch", "memscope_langchain")
 MAY_BLOCK = (
     # without await there is no other way: a memory that is made reads its settings, MemoryScope waits
@@ -27,3 +29,10 @@ def loops_stay_free() -> Iterator[None]:
         for function in forbidden.functions.values():
             function.can_block_functions.extend(MAY_BLOCK)
         yield
+
+
+@pytest.fixture
+def examples(tmp_path, monkeypatch, capsys) -> Examples:
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    return Examples(tmp_path, monkeypatch, capsys)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import pytest
+
+from adapters.guide import BLOCK, ROOT, ExamplesSuite
 
 from . import test_store_scenarios, test_store_search_scenarios
 from servers.faults import FaultServer
 
-ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "langchain.md").read_text(encoding="utf-8")
-EXAMPLES = ROOT / "examples" / "langchain"
-BLOCK = re.compile(r"^```(python|text)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def test_the_guide(tmp_path, monkeypatch, capsys):
@@ -26,7 +22,7 @@ def test_the_guide(tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
-        title, *blocks = BLOCK.findall(GUIDE)
+        title, *blocks = [(kind, text) for kind, _, text in BLOCK.findall(GUIDE)]
         names: dict = {}
         for kind, text in blocks:
             if kind == "python":
@@ -48,34 +44,16 @@ def test_the_guide_names_every_scenario():
     assert named == ours
 
 
-def example(name: str, *said: str, store: Path) -> list[str]:
-    command = [sys.executable, EXAMPLES / name, *said, "--store", store]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+class TestExamples(ExamplesSuite):
+    folder, remembering = "langchain", "agent.py"
 
+    @pytest.mark.parametrize("name", ["agent.py", "chain.py"])
+    def test_an_example_remembers_from_run_to_run(self, name, examples):
+        path, question = f"langchain/{name}", "What is my boat called?"
+        assert examples.other().run(path, question)[-1] == "assistant: You have not told me."
+        examples.run_alone(path, "My boat is called Aurora.")
+        assert examples.run(path, question)[-1] == "assistant: It is called Aurora."
+        assert examples.run(path, "--user", "bert", question)[-1].endswith("not told me.")
 
-@pytest.mark.parametrize("name", ["agent.py", "chain.py"])
-def test_an_example_remembers_from_run_to_run(name, tmp_path, monkeypatch):
-    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(variable, raising=False)
-    question = "What is my boat called?"
-    assert example(name, question, store=tmp_path / "other.db")[-1] == "assistant: You have not told me."
-    example(name, "My boat is called Aurora.", store=tmp_path / "memory.db")
-    assert example(name, question, store=tmp_path / "memory.db")[-1] == "assistant: It is called Aurora."
-    assert example(name, "--user", "bert", question, store=tmp_path / "memory.db")[-1].endswith("not told me.")
-
-
-def test_the_graph_tells_its_users_apart(tmp_path, monkeypatch):
-    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(variable, raising=False)
-    said = example("graph.py", store=tmp_path / "memory.db")
-    assert said[5::2] == ["assistant: A vegetarian curry.", "assistant: A steak."]
-
-
-def test_an_example_talks_to_an_endpoint_that_two_variables_name(tmp_path, monkeypatch):
-    with FaultServer(script=[{"match": "", "reply": "I am real."}], require_key="sk-test") as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        assert example("agent.py", "Hi", store=tmp_path / "m.db")[-1] == "assistant: I am real."
-        assert server.stats()["requests"] == 1
+    def test_the_graph_tells_its_users_apart(self, examples):
+        assert examples.run("langchain/graph.py")[5::2] == ["assistant: A vegetarian curry.", "assistant: A steak."]

@@ -1,0 +1,51 @@
+"""Two assistants of one user, and the core memory that they share.
+
+    python examples/agentscope/core_memory.py "host: I am Alice, and I sail." "cook: What do you know about me?"
+    python examples/agentscope/core_memory.py "host: What do you know about me?"
+
+The host writes the block ``human`` with a tool. The cook has it before its eyes in its next turn, and so has the host
+in every later run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentscope.agent import Agent
+from agentscope.message import UserMsg
+from agentscope.model import ChatModelBase
+from agentscope.permission import PermissionBehavior, PermissionContext, PermissionRule
+from agentscope.state import AgentState
+from agentscope.tool import Toolkit
+from model import CORE_MEMORY, chat_model, command_line
+
+from memscope.adapters.agentscope import MemoryScopeMiddleware
+
+
+async def main(said: list[str], *, user: str, store: str | None, model: ChatModelBase) -> None:
+    memories = {
+        name: MemoryScopeMiddleware(user=user, agent=name, memory=store, tools="core") for name in ("host", "cook")
+    }
+    agents = {
+        name: Agent(name, "You are helpful.", model, Toolkit(tools=await memory.list_tools()), [memory], state=state())
+        for name, memory in memories.items()
+    }
+    for name, text in (line.split(": ", 1) for line in said):
+        reply = await agents[name].reply(UserMsg(user, text))
+        print(f"{user}: {text}\n{name}: {reply.get_text_content()}")
+    for memory in memories.values():
+        await memory.close()
+
+
+def state() -> AgentState:
+    """Without the rule the user is asked before each edit."""
+    rule = PermissionRule(
+        tool_name="memory_append", rule_content=None, behavior=PermissionBehavior.ALLOW, source="userSettings"
+    )
+    return AgentState(permission_context=PermissionContext(allow_rules={"memory_append": [rule]}))
+
+
+if __name__ == "__main__":
+    chosen = command_line(__doc__, help="what the user says to the host or the cook").parse_args()
+    with chat_model(CORE_MEMORY) as model:
+        asyncio.run(main(chosen.said, user=chosen.user, store=chosen.store, model=model))
