@@ -101,7 +101,7 @@ async def test_an_embedder_of_ones_own_is_twenty_lines(sentence_transformers: No
     )
     plugin = types.ModuleType("memscope_local")
     exec(code, plugin.__dict__)
-    settings = load(yaml.safe_load(next(block for block in blocks("yaml") if "provider" in block)), environ={})
+    settings = load(yaml.safe_load(next(block for block in blocks("yaml") if "provider: local" in block)), environ={})
     model = Plugins(settings.plugins, extra=[plugin]).make_model("embedding", settings)
     assert (await model.measure()).dims == 64
     assert (await model.embed(["tea", "coffee"])).dtype == np.float32

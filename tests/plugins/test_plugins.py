@@ -68,7 +68,8 @@ def test_built_ins_register_like_any_other():
     first = plugins.listed()[0]
     assert (first.name, first.state) == (DEFAULT_PLUGINS[0], "loaded") and "memscope_register_stores" in first.hooks
     assert {"memory", "sqlite"} <= set(plugins.registered("stores"))
-    assert {"chat.openai", "embedding.openai", "rerank.openai"} == set(plugins.registered("models"))
+    models = {"chat.openai", "embedding.openai", "embedding.fastembed", "rerank.openai"}
+    assert models == set(plugins.registered("models"))
 
 
 def test_one_broken_plugin_stops_no_other(installed, caplog):

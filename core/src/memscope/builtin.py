@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memscope.config.paths import folder
-from memscope.errors import StoreUnavailable
+from memscope.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
     import click
 
     from memscope.config.settings import ModelSettings, Settings
+    from memscope.models.local import FastEmbedder
     from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
     from memscope.plugins.registry import Register
     from memscope.stores import Store
@@ -60,6 +61,19 @@ def embedding(section: ModelSettings, settings: Settings) -> OpenAIEmbedder:
     return OpenAIEmbedder(endpoint("embed", **section.options()))
 
 
+def local_embedding(section: ModelSettings, settings: Settings) -> FastEmbedder:
+    """ONNX models of fastembed. ``ConfigError`` for a setting of a server, which it would ignore."""
+    from memscope.models.local import FastEmbedder
+
+    given = section.model_dump(exclude_none=True, exclude={"provider"})
+    own = ("model", "parameters", "languages", "query_prefix", "deadline_s", "query_deadline_s", "batch_texts")
+    if strange := [name for name, value in given.items() if value and name not in own]:
+        raise ConfigError(f"embedding.{strange[0]} means nothing to fastembed", hint=f"it takes {', '.join(own)}")
+    if not section.model:
+        raise ConfigError("embedding needs the name of its model", hint="set embedding.model: BAAI/bge-small-en-v1.5")
+    return FastEmbedder(**{name: value for name, value in given.items() if name in own})
+
+
 def rerank(section: ModelSettings, settings: Settings) -> OpenAIReranker:
     from memscope.models.endpoint import endpoint
     from memscope.models.openai import OpenAIReranker
@@ -70,6 +84,7 @@ def rerank(section: ModelSettings, settings: Settings) -> OpenAIReranker:
 def memscope_register_models(register: Register) -> None:
     register("chat.openai", chat)
     register("embedding.openai", embedding)
+    register("embedding.fastembed", local_embedding)
     register("rerank.openai", rerank)
 
 

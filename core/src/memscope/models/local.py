@@ -1,0 +1,171 @@
+"""An embedding model in this process: ONNX models of fastembed (the extra ``local``). Nothing leaves the machine.
+
+A model is loaded once per process, in a thread of its own: from fastembed's cache, from a folder
+(``parameters.specific_model_path``), or on first use from the hub that fastembed knows. Who asks meanwhile waits for it
+within the deadline of the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from memscope.errors import (
+    ConfigError,
+    EmbeddingError,
+    ModelError,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnavailable,
+    install_hint,
+    nearest,
+)
+from memscope.models import Usage, count
+from memscope.models.embedding_batches import VectorCache, normalised
+from memscope.records import Json, VectorSpace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+log = logging.getLogger("memscope")
+DEADLINE_S, QUERY_DEADLINE_S = 60.0, 5.0
+AGAIN_S = 60.0  # after a model that cannot be loaded
+BATCH = 64
+CACHED = 1024
+FOLDER = "download it where there is a network, and set embedding.parameters.specific_model_path to its folder"
+SUGGESTED = "for example BAAI/bge-small-en-v1.5; fastembed's documentation lists them"
+
+
+class FastEmbedder:
+    """``Embedder``. ``parameters`` are arguments of ``fastembed.TextEmbedding``: cache_dir, threads, and the like."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        parameters: dict[str, Json] | None = None,
+        languages: frozenset[str] | None = None,
+        query_prefix: str = "",
+        deadline_s: float = DEADLINE_S,
+        query_deadline_s: float = QUERY_DEADLINE_S,
+        batch_texts: int = BATCH,
+    ) -> None:
+        if find_spec("fastembed") is None:
+            raise ConfigError("a local embedding model needs fastembed", hint=install_hint("local"))
+        self.languages, self._parameters, self._prefix = languages, parameters or {}, query_prefix
+        self._deadline_s, self._query_deadline_s, self._batch = deadline_s, query_deadline_s, batch_texts
+        self._space = VectorSpace(model, 0)
+        self._cache = VectorCache(CACHED)
+        self._lock = threading.Lock()
+        self._loading: Future[Any] | None = None
+        self._begun = 0.0
+        self._pid = os.getpid()
+
+    @property
+    def space(self) -> VectorSpace:
+        return self._space
+
+    async def measure(self) -> VectorSpace:
+        if not self._space.dims:
+            await self.embed(["memscope"])
+        return self._space
+
+    async def prepare(self) -> None:
+        """Begin to load the model, and wait for it a little: one that is in the cache is there within seconds."""
+        loading = asyncio.wrap_future(self._load())
+        left = self._begun + self._query_deadline_s - time.monotonic()
+        await asyncio.wait([loading], timeout=max(left, 0.0))
+        if loading.done():
+            loading.exception()  # it is told by the call that needs the model
+
+    async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        rows = await self._within(deadline_s or self._deadline_s, list(texts), query=False)
+        self._space = VectorSpace(self._space.model, int(rows.shape[1]))
+        return rows
+
+    async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
+        asked = self._prefix + text
+        row = self._cache.get(asked)
+        if row is None:
+            await self.prepare()
+            if not self._load().done():
+                raise ModelUnavailable(f"the local model {self._space.model!r} is being loaded", hint="try again later")
+            row = (await self._within(deadline_s or self._query_deadline_s, [asked], query=True))[0]
+            self._cache.put(asked, row)
+        return row
+
+    async def close(self) -> None:
+        self._loading = None
+
+    async def _within(self, seconds: float, texts: list[str], *, query: bool) -> NDArray[np.float32]:
+        try:
+            async with asyncio.timeout(seconds):
+                model = await asyncio.shield(asyncio.wrap_future(self._load()))
+                return await asyncio.to_thread(self._rows, model, texts, query)
+        except TimeoutError:
+            said = f"the local model {self._space.model!r} gave no vectors within {seconds:g} s"
+            raise ModelTimeout(said, hint="it may still be loading; raise deadline_s, or take a smaller one") from None
+
+    def _rows(self, model: Any, texts: list[str], query: bool) -> NDArray[np.float32]:
+        import numpy as np
+
+        began = time.perf_counter()
+        try:
+            with self._lock:  # one at a time: each call uses all threads that it may
+                made = model.query_embed(texts) if query else model.passage_embed(texts, batch_size=self._batch)
+                rows = np.stack([np.asarray(row, np.float32) for row in made])
+        except Exception as error:  # its words may be those of a conversation
+            raise EmbeddingError(f"the local model failed: {type(error).__name__}") from None
+        spent = (time.perf_counter() - began) * 1000
+        count(Usage(calls=1, prompt_characters=sum(map(len, texts)), milliseconds=spent))
+        return normalised(rows)
+
+    # ---- loading
+
+    def _load(self) -> Future[Any]:
+        """Returns the model to be; begins to load it, anew in a forked process and some time after a failure."""
+        with self._lock:
+            loading = self._loading
+            failed = loading is not None and loading.done() and loading.exception() is not None
+            if loading is None or self._pid != os.getpid() or (failed and time.monotonic() - self._begun > AGAIN_S):
+                self._loading, self._begun, self._pid = Future(), time.monotonic(), os.getpid()
+                threading.Thread(target=self._fill, args=(self._loading,), daemon=True, name="memscope-model").start()
+            assert self._loading is not None
+            return self._loading
+
+    def _fill(self, loading: Future[Any]) -> None:
+        name = self._space.model
+        log.info("loading the local model %s (on first use it is downloaded, which may take minutes)", name)
+        try:
+            model = _loaded(name, self._parameters)
+        except ModelError as error:
+            log.warning("%s", error)
+            loading.set_exception(error)
+        else:
+            log.info("the local model %s is loaded (%.1f s)", name, time.monotonic() - self._begun)
+            loading.set_result(model)
+
+
+def _loaded(name: str, parameters: dict[str, Json]) -> Any:
+    try:
+        from fastembed import TextEmbedding
+
+        known = [one["model"] for one in TextEmbedding.list_supported_models()]
+        if name.lower() not in map(str.lower, known):
+            near = nearest(name, known)
+            raise ModelRejected(f"fastembed has no model {name!r}", hint=near if near.startswith("did") else SUGGESTED)
+        return TextEmbedding(name, **parameters)
+    except ModelError:
+        raise
+    except TypeError as error:
+        raise ModelRejected(f"the local model {name!r} does not take these parameters", detail=str(error)) from None
+    except Exception as error:  # of the hub, the disk, the runtime
+        raise ModelUnavailable(f"the local model {name!r} cannot be loaded", hint=FOLDER, detail=str(error)) from None
