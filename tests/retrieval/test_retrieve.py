@@ -145,6 +145,15 @@ async def test_the_cosine_is_one_more_leg() -> None:
         assert any(feature.name == "cosine" and feature.value == 1 for feature in hit.features)
 
 
+async def test_a_second_hop_embeds_nothing_again() -> None:
+    embedder = Letters()
+    async with AsyncMemoryScope(":memory:", embedder=embedder) as memory:
+        await memory.add_turns([{"role": "user", "content": "My friend Liam started at Globex."}], user="alice")
+        await memory.add_turns([{"role": "user", "content": "Liam moved to Oslo."}], user="alice", session="2")
+        await memory.retrieve("Which city does my friend at Globex live in?", user="alice")
+        assert embedder.asked == 1
+
+
 @pytest.mark.parametrize(("query", "asked"), [("日落在哪里", 0), ("sunset", 1)])
 async def test_no_vector_for_a_query_in_a_script_the_embedder_does_not_know(query: str, asked: int) -> None:
     embedder = Letters(frozenset({"en"}))

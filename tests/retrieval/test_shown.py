@@ -288,6 +288,31 @@ async def test_a_question_about_the_user_gets_the_profile(memory: AsyncMemorySco
     assert all(text in told for text in SELF[lang])
 
 
+@pytest.mark.parametrize(
+    ("told", "remark"),
+    [
+        ("The twins are teething, both of them, and Pablo is on the rigs.", "I've noticed that I say it a lot."),
+        ("老公去重庆出差，双胞胎发烧了", "排行榜上的歌我一首也没听过"),
+    ],
+)
+async def test_what_names_or_is_about_somebody_is_told_of_the_user(
+    memory: AsyncMemoryScope, told: str, remark: str
+) -> None:
+    await say(memory, told)
+    for n in range(8):
+        await say(memory, f"{remark} ({n})")
+    found = await memory.retrieve("What do you know about me?", user="u")
+    assert found.profile[0].text == told
+
+
+async def test_of_a_time_what_happens_then_is_shown_first(memory: AsyncMemoryScope) -> None:
+    await say(memory, "On March 30th the cellar flooded.", day=20)
+    for n in range(30):
+        await say(memory, f"What a queue at the till, number {n}.", day=29)
+    found = await memory.retrieve("What happened at the end of March?", user="u")
+    assert found[0].text == "On March 30th the cellar flooded."
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 async def test_the_profile_helps_a_request_for_which_nothing_is_found(memory: AsyncMemoryScope, lang: str) -> None:
     for text in SELF[lang]:

@@ -147,3 +147,24 @@ async def test_many_dates_give_a_bounded_number_of_periods(question: Ask) -> Non
     asked = await understand(question("".join(f"{n}月{n}日 " for n in range(1, 12)) * 20), KIT)
     assert len({period.start.month for period in asked.periods}) == 11
     assert len(asked.periods) <= MOST_PERIODS
+
+
+@pytest.mark.parametrize(
+    ("query", "open_"),
+    [
+        ("What have I got on this week?", True),
+        ("What happened at the end of March?", True),
+        ("我这周有什么事？", True),
+        ("Where was the dinner this week?", False),
+        ("What happened?", False),
+    ],
+)
+async def test_a_question_for_whatever_happens_at_a_time_is_known(question: Ask, query: str, open_: bool) -> None:
+    assert (await understand(question(query), KIT)).asks_period is open_
+
+
+async def test_words_of_a_time_weigh_nothing_but_its_month(question: Ask) -> None:
+    asked = await understand(question("Where was the dinner at the end of March?"), KIT)
+    assert dict(zip(asked.terms, asked.weights, strict=True)) == {
+        term("dinner"): 1.0, term("end"): 0.0, term("march"): 1.0,
+    }  # fmt: skip

@@ -101,7 +101,7 @@ class PluginSettings(Section):
 class PipelineSettings(Section):
     """The workers of each operation, in order."""
 
-    retrieve: Names = ("understand", "search", "rank", "rerank", "profile", "gather")
+    retrieve: Names = ("understand", "search", "rank", "hop", "rerank", "profile", "gather")
     consolidate: Names = ("extract", "filter", "date", "reconcile")
     reflect: Names = ("update", "split", "reconcile")
 

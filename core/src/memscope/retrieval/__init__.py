@@ -1,6 +1,6 @@
 """query → hits → context. No chat model; at most one embedding and two calls to the store.
 
-understand ──▶ search ──▶ rank ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
+understand ──▶ search ──▶ rank (hop) ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
 terms, periods,  the store's  one table   a model,  where asked  records of the
 wording cues     candidates   of features if one    or nothing   best, hits      ──▶ context: dated lines
                                           is set    was found                        within a budget
@@ -18,6 +18,7 @@ from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
 from memscope.retrieval.explain import explanation, why_nothing
 from memscope.retrieval.hits import gather
+from memscope.retrieval.hop import hop
 from memscope.retrieval.profile import profile
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -25,13 +26,14 @@ from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 
-STEPS: tuple[Worker[Query], ...] = (understand, search, rank, rerank, profile, gather)
+STEPS: tuple[Worker[Query], ...] = (understand, search, rank, hop, rerank, profile, gather)
 
 __all__ = [
     "STEPS",
     "Query",
     "context",
     "gather",
+    "hop",
     "profile",
     "profile_lines",
     "rank",

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import Candidates, FetchResult, Hit, Insight, LeftOut, Memory, Observation, Turn
+from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Turn
 from memscope.retrieval.changes import changed, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.distinct import distinct, first_said, repeats
 from memscope.retrieval.query import Query
@@ -96,9 +96,9 @@ def _timely(memory: Observation, question: Query) -> bool:
     return any(happened.overlaps(period) for period in question.periods)
 
 
-def _left_out(question: Query, fetched: FetchResult, handle: object) -> list[LeftOut]:
+def _left_out(question: Query, fetched: FetchResult, handle: Handle) -> list[LeftOut]:
     """Returns the memories on a hit's turn that it does not show."""
-    why = [(memory, _why(memory, question)) for memory in fetched.derived.get(handle, ())]  # type: ignore[call-overload]
+    why = [(memory, _why(memory, question)) for memory in fetched.derived.get(handle, ())]
     return [LeftOut(memory.id, reason) for memory, reason in why if reason]
 
 

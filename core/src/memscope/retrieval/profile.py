@@ -6,23 +6,30 @@ Shown when the query asks about the user, or when nothing was found for a questi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import Hit, Insight, Observation, Search, Turn
+from memscope.records import Hit, Insight, Observation, Turn
 from memscope.retrieval.context import profile_line
 from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
-from memscope.text.lasting import PROFILE_TERMS, kinds, lasting
-from memscope.text.statements import gist, requests, sentences
+from memscope.retrieval.search import search
+from memscope.retrieval.understand import life_topics, profile_question
+from memscope.text.lasting import kinds, lasting
+from memscope.text.names import names
+from memscope.text.statements import gist, is_question, requests, sentences
 from memscope.text.tokens import estimate_tokens
+from memscope.text.topics import topics
 from memscope.text.units import SERIOUS_LEVEL
 
 MOST = 60  # candidates looked at
 INSIGHT_WEIGHT = 10.0
 SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
+NAMING, ABOUT = 1.0, 1.0  # of a sentence that names somebody or something, and of one about family, health, work ...
+VAGUE = 0.5  # of a lasting statement without any name or topic
 ANOTHER = 0.75  # subtracted per earlier entry of the same kind
 
 
@@ -33,40 +40,34 @@ class ProfileEntry:
     kind: str
 
 
-@worker(reads=("query", "order", "about_user", "candidates", "profile_tokens"), writes=("profile",))
+@worker(reads=("query", "order", "about_user", "candidates", "profile_tokens"), writes=("profile", "order"))
 async def profile(question: Query, ctx: WorkerContext) -> Query:
+    """Fill the profile; of a question about the user the hits are what else tells of them."""
     if question.about_user:
-        return replace(question, profile=await _chosen(question, ctx))
+        told = await _told(question, ctx)
+        weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
+        rows = sorted((row for row in told if weights[row]), key=lambda row: -weights[row])
+        return replace(question, profile=_chosen(told, question), order=tuple(rows) or question.order)
     if question.order or not question.terms or not requests(question.query):
         return question
-    return replace(question, profile=await _chosen(await _asked(question, ctx), ctx))
+    about = replace(profile_question(question), periods=(), meaning=None, k=MOST)
+    ranked = await rank(await search(about, replace(ctx, embedder=None)), ctx)
+    return replace(question, profile=_chosen(await _told(ranked, ctx), question))
 
 
-async def _asked(question: Query, ctx: WorkerContext) -> Query:
-    """Returns the same query as if it were about the user."""
-    asked = Search(
-        scope=question.scope,
-        terms=PROFILE_TERMS,
-        as_of=question.as_of,
-        now=question.now,
-        kinds=question.kinds,
-        exclude=question.exclude,
-        filter=question.filter,
-        k=MOST,
-    )
-    found = await ctx.store.search(asked)
-    weights = (1.0,) * len(PROFILE_TERMS)
-    about = replace(question, candidates=found, terms=PROFILE_TERMS, weights=weights, periods=(), vector=None)
-    return await rank(replace(about, meaning=None, topics=(), asks_personally=True), ctx)
-
-
-async def _chosen(question: Query, ctx: WorkerContext) -> tuple[Hit, ...]:
+async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEntry]]:
+    """Returns the entries of each row that has any."""
     found, rows = question.candidates, question.order[:MOST]
     if found is None or not rows:
-        return ()
+        return {}
     fetched = await fetch(question, found, rows, ctx)
-    hits = (hit for row in rows if (hit := make_hit(question, found, row, fetched)))
-    return tuple(choose([entry for hit in hits for entry in entries(hit, question)], question.profile_tokens))
+    hits = ((row, make_hit(question, found, row, fetched)) for row in rows)
+    told = {row: list(entries(hit, question)) for row, hit in hits if hit}
+    return {row: entries for row, entries in told.items() if entries}
+
+
+def _chosen(told: Mapping[int, list[ProfileEntry]], question: Query) -> tuple[Hit, ...]:
+    return tuple(choose([entry for entries in told.values() for entry in entries], question.profile_tokens))
 
 
 def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
@@ -81,17 +82,32 @@ def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
 
 def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
-    weight = max(map(lasting, quoted), default=0.0) + SERIOUS_WEIGHT * (memory.level >= SERIOUS_LEVEL)
+    weight = max(map(_telling, (*quoted, memory.text))) + SERIOUS_WEIGHT * (memory.level >= SERIOUS_LEVEL)
     kind = memory.keywords[0] if memory.keywords else _kind(quoted)
     return ProfileEntry(replace(hit, observations=(memory,), matched=(memory,), changed=None), weight, kind)
 
 
 def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
-    told = [sentence for sentence in sentences(turn.text) if lasting(sentence)]
-    if told:
-        weights = [lasting(sentence) for sentence in told]
-        weight = max(weights) + 0.25 * (sum(weights) - max(weights))
-        yield ProfileEntry(replace(hit, words=" ".join(told), matched=()), weight, _kind(told))
+    weights = {sentence: weight for sentence in sentences(turn.text) if (weight := _telling(sentence))}
+    if weights:
+        best = max(weights.values())
+        weight = best + 0.25 * (sum(weights.values()) - best)
+        yield ProfileEntry(replace(hit, words=" ".join(weights), matched=()), weight, _kind(weights))
+
+
+def _telling(sentence: str) -> float:
+    """Returns how much a sentence tells of the user by what it states, names and is about."""
+    if is_question(sentence):
+        return 0.0
+    named = any(one.weight and one.kind != "topic" for one in names(sentence))
+    about = topics(sentence)
+    stated = lasting(sentence) * (1.0 if named or about else VAGUE)
+    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
+
+
+@cache
+def _life() -> frozenset[int]:
+    return frozenset(life_topics())
 
 
 def _kind(told: Iterable[str]) -> str:

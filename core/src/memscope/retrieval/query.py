@@ -40,6 +40,7 @@ class Query:
     asks_assistant: bool = False
     asks_personally: bool = False  # about the user, or a wish of theirs
     asks_ahead: bool = False  # names a day of its own that is not over
+    asks_period: bool = False  # for whatever happens at the times named
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too

@@ -64,6 +64,7 @@ FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.25  # share of a question's words that some unit must have
 TRUSTED = 0.3  # share of the query's words in one unit from which words are trusted
 MET = 0.5  # share of a question's English words that the scope must have
+OPEN_EVENT = 3.0  # of a question for whatever happens at a time
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
@@ -153,13 +154,13 @@ def _cosine(e: Evidence) -> Values:
 
 
 def _event(e: Evidence) -> Values:
-    """Counts only for a period that is not over: for an earlier one the time of saying is the better evidence."""
-    return e.found.event * e.question.asks_ahead
+    """Counts only for a period that is not over, or where nothing else is asked: else the time of saying tells more."""
+    return e.found.event * (OPEN_EVENT if e.question.asks_period else e.question.asks_ahead)
 
 
 def _lasting(e: Evidence) -> Values:
     """Counts only for a question about the user, or a wish of theirs, whose words are not met."""
-    if LASTING not in e.found.terms or not e.question.asks_personally:
+    if LASTING not in e.found.terms or not e.question.asks_personally or e.question.asks_period:
         return np.zeros(len(e.found.unit))
     at = e.found.terms.index(LASTING)
     return (1 - e.trust) * ((e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0))
@@ -176,6 +177,10 @@ def _unknowing(e: Evidence) -> Values:
 
 def _meaning(e: Evidence) -> Values:
     return _of_best(np.nan_to_num(np.maximum(e.found.meaning - COSINE_FLOOR, 0)))
+
+
+def _topic(e: Evidence) -> Values:
+    return _of_best(e.found.topic) if e.question.about_user else e.found.topic
 
 
 def _of_best(values: Values) -> Values:
@@ -210,7 +215,7 @@ FEATURES: tuple[Column, ...] = (
     Column("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
     Column("asking", _asking, "only asks"),
     Column("unknowing", _unknowing, "only says that it does not know"),
-    Column("topic", lambda e: e.found.topic, "shares everyday topics"),
+    Column("topic", _topic, "shares everyday topics"),
     Column("meaning", _meaning, "close in meaning, by built-in vectors"),
     Column("cosine", _cosine, "close in meaning"),
 )
@@ -273,6 +278,7 @@ def coverage(question: Query, found: Candidates) -> Values:
         "asks_assistant",
         "asks_personally",
         "asks_ahead",
+        "asks_period",
         "about_talk",
         "cjk_vectors",
     ),

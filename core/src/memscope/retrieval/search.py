@@ -13,6 +13,7 @@ from memscope.text.language import language
 @worker(
     reads=(
         "query",
+        "vector",
         "scope",
         "terms",
         "periods",
@@ -30,8 +31,8 @@ from memscope.text.language import language
 async def search(question: Query, ctx: WorkerContext) -> Query:
     if not question.terms:
         return replace(question, reason="empty query")
-    embedder, vector = ctx.embedder, None
-    if embedder is not None and knows(embedder.languages, question.query):
+    embedder, vector = ctx.embedder, question.vector
+    if embedder is not None and vector is None and knows(embedder.languages, question.query):
         vector = await ctx.embed_query(question.query)
     space = embedder.space if embedder is not None and vector is not None else None
     asked = Search(

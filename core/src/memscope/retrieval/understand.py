@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -37,9 +38,22 @@ FILLERS = frozenset(
     )
 )
 FILLER_WEIGHT = 0.5
+# Words of a question for whatever happens at a time, besides the time: "What did I plan for June?"
+OPEN = frozenset(
+    map(
+        term,
+        words(
+            """happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange
+            diary activity book upcoming come forget remember know need list tell say mention talk tell told"""
+        ),
+    )
+)
 # Characters that carry no meaning of their own in a question; pairs of two of them neither.
 CJK_STOP = frozenset(
     "的了是在我你他她它们这那有和与及就都也还不没吗呢吧啊呀么什哪谁怎样为之其把被让给对从到于上下中个些几多少请问说"
+)
+_CJK_OPEN = CJK_STOP | frozenset(
+    "安排计計划劃事情发發生做干幹嘛活动動日程约約忙空过過去来來记記得忘能要会會没沒家里裡出想"
 )
 
 _NUMBER = re.compile(
@@ -50,6 +64,7 @@ _WHEN = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b|\bhow long ago\b"
     r"|什么时候|什麼時候|啥时候|何时|何時|哪[天日年]|哪个月|几[号月日]|幾[號月日]|日期|多久(?:以)?前"
 )
+_NAMED_TIME = re.compile(r"[A-Z\d〇零一二三四五六七八九十節节]")  # a month, a holiday, a number
 _PAST = re.compile(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b|[了过過]|[没沒]有")
 _AHEAD = re.compile(
     r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|what['’]?s on)\b"
@@ -75,6 +90,12 @@ _PERSONAL = re.compile(
 )
 # Topics of a question about somebody or something of the user's.
 _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "home", "gifts")
+# Topics of what somebody tells about themselves.
+_LIFE_TOPICS = (
+    "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
+    " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
+    " ballgames mountains bodywork instruments arts coding goals religion"
+)
 
 
 @worker(
@@ -89,6 +110,7 @@ _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends"
         "asks_assistant",
         "asks_personally",
         "asks_ahead",
+        "asks_period",
         "topics",
         "meaning",
         "about_talk",
@@ -98,12 +120,18 @@ _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends"
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     wording, ends = fold(question.query), _ends(question.query)
     if question.about_user or about_user(ends):
-        weights = (1.0,) * len(PROFILE_TERMS)
-        return replace(question, terms=PROFILE_TERMS, weights=weights, about_user=True, asks_personally=True)
-    about = topics(ends)
-    found = _content(words(question.query))
-    terms = tuple(dict.fromkeys(map(term, found)))[:MOST_TERMS]
-    weights = tuple(FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
+        return profile_question(question)
+    about, reference = topics(ends), question.as_of or question.now
+    named = [one for one in dates.mentions(ends, reference) if not one.dayless]
+    found = {term(word): word for word in _content(words(question.query))}
+    terms = tuple(found)[:MOST_TERMS]
+    timed = named if ends == question.query else []
+    worded, beside = (
+        frozenset(map(term, words(_without(ends, timed, kept)))) if timed else found.keys() for kept in (True, False)
+    )
+    weights = tuple(0.0 if one not in worded else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
+    asked = [found[one] for one in terms if one in beside and one not in OPEN]
+    asks_period = bool(named) and all(map(_CJK_OPEN.issuperset, asked))
     personal = _PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about)
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     return replace(
@@ -111,16 +139,28 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         terms=(*terms, LASTING) if lasting else terms,
         weights=(*weights, 0.0) if lasting else weights,
         names=names(ends),
-        periods=periods(ends, question.as_of or question.now),
+        periods=periods(named, ends, reference),
         asks_number=_NUMBER.search(wording) is not None,
         asks_when=_WHEN.search(wording) is not None,
         asks_assistant=_ASSISTANT.search(wording) is not None,
         asks_personally=personal,
-        asks_ahead=_reaches_ahead(ends, question.as_of or question.now),
+        asks_ahead=_reaches_ahead(named, ends, reference),
+        asks_period=asks_period,
         topics=tuple(sorted(about)),
         meaning=sentence_vector(ends),
         about_talk=_TALK.search(wording) is not None,
     )
+
+
+def profile_question(question: Query) -> Query:
+    """Returns the query as one for everything known about the user."""
+    weights, topics = (1.0,) * len(PROFILE_TERMS), life_topics()
+    return replace(question, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
+
+
+@lru_cache(maxsize=1)
+def life_topics() -> tuple[int, ...]:
+    return tuple(sorted(map(topic_names().index, _LIFE_TOPICS.split())))
 
 
 @lru_cache(maxsize=1)
@@ -139,9 +179,16 @@ def _content(found: list[str]) -> list[str]:
     return telling or found
 
 
-def _reaches_ahead(query: str, reference: datetime) -> bool:
-    """Returns whether the query names a day that is not over ("this week"); a longer time only if words look ahead."""
-    named = [one for one in dates.mentions(query, reference) if not one.dayless]
+def _without(query: str, named: Sequence[dates.Mention], kept: bool) -> str:
+    """Returns the query without the times named; ``kept``: but for what texts say too, of "the end of May" May."""
+    for one in named:
+        words = [word for word in one.text.split() if kept and _NAMED_TIME.search(word)]
+        query = query.replace(one.text, f" {' '.join(words)} ")
+    return query
+
+
+def _reaches_ahead(named: Sequence[dates.Mention], query: str, reference: datetime) -> bool:
+    """Returns whether a time named is not over ("this week"); a longer time only if words look ahead."""
     meant = [time for one in named for time in _meant(one, query, reference) if time.end > reference]
     return any(time.end - time.start <= SHORT or _AHEAD.search(query) for time in meant)
 
@@ -153,9 +200,8 @@ def _meant(mention: dates.Mention, query: str, reference: datetime) -> list[Inte
     return [] if mention.yearless else [mention.interval]
 
 
-def periods(query: str, reference: datetime) -> tuple[Interval, ...]:
-    """Returns the periods a query names; without a year, every one of the last decades."""
-    found = [mention for mention in dates.mentions(query, reference) if not mention.dayless]
+def periods(found: Sequence[dates.Mention], query: str, reference: datetime) -> tuple[Interval, ...]:
+    """Returns the periods of the times named; without a year, every one of the last decades."""
     distinct = list({mention.interval: mention for mention in found}.values())
     named = [*distinct[: MOST_NAMED // 2], *distinct[MOST_NAMED // 2 :][-MOST_NAMED // 2 :]]
     most = MOST_PERIODS // max(1, len(named))

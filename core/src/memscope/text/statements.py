@@ -192,7 +192,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?<=\d)[%
 # ---------------------------------------------------------------------------------------- questions about the user
 
 _ABOUT_USER_EN = re.compile(
-    r"\bwho (?:am i|i am)(?: to you| for you| really| again)?\W*$|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
+    r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
     r"|the)\b)|\bknow (?:me"
     r"|of me)\b(?! better than)"
     r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b|\bsum me up\b"

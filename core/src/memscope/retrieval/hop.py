@@ -1,0 +1,110 @@
+"""Second hop: lines about whom or what the best hits name, where the query only describes them.
+
+    "Which city does my friend at Google live in?" ──▶ "My friend Liam started at Google." ──▶ lines that name Liam
+
+One more search, and only if a best hit has a name that is rare, stands elsewhere too, and is missing in the query.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope.pipeline import WorkerContext, worker
+from memscope.records import Candidates, FetchResult, Handle
+from memscope.retrieval.changes import is_current, was_said
+from memscope.retrieval.hits import fetch
+from memscope.retrieval.query import Query
+from memscope.retrieval.rank import ASSISTANT, coverage, rank
+from memscope.retrieval.search import search
+from memscope.text.names import names
+from memscope.text.terms import terms
+
+SOURCES = 3  # best hits whose names are followed
+COVERED = 0.2  # share of the query's words that such a hit has
+SHORT = 60  # terms of such a hit; a long one names many
+RARE = 0.03  # share of the units that may name somebody; at least ``FEW``
+FEW = 12
+KEPT, MOST = 5, 3  # best hits before the lines brought in, and how many these are
+
+
+@worker(
+    reads=("query", "order", "candidates", "terms", "weights", "scope", "about_user", "about_talk", "k"),
+    writes=("candidates", "order", "values", "scores", "askings", "terms", "weights"),
+)
+async def hop(question: Query, ctx: WorkerContext) -> Query:
+    found = question.candidates
+    if found is None or found.brought is not None or question.about_talk or not _describes(question):
+        return question  # a store that brings records with its search is asked over a network
+    telling = (coverage(question, found) >= COVERED) & (found.length <= SHORT) & (found.role != ASSISTANT)
+    sources = [row for row in question.order[:SOURCES] if telling[row]]
+    if not sources:
+        return question
+    fetched = await fetch(question, found, sources, ctx)
+    handles = [found.handle[row] for row in sources]
+    bridges = _bridges(question, [text for handle in handles for text in _texts(question, handle, fetched)])
+    return await _reached(question, handles, bridges, ctx) if bridges else question
+
+
+def _describes(question: Query) -> bool:
+    """Returns whether a query describes somebody or something, by relation or without any name."""
+    named = [] if question.about_user else names(question.query)
+    by_relation = any(one.role for one in named) or _RELATION.search(question.query)
+    return not question.about_user and bool(by_relation or not any(one.weight for one in named))
+
+
+_RELATION = re.compile(
+    r"(?i)\b(?:my|our) |\b(?:the|that|those) (?:\w+ ){1,2}(?:who|that|which|where|i)\b|[我咱俺]|那[个個位家]"
+)
+
+
+def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Returns the names in the texts that the query does not have, with their terms."""
+    asked, found = set(question.terms), {name.text for text in texts for name in names(text) if name.kind != "topic"}
+    bridges = {name: frozenset(terms(name)) for name in sorted(found)}
+    return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}
+
+
+def _texts(question: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:
+    """Yield the text of a record and of the memories on it that the query may see."""
+    record = fetched.records.get(handle)
+    if record is not None:
+        yield record.text
+    derived = fetched.derived.get(handle, ())
+    yield from (memory.text for memory in derived if was_said(memory, question) and is_current(memory, question))
+
+
+async def _reached(
+    question: Query, sources: Sequence[Handle], bridges: Mapping[str, frozenset[int]], ctx: WorkerContext
+) -> Query:
+    """Returns the query with the lines that name a bridge behind the sources, as far as they are few."""
+    added = tuple(dict.fromkeys(term for own in bridges.values() for term in own))
+    weights = (*question.weights, *(0.0 for _ in added))
+    wider = replace(question, terms=(*question.terms, *added), weights=weights, candidates=None)
+    ranked = await rank(await search(wider, ctx), ctx)
+    found = ranked.candidates
+    assert found is not None
+    naming = _naming(found, bridges.values()) & (found.role != ASSISTANT)
+    rows = [row for row in ranked.order if naming[row] and found.handle[row] not in sources][: 2 * MOST]
+    fetched = await fetch(ranked, found, rows, ctx)
+    texts = {row: [*_texts(question, found.handle[row], fetched)] for row in rows}
+    rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
+    if not rows:
+        return question
+    order = dict.fromkeys((*ranked.order[:KEPT], *rows[:MOST], *ranked.order))
+    return replace(ranked, order=tuple(order))
+
+
+def _naming(found: Candidates, bridges: Iterable[frozenset[int]]) -> NDArray[np.bool_]:
+    """[n] true for candidates that have all terms of a rare name."""
+    most = max(FEW, RARE * found.units)
+    naming = np.zeros(len(found.unit), np.bool_)
+    for name in bridges:
+        at = [found.terms.index(term) for term in name]
+        if found.document_frequency[at].min() <= most:
+            naming |= (found.tf[:, at] > 0).all(axis=1)
+    return naming
