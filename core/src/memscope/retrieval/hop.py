@@ -21,6 +21,7 @@ from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import ASSISTANT, coverage, rank
 from memscope.retrieval.search import search
+from memscope.text.language import has_cjk
 from memscope.text.names import names
 from memscope.text.terms import terms
 
@@ -29,7 +30,7 @@ COVERED = 0.2  # share of the query's words that such a hit has
 SHORT = 60  # terms of such a hit; a long one names many
 RARE = 0.03  # share of the units that may name somebody; at least ``FEW``
 FEW = 12
-KEPT, MOST = 5, 3  # best hits before the lines brought in, and how many these are
+KEPT, MOST = 6, 2  # best hits before the lines brought in, and how many these are
 
 
 @worker(
@@ -38,9 +39,11 @@ KEPT, MOST = 5, 3  # best hits before the lines brought in, and how many these a
 )
 async def hop(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
-    if found is None or found.brought is not None or question.about_talk or not _describes(question):
+    described = () if question.about_user or question.about_talk else _described(question)
+    if found is None or found.brought is not None or not described:
         return question  # a store that brings records with its search is asked over a network
     telling = (coverage(question, found) >= COVERED) & (found.length <= SHORT) & (found.role != ASSISTANT)
+    telling &= (found.tf[:, described] > 0).any(axis=1)
     sources = [row for row in question.order[:SOURCES] if telling[row]]
     if not sources:
         return question
@@ -50,16 +53,16 @@ async def hop(question: Query, ctx: WorkerContext) -> Query:
     return await _reached(question, handles, bridges, ctx) if bridges else question
 
 
-def _describes(question: Query) -> bool:
-    """Returns whether a query describes somebody or something, by relation or without any name."""
-    named = [] if question.about_user else names(question.query)
-    by_relation = any(one.role for one in named) or _RELATION.search(question.query)
-    return not question.about_user and bool(by_relation or not any(one.weight for one in named))
+def _described(question: Query) -> list[int]:
+    """Returns the places of the terms by which the query describes somebody or something without a name."""
+    if has_cjk(question.query):
+        return [at for at, weight in enumerate(question.weights) if weight] if _OWN_ZH.search(question.query) else []
+    own = {one for match in _OWN.finditer(question.query) for one in terms(match[1])}
+    return [at for at, one in enumerate(question.terms) if one in own]
 
 
-_RELATION = re.compile(
-    r"(?i)\b(?:my|our) |\b(?:the|that|those) (?:\w+ ){1,2}(?:who|that|which|where|i)\b|[我咱俺]|那[个個位家]"
-)
+_OWN = re.compile(r"(?i)\b(?:my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})")
+_OWN_ZH = re.compile("[我咱俺]|那[个個位家]")
 
 
 def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]:

@@ -125,13 +125,10 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     named = [one for one in dates.mentions(ends, reference) if not one.dayless]
     found = {term(word): word for word in _content(words(question.query))}
     terms = tuple(found)[:MOST_TERMS]
-    timed = named if ends == question.query else []
-    worded, beside = (
-        frozenset(map(term, words(_without(ends, timed, kept)))) if timed else found.keys() for kept in (True, False)
-    )
-    weights = tuple(0.0 if one not in worded else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
-    asked = [found[one] for one in terms if one in beside and one not in OPEN]
-    asks_period = bool(named) and all(map(_CJK_OPEN.issuperset, asked))
+    asks_period = ends == question.query and _asks_period(ends, named, [found[one] for one in terms if one not in OPEN])
+    aside = [one for one in named if asks_period or one.interval.start == one.interval.end]  # "right now"
+    told = frozenset(map(term, words(_without(ends, aside, kept=True)))) if aside else found.keys()
+    weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
     personal = _PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about)
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     return replace(
@@ -179,7 +176,13 @@ def _content(found: list[str]) -> list[str]:
     return telling or found
 
 
-def _without(query: str, named: Sequence[dates.Mention], kept: bool) -> str:
+def _asks_period(query: str, named: Sequence[dates.Mention], asking: Sequence[str]) -> bool:
+    """Returns whether a query asks for whatever happens at the times named: it has no other telling word."""
+    others = frozenset(words(_without(query, named))) if named else frozenset()
+    return bool(named) and all(_CJK_OPEN.issuperset(word) for word in asking if word in others)
+
+
+def _without(query: str, named: Sequence[dates.Mention], kept: bool = False) -> str:
     """Returns the query without the times named; ``kept``: but for what texts say too, of "the end of May" May."""
     for one in named:
         words = [word for word in one.text.split() if kept and _NAMED_TIME.search(word)]
