@@ -53,6 +53,7 @@ _TOPIC = re.compile(
 _NO_TOPIC = word_set("no_topic_en")
 _TIMES = word_set("times_en")
 _MAY_LEARN = re.compile("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
+_HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = _TITLES | {"st"}
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
 
@@ -219,6 +220,8 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
     start = words[0].start
     name = line[start : words[-1].end]
     kind, weight, role = _kind(tokens, run)
+    if _is_label(tokens, run) or (kind == "person" and weight <= 2 and _is_common_noun(tokens, run)):
+        return None
     if len(words) == 1 and weight < 2 and (len(name) < 2 or _common(words[0].low)):
         return None
     if words[0].opens and weight < 2:
@@ -232,8 +235,28 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
 
 
 def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
-    after = tokens[last + 1 : last + 2]
-    return bool(after) and after[0].near and after[0].low in _PERSON_AFTER
+    """Returns whether a verb of people follows, or who it is: "Maribel, my neighbour,"."""
+    near = [token.low for token in tokens[last + 1 : last + 3] if token.near and not token.opens]
+    return bool(near) and (near[0] in _PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in ROLES))
+
+
+def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
+    """Returns whether it is like "Plan B" and "Option A", or an abbreviation that nothing says to be a name: ADHD."""
+    last = tokens[run.last].text
+    if run.first < run.last:
+        return len(last) == 1 and _common_or_opens(tokens[run.first])
+    known = tokens[run.first].low in lexicon().english
+    return last.isupper() and len(last) > 1 and not known and run.first > 0 and tokens[run.first - 1].low in _HAVING
+
+
+def _common_or_opens(token: _NameToken) -> bool:
+    return token.opens or token.low in ("plan", "option", "vitamin", "hepatitis", "type", "class", "group", "part")
+
+
+def _is_common_noun(tokens: Sequence[_NameToken], run: _Run) -> bool:
+    """Returns whether a given name is none here: "a Christian", "Christmas Eve"."""
+    before = tokens[run.first - 1] if run.first and tokens[run.first].near else None
+    return before is not None and (before.low in ("a", "an") or tokens[run.first].low == "eve")
 
 
 def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
@@ -289,7 +312,7 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
     last = earlier[-1] if last == "the" and earlier else last
     if last in _IN or (last in ("to", "from") and any(word in _TO_VERBS for word in earlier)):
         return "place", 1
-    if last == "from":
+    if last == "from" or (last == "to" and ("from" in earlier or "way" in earlier)):
         return "place", 1
     if last in ("at", *_ORGANISATION_BEFORE) or (last in ("for", "from", "with") and _WORK.intersection(earlier)):
         return "organisation", 1

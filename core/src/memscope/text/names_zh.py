@@ -40,13 +40,14 @@ _INSIDE = frozenset(
 # Words that may follow a name at once.
 _AFTER = re.compile(
     rf"[^{_HAN}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
-    r"介建推买送带写病毕分结离换学家姓拿问准刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
+    r"介建推买送带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
     r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办]"
 )
 _BEFORE = re.compile(
-    rf"(?:^|[^{_HAN}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
-    r"|昨天|今天|明天|后来|听|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
+    rf"(?:^|[^{_HAN}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|知道|觉得|认为|记得|发现|问问|借给|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
+    r"|昨天|今天|明天|后来|听|听说|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
 )
+_WORDS = frozenset("成常应易何万安高于方向时石白文金温关全明曲项齐连钱车花水")  # surnames that are everyday words
 _NO_NAMES = word_set("no_names_zh")
 _TITLE = re.compile(r"[《〈]([^《》〈〉\n]{1,40})[》〉]")
 _LATIN = re.compile(r"[A-Za-z][\w+#.&-]*(?: [A-Z][\w+#.&-]*)*", re.A)
@@ -59,20 +60,22 @@ _CALLED = re.compile(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|�
 _TITLED = re.compile(rf"([{_HAN}]{{1,2}})({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
 _NICK = re.compile(rf"[小老阿][{_HAN}]")
 _NO_NICK = word_set("no_nick_zh")
-_WORKPLACE = re.compile(rf"在([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做)")
+_WORKPLACE = re.compile(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
+_PRODUCT = re.compile(rf"(?:下载|安装|打开|卸载)了?([{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[学来看上后的了聊])")
+_SPOKEN = re.compile(rf"(?:母语是|会说|会讲|[学讲]了?)([{_HAN}]{{1,3}}[语话])(?=[^{_HAN}]|$|[了和的很也])")
 _EMPLOYER = re.compile(
     rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?"
     rf"([{_HAN}]{{2,6}}?)(?=的(?:录用|offer|面试|通知)|[^{_HAN}]|$)"
 )
 _PLACE = re.compile(
     rf"(?:住在|搬到了?|来自|去过|飞往?|回到了?|嫁到了?|移民到?了?|爬了|游览了?|旅居|前往|在|去|到)([{_HAN}]{{2,5}}?)"
-    rf"(?:(?=上学|长大|出生|读书|念书|旅游|出差|旅行|定居|买房|度假|过年)|(?=[^{_HAN}]|$|[了的吗要人]))"
+    rf"(?:(?=上学|长大|出生|读书|念书|旅游|出差|旅行|定居|买房|度假|过年)|(?=[^{_HAN}]|$|[了的吗要人边]))"
 )
 _TOPIC = re.compile(
     rf"(?:对([{_HAN}]{{2,5}}?)(?:很|非常|特别|最近|一直|挺|也|都|真|超|蛮)*(?:感兴趣|有兴趣|着迷)"
-    rf"|(?:迷上了?|喜欢上了?|爱上了?|痴迷于?|热爱|(?<!锻|训)练习?|(?:在|开始|想|自|报班|跟.{{1,6}}|[{_HAN}]{{2}}在[{_HAN}]{{2,5}})学习?)"
+    rf"|(?:迷上了?|喜欢上了?|爱上了?|痴迷于?|热爱|(?<!锻|训)练习?|(?:在|开始|想|自|报班|(?:^|[^{_HAN}])我|跟.{{1,6}}|[{_HAN}]{{2}}在[{_HAN}]{{2,5}})学习?)"
     rf"([{_HAN}]{{2,5}}?)"
-    rf"(?=[^{_HAN}]|$|了|的时|已|很|，))"
+    rf"(?=[^{_HAN}]|$|学?了|的时|已|很|，))"
 )
 _NO_TOPIC = frozenset("校生会习到完的了好过了什怎得着不我你他她这那一物费历术院期位业前习")
 
@@ -94,6 +97,8 @@ class _Reader:
         for match in _TITLE.finditer(self.plain):
             yield from self.take(*match.span(1), "thing", 3)
         yield from self.topics()
+        yield from self.beside(_SPOKEN, "topic")
+        yield from self.beside(_PRODUCT, "thing")
         yield from self.organisations()
         yield from self.known()
         yield from self.titled()
@@ -104,6 +109,12 @@ class _Reader:
         yield from self.workplaces()
         yield from self.places()
         yield from self.latin()
+
+    def beside(self, pattern: re.Pattern[str], kind: NameKind) -> Iterator[FoundName]:
+        """粤语 in 母语是粤语, 多邻国 in 下载了多邻国: what a pattern's words stand beside."""
+        for match in pattern.finditer(self.plain):
+            if not _NEVER.intersection(match[1][:-1]) - {"日"} and match[1][0] not in "这那普好":
+                yield from self.take(*match.span(1), kind, 3)
 
     def organisations(self) -> Iterator[FoundName]:
         """清华大学, 中山路: an ending, and before the name a word that stands before names, or nothing."""
@@ -158,7 +169,8 @@ class _Reader:
         for match in _ROLE.finditer(self.plain) if _HAS_ROLE.search(self.plain) else ():
             role = match[2]
             end = self._name_end(match.end())
-            if end and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
+            other = self.plain[match.end() : end] in ROLES_ZH  # 爷爷奶奶
+            if end and not other and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
                 pet = role in _PETS
                 mine = role if match[1] and not pet else ""
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3, mine)
@@ -202,17 +214,24 @@ class _Reader:
         return int(self.plain[at : at + 1] in lexicon().surnames and at < len(self.plain))
 
     def surnamed(self) -> Iterator[FoundName]:
-        """A surname and one or two characters of given names, between words that stand beside names."""
+        """A surname and one or two characters of given names, between words that stand beside names.
+
+        With two, a word on one side is enough.
+        """
         given = lexicon().given_characters
         for match in _starts()[1].finditer(self.plain):
             at = match.start()
             size = self._surname(at)
-            if not size or self._taken[at] or not _BEFORE.search(self.plain[max(0, at - 3) : at]):
+            before = _BEFORE.search(self.plain[max(0, at - 3) : at]) is not None
+            if not size or self._taken[at]:
                 continue
             for end in (at + size + 2, at + size + 1):
                 name = self.plain[at:end]
+                after = _AFTER.match(self.plain, end) is not None
+                whole = end - at == size + 2 and name[0] not in _WORDS and not _NEVER.intersection(name)
                 if len(name) == end - at and all(char in given for char in name[size:]) and (
-                    name not in _NO_NAMES and name[:2] not in _NO_NAMES and _AFTER.match(self.plain, end)
+                    name not in _NO_NAMES and name[:2] not in _NO_NAMES and (before or (whole and after))
+                    and (after or (whole and before))
                     and not (end - at > size + 1 and name[-1] in "生来病说" and self.plain[end : end + 1] in "了过")
                 ):  # fmt: skip
                     yield from self.take(at, end, "person", 2)
@@ -233,14 +252,8 @@ class _Reader:
     def workplaces(self) -> Iterator[FoundName]:
         for pattern in (_WORKPLACE, _EMPLOYER):
             for match in pattern.finditer(self.plain):
-                if not _NEVER.intersection(match[1]) and match[1] not in (
-                    "家里",
-                    "外地",
-                    "国外",
-                    "本地",
-                    "公司",
-                    "附近",
-                ):
+                ordinary = match[1] in _ORDINARY or match[1] in _ORGANISATION_ENDS or match[1] in _PLACE_ENDS
+                if not _NEVER.intersection(match[1]) and not ordinary:
                     yield from self.take(*match.span(1), "organisation", 3)
 
     def topics(self) -> Iterator[FoundName]:
