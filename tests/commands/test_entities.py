@@ -57,3 +57,13 @@ def test_graph(run):
     assert '"Kim" -- "Lisbon"' in run("graph", "Kim", "--dot")
     assert run("graph", "--graphml").startswith("<?xml")
     assert [node["name"] for node in json.loads(run("graph", "小芳", "--json"))["nodes"]] == ["小芳", "上海"]
+
+
+def test_a_person_merges_and_splits(run):
+    assert run("entity", "Kim", "--merge", "小芳").startswith("Kim (小芳, my sister, 我妹妹)  person  2 turns")
+    assert run("entity", "Kim", "--split", "小芳").startswith("Kim (my sister)  person  1 turn")
+
+
+def test_names_are_read_anew(run):
+    assert run("reindex", "--entities") == "u  4 names  4 mentions\n"
+    assert json.loads(run("reindex", "--entities", "--json")) == {"user": "u", "entities": 4, "mentions": 4}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ from memscope.entities.index import EntityIndex, EntityView, score
 from memscope.entities.reading import NameMention, ReadRecords, ReadTurn
 from memscope.errors import InputError, NotFound
 from memscope.records import ChangeSet, Insight, Observation, Scope
+from memscope_elasticsearch import ElasticsearchStore
+from stores.elasticsearch.node import location, needs_node, remove
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 
@@ -35,11 +38,15 @@ TALK = [
 ]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("elasticsearch", marks=needs_node)])
 async def memory(request, tmp_path: Path) -> AsyncIterator[AsyncMemoryScope]:
-    place = ":memory:" if request.param == "memory" else tmp_path / "memory.db"
-    async with AsyncMemoryScope(place, clock=lambda: NOW) as opened:
+    store: Any = {"memory": ":memory:", "sqlite": tmp_path / "memory.db"}.get(request.param)
+    if request.param == "elasticsearch":
+        store = ElasticsearchStore(location(f"test-{secrets.token_hex(4)}"))
+    async with AsyncMemoryScope(store, clock=lambda: NOW) as opened:
         yield opened
+    if request.param == "elasticsearch":
+        await remove(ElasticsearchStore(store.options))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ FAMILIES = {
     "chat": ("chat",),
     "turns": ("add", "import_", "export"),
     "read": ("retrieve", "context", "profile", "list_", "show", "history"),
-    "entities": ("entities", "entity", "timeline", "graph"),
+    "entities": ("entities", "entity", "timeline", "graph", "reindex"),
     "edit": ("update", "review", "forget", "sweep", "audit"),
     "block": ("block",),
     "work": ("consolidate", "reflect", "reembed", "unpark", "worker", "mcp"),

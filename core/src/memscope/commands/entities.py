@@ -156,3 +156,21 @@ def graph(call: Call, /, form: str | None, **asked: Any) -> None:
         call.show.line((f"{visible(edge.source)} - {visible(edge.target)}", "bold"), f"  {words}", hang=2)
     if not found.edges:
         print_error(say("memscope: nothing is named together"))
+
+
+@command("reindex", short_help="Read the names of all records anew.")
+@click.option("--entities", is_flag=True, required=True, help="The names of people, places and things.")
+@pass_call
+def reindex(call: Call, /, entities: bool) -> None:
+    """Read the names of all records of a user, or of all users, anew, and count them.
+
+    Nothing is stored and nothing is locked: each process derives entities from the records it sees, so that this can be
+    stopped and repeated while memory is in use. It shows what the rules of today find, and stops at a broken record.
+    """
+    with call.memory() as memory:
+        for user in [call.user] if call.user is not None else memory.users():
+            found = memory.entities(user, top=100_000)
+            mentions = sum(one.count for one in found)
+            call.show.data({"user": user, "entities": len(found), "mentions": mentions})
+            counts = f"  {count_nouns(len(found), 'name')}  {count_nouns(mentions, 'mention')}"
+            call.show.line((visible(user), "bold"), counts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memscope.search.changes import Changes
+    from memscope.search.changes import Changes, RecordChanges
 
 MOST_RECORDS = 500_000  # of all users; the latest user's are kept whatever their number
 MOST_VIEWS = 8  # of one user
@@ -102,8 +102,21 @@ async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityInd
 
 async def _follow(store: Store, user: str, known: _User) -> set[str]:
     """Bring the records up to date; returns the ids of those that came, changed or went."""
-    changes = getattr(store, "changes", None)
-    return await (_scan(store, user, known) if changes is None else _extend(store, user, known, changes))
+    if (changes := getattr(store, "changes", None)) is not None:
+        return await _extend(store, user, known, changes)
+    if (pages := getattr(store, "record_changes", None)) is not None:
+        return await _take(pages(user, known.revision), known)
+    return await _scan(store, user, known)
+
+
+async def _take(pages: AsyncIterator[RecordChanges], known: _User) -> set[str]:
+    changed = set[str]()
+    async for page in pages:
+        changed |= {*await _read(page.records, known), *page.gone}
+        for id in page.gone:
+            known.forget(id)
+        known.revision = page.revision
+    return changed
 
 
 async def _scan(store: Store, user: str, known: _User) -> set[str]:

@@ -251,7 +251,9 @@ class EntityIndex:
             if not self._spellings[form].places and not self._spellings[form].memories:
                 del self._spellings[form]
         if any(shapes) or corrected:
-            steps = sorted((one for one in self.memories.values() if one.correction), key=lambda one: one.said)
+            steps = sorted(
+                (one for one in self.memories.values() if one.correction), key=lambda one: (one.said, one.order)
+            )
             found = group(self._spellings, [one.correction for one in steps if one.correction])
         else:
             found = list(self._groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import count
 from typing import NamedTuple
 
 from memscope.records import INJECTED, Insight, Observation, Record, Turn
@@ -13,6 +14,9 @@ from memscope.text.topics import topics
 
 USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
 CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
+
+
+_orders = count()
 
 
 class NameMention(NamedTuple):
@@ -49,7 +53,8 @@ class ReadMemory(NamedTuple):
     expires: datetime | None
     names: tuple[NameMention, ...]
     sources: tuple[str, ...]
-    correction: tuple[str, str, str] | None = None
+    correction: tuple[str, str, str] | None
+    order: int  # in which it was first read: that of the store
 
 
 class ReadRecords(NamedTuple):
@@ -71,8 +76,9 @@ def read(page: Iterable[Record], into: ReadRecords) -> Iterator[str]:
         elif not record.proposed:
             old = into.memories.get(record.id)
             found = old.names if old and old.version == record.version else tuple(map(_mention, _names_of(record)))
-            into.memories[record.id] = _read_memory(record, found)
-            yield record.id
+            into.memories[record.id] = _read_memory(record, found, old.order if old else next(_orders))
+            if old != into.memories[record.id]:
+                yield record.id
 
 
 def role_form(role: str) -> str:
@@ -93,10 +99,10 @@ def _read_turn(turn: Turn) -> ReadTurn:
     return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, mentions, topics(turn.text))
 
 
-def _read_memory(memory: Observation | Insight, found: tuple[NameMention, ...]) -> ReadMemory:
+def _read_memory(memory: Observation | Insight, found: tuple[NameMention, ...], order: int) -> ReadMemory:
     until = None if memory.closed is None else memory.closed_said or memory.closed
     return ReadMemory(memory.id, memory.version, isinstance(memory, Insight), memory.scope.agent, memory.said, until,
-                      memory.expires, found, memory.sources, _correction(memory))  # fmt: skip
+                      memory.expires, found, memory.sources, _correction(memory), order)  # fmt: skip
 
 
 def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from memscope.records import VectorSpace
+from memscope.records import Record, VectorSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,3 +30,11 @@ class Changes:
     vectors: NDArray[np.float16]
     space: VectorSpace | None
     whole: bool = False
+
+
+class RecordChanges(NamedTuple):
+    """Records written and ids removed up to a revision; pages of ``record_changes`` of a store without ``changes``."""
+
+    revision: int
+    records: Sequence[Record]
+    gone: Sequence[str]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
+from memscope.search.changes import RecordChanges
 from memscope.stores.rules import STAGES, expired, in_words
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
@@ -15,6 +16,8 @@ from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
+
+OVERLAP = 200  # writes of a shard that may become visible out of order
 
 # ---- by id
 
@@ -121,6 +124,20 @@ async def selected(session: Session, select: Select) -> AsyncIterator[list[Store
             page = await _living(session, select, page)
             if page:
                 yield page
+
+
+async def changed(session: Session, user: str, since: int) -> AsyncIterator[RecordChanges]:
+    """Yields pages of what was written and removed since, by sequence number of the user's shard.
+
+    Of concurrent writes a later one may be seen first, so that the last ``OVERLAP`` come again.
+    """
+    await session.settle()
+    scope, query = scope_hash(user), {"filter": [{"term": {"part": 0}}, {"terms": {"kind": [*sorted(KINDS), GONE]}}]}
+    fields: dict[str, Any] = {"seq_no_primary_term": True, "_source": {"excludes": BULKY.split(",")}}
+    async for hits in session.walk(user, query, "_seq_no", after=max(-1, since - OVERLAP), **fields):
+        written = [one.record for hit in hits if (one := stored(hit, scope)) is not None]
+        gone = [hit["_source"]["rid"] for hit in hits if hit["_source"]["kind"] == GONE]
+        yield RecordChanges(hits[-1]["sort"][0], written, gone)
 
 
 def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:

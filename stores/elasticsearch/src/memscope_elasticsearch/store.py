@@ -47,6 +47,7 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
+from memscope.search.changes import RecordChanges
 from memscope_elasticsearch import blocks, examination, forget, jobs, mapping, migrate, named_counters, reading, search
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
@@ -159,6 +160,11 @@ class ElasticsearchStore:
     async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         async for page in reading.selected(await self._open(), select):
             yield [one.record for one in page]
+
+    async def record_changes(self, user: str, since: int) -> AsyncIterator[RecordChanges]:
+        """Yields what was written and removed since a revision; the last writes before it come again."""
+        async for page in reading.changed(await self._open(), user, since):
+            yield page
 
     async def users(self) -> list[str]:
         return await reading.users(await self._open())
