@@ -240,3 +240,50 @@ def test_plugins_shows_an_adapter_with_the_version_of_its_framework(run):
     assert langchain["adapters"] == ["langchain"]
     assert langchain["requires"] == {"langchain-core": version("langchain-core")}
     assert f"adapter for langchain: langchain-core {version('langchain-core')}" in run("plugins").stdout
+
+
+# ---------------------------------------------------------------------------------------------------------------- hints
+
+
+@pytest.mark.parametrize(
+    ("args", "said", "hint"),
+    [
+        (["nonsense"], "No such command 'nonsense'", "see memscope --help"),
+        (["list", "--kind", "x"], "Invalid value for '--kind'", "see memscope list --help"),
+        (["list"], "whose memory?", "see memscope list --help"),
+        (["list", "--user", "a", "--since", "spring"], "'--since'", "see memscope list --help"),
+    ],
+)
+def test_wrong_usage_is_an_object_for_programs(run, args, said, hint):
+    run("add", "--user", "a", "I live in Berlin")
+    done = run(*args, "--json")
+    told = json.loads(done.stderr)["error"]
+    assert (done.exit_code, done.stdout, told["code"], told["hint"]) == (2, "", "usage", hint)
+    assert said in told["message"] and told["retryable"] is False
+
+
+@pytest.mark.parametrize(
+    ("args", "option"),
+    [
+        (["list", "--since", "spring"], "--since"),
+        (["forget", "--until", "2024-02-30"], "--until"),
+        (["retrieve", "x", "--as-of", "soon"], "--as-of"),
+        (["add", "x", "--time", "12:00"], "--time"),
+        (["entities", "--since", "1"], "--since"),
+    ],
+)
+def test_a_wrong_time_names_its_option_and_an_example(run, args, option):
+    run("add", "--user", "a", "I live in Berlin")
+    told = run(*args, "--user", "a").stderr
+    assert f"'{option}'" in told and "2026-03-01T10:00" in told and "period" not in told
+
+
+def test_a_period_that_ends_first_names_both_options(run):
+    told = run("list", "--user", "a", "--since", "2026-03-02", "--until", "2026-03-01").stderr
+    assert "--until 2026-03-01 is before --since 2026-03-02" in told
+
+
+def test_a_misspelt_preset_is_guessed(run, monkeypatch):
+    monkeypatch.setenv("MEMSCOPE_CHAT__PRESET", "opnai")
+    told = run("list", "--user", "a").stderr
+    assert "chat.preset 'opnai' is unknown; did you mean 'openai'?" in told

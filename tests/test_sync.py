@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import threading
 
 import pytest
@@ -92,3 +93,19 @@ def test_the_runtime_is_public_and_read_only(memory):
     for made in (memory, memory.memory):
         with pytest.raises(AttributeError):
             made.runtime = None
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda memory: memory.add_turns([{"role": "user", "content": "x"}], user_id="a"), "did you mean 'user'?"),
+        (lambda memory: memory.retrieve("x", user_id="a"), "did you mean 'user'?"),
+        (lambda memory: memory.entities(user_id="a"), "did you mean 'user'?"),
+        (lambda memory: memory.chat("x", user_id="a"), "did you mean 'user'?"),
+        (lambda memory: memory.list(user="a", session_id="s"), "did you mean 'session'?"),
+        (lambda memory: memory.retrieve("x", user="a", top_k=3), "known: agent"),
+    ],
+)
+def test_an_argument_of_another_library_gets_a_hint(call, hint):
+    with MemoryScope(":memory:") as memory, pytest.raises(TypeError, match=re.escape(hint)):
+        call(memory)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from adapters.background import ModelScript, facts, wait_until
-from memscope import MemoryScope
+from memscope import MemoryScope, __version__
 from memscope.adapters import mcp as memscope_mcp
 from memscope.cli import cli
 
@@ -39,10 +39,11 @@ async def speaking(store, user="alice", more=(), **variables):
     server = mcp.StdioServerParameters(command=sys.executable, args=args, env=environment, cwd=str(store.parent))
     with (store.parent / "errors.txt").open("w") as errors:
         async with stdio_client(server, errlog=errors) as (read, write), mcp.ClientSession(read, write) as session:
-            await session.initialize()
+            started = await session.initialize()
+            session.told = getattr(started, "server_info", None) or started.serverInfo
 
-            async def ask(tool, **arguments):
-                result = await session.call_tool(tool, arguments)
+            async def ask(tool, progress=None, **arguments):
+                result = await session.call_tool(tool, arguments, progress_callback=progress)
                 failed = getattr(result, "is_error", None) or getattr(result, "isError", None)
                 return not failed, result.content[0].text
 
@@ -115,6 +116,53 @@ async def test_bad_input_is_an_answer_and_no_end(store):
         assert well
     errors = (store.parent / "errors.txt").read_text()
     assert "xxx" not in errors and "Berlin" not in errors
+
+
+async def test_a_client_is_told_the_version_and_which_tools_only_read(store):
+    async with speaking(store, more=("--tools", "all")) as (_, session):
+        hints = {tool.name: tool.annotations for tool in (await session.list_tools()).tools}
+        assert (session.told.name, session.told.version) == ("memscope", __version__)
+    reading = {name for name, hint in hints.items() if hint.model_dump(by_alias=True)["readOnlyHint"]}
+    assert reading == {"search_memory", "list_memories", "archival_search", "conversation_search"}
+    removing = {name for name, hint in hints.items() if hint.model_dump(by_alias=True)["destructiveHint"]}
+    assert removing == {"forget_memory"}
+
+
+async def test_reflect_tells_its_progress(store):
+    told = []
+
+    async def progress(done, total, message):
+        told.append((done, total))
+
+    async with speaking(store) as (ask, _):
+        assert (await ask("reflect", progress))[0]
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+async def test_one_id_is_an_id_and_mistakes_are_told_in_our_words(store):
+    async with speaking(store) as (ask, _):
+        assert await ask("forget_memory", ids="abc") == (True, "Nothing has the id 'abc'.")
+        assert await ask("list_memories", limit="many") == (False, "limit must be a whole number")
+        well, told = await ask("list_memories", limit=0)
+        assert (well, told) == (False, "limit must be a whole number from 1 to 100, got 0")
+        assert await ask("add_memory") == (False, "text is missing")
+        well, told = await ask("search_memory", query="x", kinds=["x"])
+        assert not well and told.startswith("kinds ") and "Error executing" not in told and "http" not in told
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo terminals")
+def test_at_a_terminal_it_says_what_it_is(store):
+    import pty
+    import subprocess
+
+    here, there = pty.openpty()
+    command = [sys.executable, "-m", "memscope.cli", "--store", str(store), "mcp", "--user", "alice"]
+    with subprocess.Popen(command, stdin=there, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        told = process.stderr.readline() + process.stderr.readline()
+        process.kill()
+    os.close(here)
+    os.close(there)
+    assert b"this is an MCP server" in told and b"docs/mcp.md" in told
 
 
 def test_without_a_user_and_without_the_sdk_it_says_so(store, monkeypatch):

@@ -94,6 +94,17 @@ def test_consolidate_and_reflect_tell_what_they_did(server):
     assert "consolidate: 2 turns read, 1 new" in done.stdout and "reflect: " in done.stdout
 
 
+def test_what_consolidate_shows_is_no_news(server):
+    """The back end's report of the same work came to the talk as well."""
+    done = piped("I moved to Berlin.", "/consolidate")
+    assert done.stdout.count("The user moved to Berlin.") == 1 and "[memory]" not in done.output
+
+
+def test_a_list_that_grows_needs_a_terminal_and_a_number(server):
+    assert "refresh_time needs a terminal" in piped("/list 3 refresh_time=1").stderr
+    assert "/list takes a number and refresh_time=SECONDS, not 'many'" in piped("/list many").stderr
+
+
 def test_user_and_session_are_switched(server):
     done = piped("I moved to Berlin.", "/user bob", "/list", "/session s", "/user", "/user  bad\u200b")
     assert "talking as bob, session s" in done.stdout and "Berlin" not in done.stdout
@@ -264,6 +275,21 @@ def test_at_a_terminal(screen, monkeypatch):
     talk.type("\x04")
     assert talk.ends() == 0
     assert turns() == ["I moved to Berlin.", "Nice!"]
+
+
+def test_a_list_grows_until_it_is_stopped(screen):
+    talk = screen("--user", "alice")
+    talk.until("alice> ")
+    talk.type("/list_memory refresh_time=1\r")
+    talk.until("nothing there")
+    with MemoryScope() as memory:
+        memory.add_turns([{"role": "user", "content": "I moved to Berlin."}], user="alice")
+    assert talk.until("I moved to Berlin.").count("turn") == 1
+    os.kill(talk.child, signal.SIGINT)
+    talk.until("(stopped)")
+    talk.until("alice> ")
+    talk.type("/exit\r")
+    assert talk.ends() == 0
 
 
 def test_ctrl_c_stops_an_answer_and_not_the_talk(screen, server):

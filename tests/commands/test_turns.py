@@ -183,3 +183,28 @@ def test_what_was_forgotten_is_not_imported(run, exported):
     done = run("import", "all.jsonl")
     assert "1 forgotten here and left out" in done.stdout
     assert "turn 7" not in run("list").stdout
+
+
+def test_lines_that_are_stored_already_are_skipped(run):
+    lines = "".join(json.dumps({"role": "user", "content": f"turn {n}"}) + "\n" for n in range(5))
+    run("add", "-", input=lines)
+    assert "2 turns stored" in run("add", "-", "--skip", "3", input=lines).stdout
+
+
+def test_a_broken_turn_is_named_by_its_line_alone(run):
+    lines = '{"role": "user", "content": "one"}\n\n{"role": "cook", "content": "two"}\n'
+    assert "line 3 cannot be taken: role must be" in run("add", "-", input=lines).stderr
+    told = run("add", "-", "--strict", input=lines).stderr
+    assert "line 3: role must be" in told and "turns[" not in told
+
+
+def test_an_export_for_the_user_has_no_secret_and_can_be_read(run, tmp_path):
+    run("add", "I live in Berlin.")
+    assert run("export", "--for-user", str(tmp_path / "mine.jsonl")).exit_code == 0
+    head = json.loads((tmp_path / "mine.jsonl").read_text().splitlines()[0])
+    assert head == {"memscope": 2}
+    run("export", str(tmp_path / "whole.jsonl"))
+    assert len(json.loads((tmp_path / "whole.jsonl").read_text().splitlines()[0])["secret"]) >= 32
+    other = ["--store", str(tmp_path / "other.db")]
+    assert "1 turn stored" in run("import", str(tmp_path / "mine.jsonl"), *other).stdout
+    assert "I live in Berlin." in run("list", *other).stdout

@@ -118,7 +118,7 @@ def test_every_field_has_a_variable():
         ("lease_s: .inf\n", "line 1 .*less than or equal to 3600"),
         ("limits:\n  k: 0\n", "line 2 .*greater than or equal to 1"),
         ("timezone: Mars/Base\n", "line 1 .*time zone"),
-        ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*no preset 'opnai'"),
+        ("chat:\n  model: m\n  preset: opnai\n", "line 3 .*chat.preset 'opnai' is unknown; did you mean 'openai'"),
         ("store: http://localhost:9200\n", "line 1 .*elasticsearch://"),
         ("- a\n- b\n", "name: value"),
         ("a: [\n", "line 2"),

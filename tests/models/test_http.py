@@ -23,6 +23,8 @@ from memscope.errors import (
     ModelUnavailable,
 )
 from memscope.models import Message
+from memscope.models.endpoint import endpoint, key_variable
+from memscope.models.openai import OpenAIChat
 
 from .conftest import saying
 from servers.faults import FaultServer
@@ -182,8 +184,19 @@ async def test_without_the_http_library_the_extra_is_named(connect: Connect, mon
         connect("chat", "http://127.0.0.1:9/v1")
 
 
+async def test_a_key_that_was_not_sent_is_asked_for() -> None:
+    with FaultServer(require_key=KEY) as server:
+        model = OpenAIChat(endpoint("chat", base_url=server.base_url, model="m"))
+        with pytest.raises(ModelAuthError, match=f"at {server.base_url}; no key was sent: set key$"):
+            await model.chat(HELLO)
+        await model.close()
+    assert key_variable("https://api.openai.com/v1") == "OPENAI_API_KEY"
+
+
 async def test_nobody_listens(connect: Connect) -> None:
-    with pytest.raises(ModelUnavailable, match="connection to the model failed"):
+    with pytest.raises(
+        ModelUnavailable, match=r"connection to the model failed \(\w+\): http://127.0.0.1:9/v1; is base_url right"
+    ):
         await connect("chat", "http://127.0.0.1:9/v1", attempts=2).chat(HELLO)
 
 

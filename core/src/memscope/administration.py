@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
-from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError
+from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError, nearest
 from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Select, Turn
 from memscope.records.identity import statement
 from memscope.runtime import Runtime
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 
 class HasRuntime(Protocol):
@@ -44,6 +46,42 @@ def as_method(
         return await function(self.runtime, *args, **kwargs)
 
     return cast("Callable[Concatenate[HasRuntime, P], Coroutine[Any, Any, R]]", call)
+
+
+def hint_arguments(cls: type[C]) -> type[C]:
+    """Let every method say which argument was meant by one that it does not have, such as ``user_id``."""
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, _hinting(method))
+    return cls
+
+
+def _hinting(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    async def call(*args: Any, **given: Any) -> Any:
+        try:
+            return await method(*args, **given)
+        except TypeError:
+            if hint := _misnamed(method, given):
+                raise TypeError(hint) from None
+            raise
+
+    @functools.wraps(method)
+    def call_sync(*args: Any, **given: Any) -> Any:
+        try:
+            return method(*args, **given)
+        except TypeError:
+            if hint := _misnamed(method, given):
+                raise TypeError(hint) from None
+            raise
+
+    return call if inspect.iscoroutinefunction(method) else call_sync
+
+
+def _misnamed(method: Callable[..., Any], given: Mapping[str, object]) -> str:
+    known = [name for name in inspect.signature(method).parameters if name != "self"]
+    strange = next((name for name in given if name not in known), None)
+    return f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}" if strange else ""
 
 
 # ----------------------------------------------------------------------------------------------------------- statements

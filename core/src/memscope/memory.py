@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from memscope import administration, validation
-from memscope.administration import as_method
+from memscope.administration import as_method, hint_arguments
 from memscope.blocks import AsyncBlocks
 from memscope.entities import operations as entity_operations
 from memscope.errors import InputError, NotFound
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from memscope.validation import Zone
 
 
+@hint_arguments
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 

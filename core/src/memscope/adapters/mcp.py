@@ -5,17 +5,21 @@ Translation only: the tools are a ``MemorySession``'s. Runs with the SDK's versi
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import tzinfo
 from functools import wraps
 from pkgutil import resolve_name
 from typing import Any
 
-from memscope.adapters.memory_tools import Tool, ToolSet, bound, described, tool_set
+from memscope import __version__
+from memscope.adapters.memory_tools import READING, Tool, ToolSet, bound, described, tool_set
 from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
 from memscope.errors import ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
 from memscope.records import Kind, Record, Turn, WorkReport
+from memscope.validation import count
 
 SERVERS = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP"))  # versions 2 and 1
 INSTRUCTIONS = (
@@ -25,6 +29,17 @@ INSTRUCTIONS = (
 LIST = "List this user's newest memories, each with its id: facts and insights, or what was said if there are none."
 REFLECT = "Make memories of what was said since the last time, and bring what is known about the user up to date."
 MOST = 100  # memories of one list
+READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
+Progress = Callable[[int, int], Awaitable[None]]
+#: Complaints about an argument by pydantic's name of the mistake, in our words.
+MISTAKES: Mapping[str, str] = {
+    "missing": "is missing",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+}
 
 
 def server(session: MemorySession, more: ToolSet | None = None) -> Any:
@@ -33,12 +48,52 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
     ``ConfigError`` without the SDK.
     """
     server_class, tool_error = _sdk()
-    made = server_class("memscope", instructions=INSTRUCTIONS)
+    made = _in_own_words(server_class, tool_error)("memscope", instructions=INSTRUCTIONS)
+    for part in (made, *vars(made).values()):  # version 1 of the SDK would tell its own
+        if hasattr(part, "create_initialization_options"):
+            part.version = __version__
     named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
-    every = tools(session) | {name: (described(tool), tool) for name, tool in named.items()}
+    every = tools(session, _progress(made)) | {name: (described(tool), tool) for name, tool in named.items()}
     for name, (about, tool) in every.items():
-        made.add_tool(_refusing(tool, tool_error), name=name, description=about)
+        made.add_tool(_refusing(tool, tool_error), name=name, description=about, annotations=_annotations(name))
     return made
+
+
+def _annotations(name: str) -> Any:
+    """Hints for a client: which tools it may call without asking, and which one removes something."""
+    hints = {"readOnlyHint": name in READ_ONLY, "destructiveHint": name == "forget_memory", "openWorldHint": False}
+    return resolve_name("mcp.types:ToolAnnotations").model_validate(hints)
+
+
+def _progress(made: Any) -> Progress:
+    """Returns a function that tells a client which asked for it how far a call is."""
+
+    async def report(done: int, total: int) -> None:
+        if hasattr(made, "get_context"):
+            await made.get_context().report_progress(done, total)
+
+    return report
+
+
+def _in_own_words(server_class: Any, tool_error: type[Exception]) -> Any:
+    """The server's class, whose errors are ours: not the SDK's sentence before them, and not pydantic's."""
+
+    async def call_tool(self: Any, name: str, *args: Any, **more: Any) -> Any:
+        try:
+            return await server_class.call_tool(self, name, *args, **more)
+        except tool_error as error:
+            raise tool_error(_reword(error)) from None
+
+    return type("MemoryServer", (server_class,), {"call_tool": call_tool})
+
+
+def _reword(error: Exception) -> str:
+    cause = error.__cause__
+    if cause is None or not hasattr(cause, "errors"):
+        return str(cause or error)
+    first = cause.errors(include_url=False, include_input=False, include_context=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "the arguments"
+    return f"{name} {MISTAKES.get(first['type'], 'cannot be taken: ' + first['msg'])}"
 
 
 def _sdk() -> tuple[Any, type[Exception]]:
@@ -60,7 +115,7 @@ def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
     return called
 
 
-def tools(session: MemorySession) -> dict[str, tuple[str, Tool]]:
+def tools(session: MemorySession, progress: Progress) -> dict[str, tuple[str, Tool]]:
     """Descriptions and functions of the tools. A model gives their arguments only: no user, no agent, no session."""
 
     async def add_memory(text: str) -> str:
@@ -70,14 +125,22 @@ def tools(session: MemorySession) -> dict[str, tuple[str, Tool]]:
         return await session.answer_search(query, kinds=kinds)
 
     async def list_memories(limit: int = 20) -> str:
-        return _format_records(await _newest(session, max(1, min(limit, MOST))), await session.local_zone())
+        return _format_records(await _newest(session, count("limit", limit, MOST)), await session.local_zone())
 
-    async def forget_memory(ids: list[str]) -> str:
-        return await session.answer_forget(ids)
+    async def forget_memory(ids: list[str] | str) -> str:
+        return await session.answer_forget([ids] if isinstance(ids, str) else ids)
 
     async def reflect() -> str:
         zone = await session.local_zone()
-        return _summarize(await session.do(lambda memory: memory.reflect(user=session.user, zone=zone)))
+        await progress(0, 2)
+        read = await session.do(lambda memory: memory.consolidate(user=session.user, zone=zone))
+        await progress(1, 2)
+        if read.errors:
+            return _summarize(read)
+        thought = await session.do(lambda memory: memory.reflect(user=session.user, zone=zone))
+        await progress(2, 2)
+        made = {name: getattr(read, name) + getattr(thought, name) for name in ("new", "merged", "superseded")}
+        return _summarize(replace(thought, **made))
 
     return {
         "add_memory": (REMEMBER.description, add_memory),

@@ -287,7 +287,7 @@ class MemorySession:
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
         """Forget these ids; returns the receipt (None if nothing has one of them) and the unknown ids."""
-        known = {id: await self._knows(id) for id in dict.fromkeys(ids)}
+        known = {id: await self._knows(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)}
         there, missing = [id for id in known if known[id]], [id for id in known if not known[id]]
         if not there:
             return None, missing

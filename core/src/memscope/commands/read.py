@@ -103,8 +103,9 @@ def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
 @pass_call
 def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
+    when = period(since, until)
     with call.memory() as memory:
-        found = memory.list(**call.scope, **asked, period=period(since, until), limit=limit or None)
+        found = memory.list(**call.scope, **asked, period=when, limit=limit or None)
     for record in found:
         show_record(call.show, record)
     if not found:

@@ -36,7 +36,7 @@ from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
 from memscope.config.sources import Layers, Sources
-from memscope.errors import ConfigError
+from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
 from memscope.text.secrets import PATTERNS
@@ -198,7 +198,7 @@ class ModelSettings(Section):
     @classmethod
     def _check_preset(cls, name: str) -> str:
         if name and name not in presets():
-            raise ValueError(f"no preset {name!r}; known: {', '.join(presets())}")
+            raise ValueError(f"{name!r} is unknown; {nearest(name, presets())}")
         return name
 
     def options(self) -> dict[str, Any]:

@@ -202,6 +202,12 @@ def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.en
     return _build(values)
 
 
+def key_variable(url: str) -> str:
+    """Returns the variable that holds the key of the usual server at ``url``, "" for any other server."""
+    found = (one.get("key_env", "") for one in presets().values() if _belongs(url, one.get("hosts", ())))
+    return str(next(found, ""))
+
+
 def _belongs(url: str, hosts: Sequence[str]) -> bool:
     """Returns whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
     parts = _split(url.strip())

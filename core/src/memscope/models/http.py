@@ -30,7 +30,7 @@ from memscope.errors import (
     ModelUnavailable,
     install_hint,
 )
-from memscope.models.endpoint import Endpoint
+from memscope.models.endpoint import Endpoint, key_variable
 from memscope.models.retry import PerLoop
 from memscope.records import Json
 
@@ -127,7 +127,7 @@ class Http:
         except _library().HTTPError as error:
             failure = type(error).__name__
         if failure:
-            said = f"the connection to the model failed ({failure})"
+            said = f"the connection to the model failed ({failure}): {self.endpoint.base_url}"
             raise ModelUnavailable(said, hint="is base_url right, and the server up?")
 
     async def _read(self, answer: httpx2.Response) -> bytes:
@@ -167,7 +167,10 @@ class Http:
         detail = (text.replace(secret, "***") if secret else text)[:DETAIL]
         said = f"the endpoint of {self.endpoint.model!r} answered {status}"
         if status in (401, 403):
-            return ModelAuthError(said, hint="check key, and whether it may use this model", detail=detail)
+            variable = key_variable(self.endpoint.base_url)
+            unset = f"no key was sent: set key{variable and f', or {variable} in the environment'}"
+            hint = "check key, and whether it may use this model" if secret else unset
+            return ModelAuthError(f"{said} at {self.endpoint.base_url}", hint=hint, detail=detail)
         if status == 429:
             if "insufficient_quota" in text:
                 return ModelRateLimited(said, hint="the account's quota is used up", detail=detail, retry_after=QUOTA_S)
