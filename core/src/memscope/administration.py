@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
@@ -59,29 +60,26 @@ def hint_arguments(cls: type[C]) -> type[C]:
 def _hinting(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     async def call(*args: Any, **given: Any) -> Any:
-        try:
+        with _naming_arguments(method, given):
             return await method(*args, **given)
-        except TypeError:
-            if hint := _misnamed(method, given):
-                raise TypeError(hint) from None
-            raise
 
     @functools.wraps(method)
     def call_sync(*args: Any, **given: Any) -> Any:
-        try:
+        with _naming_arguments(method, given):
             return method(*args, **given)
-        except TypeError:
-            if hint := _misnamed(method, given):
-                raise TypeError(hint) from None
-            raise
 
     return call if inspect.iscoroutinefunction(method) else call_sync
 
 
-def _misnamed(method: Callable[..., Any], given: Mapping[str, object]) -> str:
-    known = [name for name in inspect.signature(method).parameters if name != "self"]
-    strange = next((name for name in given if name not in known), None)
-    return f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}" if strange else ""
+@contextmanager
+def _naming_arguments(method: Callable[..., Any], given: Mapping[str, object]) -> Iterator[None]:
+    try:
+        yield
+    except TypeError:
+        known = [name for name in inspect.signature(method).parameters if name != "self"]
+        for strange in (name for name in given if name not in known):
+            raise TypeError(f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}") from None
+        raise
 
 
 # ----------------------------------------------------------------------------------------------------------- statements
