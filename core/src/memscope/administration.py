@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
-from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError, nearest
+from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError
 from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Select, Turn
 from memscope.records.identity import statement
 from memscope.runtime import Runtime
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-C = TypeVar("C")
 
 
 class HasRuntime(Protocol):
@@ -47,39 +44,6 @@ def as_method(
         return await function(self.runtime, *args, **kwargs)
 
     return cast("Callable[Concatenate[HasRuntime, P], Coroutine[Any, Any, R]]", call)
-
-
-def hint_arguments(cls: type[C]) -> type[C]:
-    """Let every method say which argument was meant by one that it does not have, such as ``user_id``."""
-    for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, _hinting(method))
-    return cls
-
-
-def _hinting(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    async def call(*args: Any, **given: Any) -> Any:
-        with _naming_arguments(method, given):
-            return await method(*args, **given)
-
-    @functools.wraps(method)
-    def call_sync(*args: Any, **given: Any) -> Any:
-        with _naming_arguments(method, given):
-            return method(*args, **given)
-
-    return call if inspect.iscoroutinefunction(method) else call_sync
-
-
-@contextmanager
-def _naming_arguments(method: Callable[..., Any], given: Mapping[str, object]) -> Iterator[None]:
-    try:
-        yield
-    except TypeError:
-        known = [name for name in inspect.signature(method).parameters if name != "self"]
-        for strange in (name for name in given if name not in known):
-            raise TypeError(f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}") from None
-        raise
 
 
 # ----------------------------------------------------------------------------------------------------------- statements

@@ -37,7 +37,13 @@ A star marks what may succeed when tried again (``retryable``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+C = TypeVar("C")
 
 # Extras that are distributions of their own, with what a checkout installs beside ./core.
 DISTRIBUTIONS = {
@@ -226,3 +232,36 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+
+
+def hint_arguments(cls: type[C]) -> type[C]:
+    """Let every method say which argument was meant by one that it does not have, such as ``user_id``."""
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, _hinting(method))
+    return cls
+
+
+def _hinting(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    async def call(*args: Any, **given: Any) -> Any:
+        with _naming_arguments(method, given):
+            return await method(*args, **given)
+
+    @functools.wraps(method)
+    def call_sync(*args: Any, **given: Any) -> Any:
+        with _naming_arguments(method, given):
+            return method(*args, **given)
+
+    return call if inspect.iscoroutinefunction(method) else call_sync
+
+
+@contextmanager
+def _naming_arguments(method: Callable[..., Any], given: Mapping[str, object]) -> Iterator[None]:
+    try:
+        yield
+    except TypeError:
+        known = inspect.signature(method).parameters.keys() - {"self"}
+        for strange in given.keys() - known:
+            raise TypeError(f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}") from None
+        raise

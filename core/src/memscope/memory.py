@@ -16,10 +16,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from memscope import administration, validation
-from memscope.administration import as_method, hint_arguments
+from memscope.administration import as_method
 from memscope.blocks import AsyncBlocks
 from memscope.entities import operations as entity_operations
-from memscope.errors import InputError, NotFound
+from memscope.errors import InputError, NotFound, hint_arguments
 from memscope.records import (
     AddReport,
     ChangeSet,
