@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -45,9 +45,9 @@ class Served:
     assistant: str
     tokens: Any
 
-    def client(self, secret: str | None) -> httpx2.Client:
+    def client(self, secret: str | None, root: str = "") -> httpx2.Client:
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-        return httpx2.Client(base_url=self.root, headers=headers, timeout=30)
+        return httpx2.Client(base_url=root or self.root, headers=headers, timeout=30)
 
 
 def observation(id: str, source: str, text: str, quote: str, day: datetime, **more: Any) -> Observation:
@@ -102,7 +102,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def serving(store: Path, tokens: Any) -> Iterator[str]:
+def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None) -> Iterator[str]:
     """Serve a store on a free port; yields the address."""
     import uvicorn
 
@@ -110,7 +110,7 @@ def serving(store: Path, tokens: Any) -> Iterator[str]:
 
     listening = socket.create_server(("127.0.0.1", 0))
     host = f"127.0.0.1:{listening.getsockname()[1]}"
-    memory = AsyncMemoryScope(store, settings={})
+    memory = AsyncMemoryScope(store, settings=settings or {})
     server = uvicorn.Server(uvicorn.Config(create_app(memory, tokens=tokens, hosts={host}), log_level="warning"))
 
     async def run() -> None:

@@ -9,10 +9,12 @@ import httpx2
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.stores.sqlite import SQLiteStore
 from memscope_server import create_app
 from memscope_server.tokens import TokenFile
 
-from .conftest import fill
+from .conftest import fill, serving
+from servers.faults.replies import Script
 
 ALICE = "/api/v1/users/alice"
 TURN = {"role": "user", "content": "x"}
@@ -118,6 +120,11 @@ def test_entities_timeline_stream_and_graph(alice, served):
     assert "Lisbon" in [one["name"] for one in alice.get(f"{ALICE}/stream").json()]
     nodes = alice.get(f"{ALICE}/graph", params={"name": "Kim", "depth": 1}).json()["nodes"]
     assert {"Kim", "Berlin"} <= {one["name"] for one in nodes}
+    assert "Lissabon" not in alice.get(f"{ALICE}/entities").text
+    alice.post(f"{ALICE}/turns", json={"turns": [{"role": "user", "content": "I like Lissabon, in Portugal."}]})
+    merged = alice.post(f"{ALICE}/entities/Lisbon/merge", json={"other": "Lissabon"}).json()
+    assert merged["name"] == "Lisbon" and "Lissabon" in merged["aliases"]
+    assert "Lissabon" not in alice.post(f"{ALICE}/entities/Lisbon/split", json={"other": "Lissabon"}).json()["aliases"]
     assert alice.get(f"{ALICE}/entities/Nobody").status_code == 404
     assert alice.get(f"{ALICE}/timeline", params={"by": "year"}).status_code == 422
 
@@ -146,6 +153,49 @@ def test_what_an_operator_sees(operator):
     assert operator.post(f"{ALICE}/reflect").json()["model"] == "none"
     assert operator.get(f"{ALICE}/audit").json() == [] and operator.post(f"{ALICE}/unpark").json() == {"count": 0}
     assert operator.post(f"{ALICE}/sweep").json()["turns"] == 0
+
+
+def test_an_insight_is_stated(alice):
+    made = alice.post(f"{ALICE}/memories", json={"text": "Vegan.", "kind": "insight", "subject": "diet"}).json()
+    assert (made["kind"], made["subject"]) == ("insight", "diet")
+    assert alice.post(f"{ALICE}/memories", json={"text": "Vegan.", "kind": "insight"}).status_code == 422
+
+
+async def test_further_pages_read_only_their_own_records(tmp_path):
+    class NoMoreScans(SQLiteStore):
+        scans = 0
+
+        def scan(self, select):
+            self.scans += 1
+            return super().scan(select)
+
+    store, tokens = NoMoreScans(tmp_path / "memory.db"), TokenFile(tmp_path / "tokens.json")
+    async with AsyncMemoryScope(store, settings={}) as memory:
+        await memory.add_turns([{"role": "user", "content": f"Remark {number}."} for number in range(350)], user="u")
+        app = create_app(memory, tokens=tokens, hosts={"served"})
+        headers = {"Authorization": f"Bearer {tokens.add('user', 'u')[1]}"}
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://served", headers=headers) as user:
+            for path in ("/u/u/records", "/api/v1/users/u/records"):
+                store.scans = 0
+                pages = [(await user.get(path, params={"offset": offset})).text for offset in (0, 100, 200, 300)]
+                assert store.scans == 1 and "Remark 349." in pages[0] and "Remark 0." in pages[3]
+
+
+def test_chat_streams_pieces_and_remembers_both_sides(served, tmp_path, fault_server):
+    fault_server.script = Script({"boat": "The boat is green."})
+    settings = {"chat": {"base_url": fault_server.base_url, "model": "scripted"}}
+    with serving(tmp_path / "talk.db", served.tokens, settings) as root, served.client(served.alice, root) as talking:
+        with talking.stream(
+            "POST", f"{ALICE}/chat", json={"text": "Which colour is the boat?", "session": "s"}
+        ) as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            events = [event.split("\n") for event in "".join(reply.iter_text()).split("\n\n") if event]
+        assert [event[0] for event in events][-1] == "event: done" and len(events) > 2
+        pieces = [json.loads(event[1].removeprefix("data: "))["text"] for event in events[:-1]]
+        assert "".join(pieces) == "The boat is green."
+        said = talking.get(f"{ALICE}/records", params={"session": "s"}).json()["records"]
+        assert [one["text"] for one in said] == ["The boat is green.", "Which colour is the boat?"]
 
 
 def test_chat_without_a_model_is_an_error_event_or_a_problem(alice):

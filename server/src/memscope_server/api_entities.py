@@ -53,6 +53,18 @@ async def entity(request: Request, view: Viewed, name: str, top: Limit = 20) -> 
     )  # fmt: skip
 
 
+@router.post("/entities/{name:path}/merge")
+async def merge(request: Request, caller: Anyone, user: str, name: str, given: schemas.OtherName) -> Entity:
+    """Say that the other name is this one as well; undone by split."""
+    return await memory_of(request).merge_entities(name=name, other=given.other, **caller.scope(user, given.agent))
+
+
+@router.post("/entities/{name:path}/split")
+async def split(request: Request, caller: Anyone, user: str, name: str, given: schemas.OtherName) -> Entity:
+    """Say that the alias is somebody or something else."""
+    return await memory_of(request).split_entities(name=name, other=given.other, **caller.scope(user, given.agent))
+
+
 @router.get("/timeline")
 async def timeline(
     request: Request, view: Viewed, entity: str | None = None, by: By = "week", zone: str | None = None

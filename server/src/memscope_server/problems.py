@@ -50,6 +50,11 @@ def status_of(error: MemscopeError) -> int:
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
 
 
+def detail_of(error: MemscopeError) -> str:
+    """Return what went wrong, without the hint."""
+    return str(error).removesuffix(f"; {error.hint}")
+
+
 def problem(status: int, code: str, detail: str, hint: str = "", **more: Any) -> JSONResponse:
     content = {
         "type": "about:blank",
@@ -66,7 +71,7 @@ def problem(status: int, code: str, detail: str, hint: str = "", **more: Any) ->
 
 async def memscope_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemscopeError)
-    return problem(status_of(error), error.code, str(error).removesuffix(f"; {error.hint}"), error.hint)
+    return problem(status_of(error), error.code, detail_of(error), error.hint)
 
 
 async def invalid(request: Request, error: Exception) -> JSONResponse:

@@ -45,11 +45,15 @@ class MemoryIn(Given):
     text: Words
     agent: Name | None = None
     session: Name | None = None
+    kind: Literal["observation", "insight"] = "observation"
+    subject: str = ""
     name: Name | None = None
     namespace: Name | None = None
     data: dict[str, Any] | None = None
     expires: datetime | None = None
     time: datetime | None = None
+    speaker: Name | None = None
+    zone: str | None = None
 
 
 class MemoryChange(Given):
@@ -145,6 +149,11 @@ class BlockRevert(Given):
     version: int
     agent: Name | None = None
     reason: str = ""
+
+
+class OtherName(Given):
+    other: Name
+    agent: Name | None = None
 
 
 class Problem(BaseModel):

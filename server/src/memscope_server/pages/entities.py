@@ -9,9 +9,10 @@ from markupsafe import Markup
 from memscope.entities.graph import EntityGraph
 from memscope.entities.operations import KINDS
 from memscope.entities.results import By
+from memscope.errors import InputError
 from memscope_server.api import memory_of
 from memscope_server.pages.charts import columns
-from memscope_server.pages.rendering import MOST_SHOWN, Here, Place, show
+from memscope_server.pages.rendering import MOST_SHOWN, Here, Place, back, show
 
 STEPS: tuple[By, ...] = ("day", "week", "month")
 MOST_NODES, MOST_THEMES = 18, 12
@@ -38,6 +39,17 @@ async def entity(request: Request, here: Here, name: str) -> Response:
         request, "entity.html", here, found=found, entity=found.entity, chart=columns(weeks.buckets, "week"),
         graph=picture(graph, here),
     )  # fmt: skip
+
+
+@router.post("/u/{user:path}/entities/{name:path}/{step}")
+async def correct(request: Request, here: Here, name: str, step: str) -> Response:
+    """Merge another name into an entity, or split an alias off."""
+    memory, other = memory_of(request), request.state.form.get("other", "")
+    correction = {"merge": memory.merge_entities, "split": memory.split_entities}.get(step)
+    if correction is None:
+        raise InputError("entities are merged or split")
+    found = await correction(name=name, other=other, **here.scope)
+    return back(here, "entities", found.name)
 
 
 @router.get("/u/{user:path}/timeline")

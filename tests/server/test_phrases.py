@@ -1,0 +1,38 @@
+"""The inspector's words: all that pages can say is there in both languages, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import memscope_server
+from memscope.entities.operations import KINDS
+from memscope.records import AUTHORS
+from memscope.retrieval.rank import FEATURES, LEGS
+from memscope_server.translations import LANGUAGES, phrases
+
+TEMPLATES = Path(memscope_server.__file__).parent / "templates"
+FAMILIES = {
+    "feature_": [column.name for column in FEATURES], "leg_": LEGS, "author_": AUTHORS, "": KINDS,
+    "stage_": ("embed", "consolidate", "reflect"), "step_": ("day", "week", "month"), "rank_": ("new", "up", "down"),
+    "role_": ("user", "assistant", "system", "tool"), "out_": ("superseded", "expired", "proposed", "equal"),
+    "usage_": ("calls", "prompt_characters", "prompt_tokens", "reply_tokens", "milliseconds", "characters", "tokens"),
+}  # fmt: skip
+
+
+def test_every_phrase_has_both_languages():
+    assert [name for name, said in phrases().items() if not all(said.get(code) for code in LANGUAGES)] == []
+
+
+def test_what_pages_compute_can_be_said():
+    assert [
+        prefix + name for prefix, names in FAMILIES.items() for name in names if prefix + name not in phrases()
+    ] == []
+
+
+def test_no_phrase_is_left_over():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES.glob("*.html"))
+    said = set(re.findall(r"[\"']([a-z_]+)[\"']", text)) | {f"{kind}s" for kind in ("turn", "observation", "insight")}
+    said |= {prefix + name for prefix, names in FAMILIES.items() for name in names}
+    computed = {"turn", "observation", "insight", "day", "week", "month", "wiped", "none"}
+    assert computed <= phrases().keys() and phrases().keys() - said - computed == set()
