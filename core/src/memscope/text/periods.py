@@ -24,6 +24,7 @@ _WORDS = frozenset(
     may days today tonight yesterday fri tue tues thu thur thurs""".split()
 )
 _LETTERS = re.compile(r"[a-z]+")
+_LAST_WORD = re.compile(rf"(?:{'|'.join(sorted(_WORDS, reverse=True))})(?![a-z])")
 _DIGITS = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
 _WORDS_ZH = re.compile(
     "[明后昨前今]天|[今昨][晚早]|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
@@ -36,7 +37,8 @@ def named_periods(text: str, said: datetime) -> list[Interval]:
     if text.rstrip()[-1:] in "?？" or not _may_name_a_day(text):
         return []
     telling = (sentence for _, sentence in sentences(text) if _may_name_a_day(sentence))
-    return list(dict.fromkeys(one for sentence in telling for one in _of_sentence(sentence, said)))
+    found = [one for sentence in telling for one in _of_sentence(sentence, said)]
+    return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
 def _may_name_a_day(text: str) -> bool:
@@ -56,6 +58,8 @@ def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
 
 def _told(text: str) -> str:
     """Returns the text up to what stands behind its last word of time."""
-    ends = [match.end() for match in _LETTERS.finditer(text) if match[0] in _WORDS]
-    ends += [match.end() for pattern in (_DIGITS, _WORDS_ZH) for match in pattern.finditer(text)]
+    words = (match.span() for match in _LAST_WORD.finditer(text))
+    ends = [end for start, end in words if not "a" <= text[start - 1 : start] <= "z"]
+    ends += [match.end() for match in _DIGITS.finditer(text)]
+    ends += [] if text.isascii() else [match.end() for match in _WORDS_ZH.finditer(text)]
     return text[: max(ends, default=0) + BEHIND]

@@ -72,6 +72,7 @@ COLUMNS = (
     ("kind", "B"), ("role", "B"), ("meaning", f"{DIMENSIONS}s"),
 )  # fmt: skip
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
+_NAMES = tuple(name for name, _ in COLUMNS[:-1])
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
 units_version = f"{terms_version}.{VECTORS_VERSION}.3"
@@ -99,6 +100,7 @@ def microseconds(when: datetime) -> int:
     return (when - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=1 << 10)
 def scope_key(name: str | None) -> int:
     """Returns an agent or session as 64 bits, 0 for none."""
     if not name:
@@ -223,7 +225,7 @@ def _unit(
         **columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content),
         "flags": found | Flag.PERSONAL * bool(lasting), "topics": read.topics & _LOW, "more_topics": read.topics >> 64,
     }  # fmt: skip
-    packed = PACKED.pack(*(columns[name] for name, _ in COLUMNS[:-1]), read.meaning)
+    packed = PACKED.pack(*map(columns.__getitem__, _NAMES), read.meaning)
     hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
     return Unit(columns["seq"], packed, hashes, _text(date, speaker, body))
 
