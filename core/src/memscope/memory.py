@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memscope.chat import Answer
+    from memscope.chat.assembly import Assembly
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.stores import Store
@@ -201,20 +202,35 @@ class AsyncMemoryScope:
         filter: Mapping[str, Json] | None = None,
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
+        assemble: bool = False,
     ) -> str:
         """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
 
         A query about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens.
+        ``assemble``: ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
         """
         from memscope import retrieval
 
         validation.choice("lines", lines, "memories", "turns")
+        room = validation.count("tokens", tokens, 1_000_000)
+        whole = await self._assembled(validation.scope(user, agent, session), room, as_of) if assemble else None
+        if whole is not None:
+            exclude, session = (*exclude, *whole.keys), None
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
             kinds=kinds, zone=zone,
         )  # fmt: skip
+        if whole is not None:
+            return whole.text(found, lines)
         core = await self.blocks(user, agent=agent).text(as_of=as_of)
-        return retrieval.context(found, tokens=validation.count("tokens", tokens, 1_000_000), lines=lines, core=core)
+        return retrieval.context(found, tokens=room, lines=lines, core=core)
+
+    async def _assembled(self, where: Scope, tokens: int, as_of: datetime | str | None) -> Assembly:
+        from memscope.chat.assembly import assemble
+
+        then = None if as_of is None else validation.when("as_of", as_of, self.runtime.zone)
+        async with self.runtime.operation("retrieve"):
+            return await assemble(self.runtime, where, tokens, as_of=then)
 
     async def profile(
         self,

@@ -2,6 +2,7 @@
 
     what was said lately ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
        window.py              (durable before the model is request)                        prompt.py   answer.py
+       assembly.py with ``context.budget`` of the settings: all of it within one budget
 
 Steps of memory that fail are named in ``Answer.notes``; only the chat model's own failure ends an answer.
 Between two answers only the store keeps state, so that any process can give the next one.
@@ -18,12 +19,14 @@ from memscope import validation
 from memscope.blocks import AsyncBlocks, render
 from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
+from memscope.chat.assembly import Assembly, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
 from memscope.chat.window import recent_turns
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Retrieval, Scope, Turn
 from memscope.text.terms import terms
+from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from memscope.runtime import Runtime
@@ -65,7 +68,11 @@ def start(runtime: Runtime, request: ChatRequest) -> Answer:
 
 
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
-    window = await answer.spare("recent turns", _window(runtime, request), [])
+    whole = await answer.spare("context", _assembled(runtime, request), None)
+    if whole is not None:
+        request, window = replace(request, tokens=whole.left), list(whole.recent)
+    else:
+        window = await answer.spare("recent turns", _window(runtime, request), [])
     report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
     try:
@@ -74,6 +81,7 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         answer.notes += found.notes
         answer.memories, lines = fit_hits(found, request.tokens)
         persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, ""))
+        core = whole.lead if whole is not None else core
         messages = build_prompt(request.text, runtime.ctx.prompts, persona, lines, window, runtime.now(), core)
         async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
@@ -84,6 +92,17 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
         runtime.work.wake()
         if stored:
             runtime.work.work_for(request.scope.user, stored)
+
+
+async def _assembled(runtime: Runtime, request: ChatRequest) -> Assembly | None:
+    """Returns the parts of the context within ``context.budget`` of the settings; None without one."""
+    budget, where = runtime.settings.context.budget, request.scope
+    if budget is None:
+        return None
+    persona, _ = await _core(runtime, request)
+    blocks = [one for one in await AsyncBlocks(runtime, where.user, where.agent).list() if one.label != PERSONA]
+    async with runtime.operation("list"):
+        return await assemble(runtime, where, max(1, budget - estimate_tokens(persona or "")), blocks=blocks)
 
 
 async def _window(runtime: Runtime, request: ChatRequest) -> list[Turn]:

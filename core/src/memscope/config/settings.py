@@ -30,6 +30,7 @@ from pydantic import (
     create_model,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from memscope.config import trust
@@ -76,6 +77,7 @@ Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], Bef
 Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=366 * 24 * 3600)]
 Label: TypeAlias = Annotated[str, Field(pattern=BLOCK_LABEL)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1, lt=1 << 31)]
 
 
@@ -133,6 +135,21 @@ class BlockSettings(Section):
     tokens: Count = 4000
     shared: Annotated[dict[Label, str], BeforeValidator(_mapping)] = {}
     maintain: Annotated[tuple[Label, ...], BeforeValidator(_listed)] = ()
+
+
+class ContextSettings(Section):
+    """Shares of one budget of tokens, for ``context(assemble=True)`` and, with ``budget``, for a chat's prompt."""
+
+    budget: Count | None = None
+    core: Share = 0.25
+    entities: Share = 0.05
+    recent: Share = 0.4
+
+    @model_validator(mode="after")
+    def _check_shares(self) -> ContextSettings:
+        if self.core + self.entities + self.recent > 0.9:
+            raise ValueError("core, entities and recent must leave a tenth of the budget for what is recalled")
+        return self
 
 
 class LimitSettings(Section):
@@ -247,6 +264,7 @@ class Settings(Section):
     consolidation: ConsolidationSettings = ConsolidationSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     blocks: BlockSettings = BlockSettings()
+    context: ContextSettings = ContextSettings()
     limits: LimitSettings = LimitSettings()
     redaction: RedactionSettings = RedactionSettings()
     chat: ChatSettings | None = None
