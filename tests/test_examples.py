@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,3 +49,14 @@ def test_a_chat_in_ten_lines(fault_server, tmp_path, monkeypatch):
         cwd=tmp_path,
     )
     assert done.stdout == "you> echo: I like tea.\nyou> " and done.stderr == ""
+
+
+def test_a_month_is_as_its_guide_shows_it(tmp_path):
+    picture = tmp_path / "graph.svg"
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "month.py", picture], capture_output=True, encoding="utf-8", check=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    docs = EXAMPLES.parent / "docs"
+    assert done.stdout in (docs / "entities.md").read_text("utf-8")
+    assert picture.read_text("utf-8") == (docs / "entities-month.svg").read_text("utf-8")

@@ -197,7 +197,7 @@ def _known(tokens: Sequence[_NameToken], run: _Run) -> bool:
 def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
     low = token.low
     if low in _OTHERS:
-        return True
+        return alone or len(low) > 3 or low == "may"  # Jan Novak, Mar Azul
     if low in _ORGANISATION_ENDS and not begins:
         return False
     if low in ("best", "new", "good", "great", "happy", "love", "first", "last") and not alone and not token.opens:
