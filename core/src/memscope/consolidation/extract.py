@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 
 from memscope.consolidation.batch import FactBatch, memory_id
 from memscope.consolidation.find_quote import find_quote
+from memscope.consolidation.known_names import known_names
 from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, lines_data, lines_per_call
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
@@ -121,10 +122,11 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Extract facts with their quotes, and a level for every turn; ``left`` are turns without a usable reply."""
     waiting = lines_per_call(batch)
+    names = await known_names(batch, ctx) if waiting else {}
     while waiting:
         lines = waiting.pop(0)
         try:
-            batch = await extract_lines(batch, lines, ctx)
+            batch = await extract_lines(batch, lines, ctx, names)
         except ModelReplyError as error:
             split = halves(lines)
             waiting = [*split, *waiting]
@@ -142,14 +144,16 @@ def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyEr
     return replace(batch, left=left)
 
 
-async def extract_lines(batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext) -> FactBatch:
+async def extract_lines(
+    batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext, names: Mapping[str, str]
+) -> FactBatch:
     """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none.
 
     Turns whose facts fail both times are left: only those are read again.
     """
     assert ctx.chat is not None
     heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
-    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines))
+    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines, names))
     if own := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{INSTRUCTIONS}\n{own}")
     kept = frozenset(ctx.settings.consolidation.levels)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from memscope.consolidation.batch import FactBatch
 from memscope.prompts import visible
 from memscope.records import Json, Turn
+from memscope.records.filters import has_name
 from memscope.text.units import chunks
 
 CHARACTERS = 8_000  # of turns in one call; a longer turn is read in several
@@ -85,19 +87,33 @@ def _parts(line: TranscriptLine, size: int) -> list[TranscriptLine]:
 # ------------------------------------------------------------------------------------------------------------- as JSON
 
 
-def lines_data(lines: Sequence[TranscriptLine]) -> list[dict[str, Json]]:
-    """Returns a line of JSON per turn; where there are several conversations, each with its number."""
+def lines_data(
+    lines: Sequence[TranscriptLine], names: Mapping[str, str] = MappingProxyType({})
+) -> list[dict[str, Json]]:
+    """Returns a line of JSON per turn; where there are several conversations, each with its number.
+
+    ``names``: full names by shorter ones; a line has those that its text uses.
+    """
     sessions = list(dict.fromkeys(line.turn.scope.session for line in lines))
     numbers = {session: number for number, session in enumerate(sessions, 1)} if len(sessions) > 1 else {}
-    return [_line_data(number, line, numbers.get(line.turn.scope.session)) for number, line in enumerate(lines, 1)]
+    return [
+        _line_data(number, line, numbers.get(line.turn.scope.session), names) for number, line in enumerate(lines, 1)
+    ]
 
 
-def _line_data(number: int, line: TranscriptLine, conversation: int | None) -> dict[str, Json]:
+def _line_data(
+    number: int, line: TranscriptLine, conversation: int | None, names: Mapping[str, str]
+) -> dict[str, Json]:
     told: dict[str, Json] = {"n": number, "at": f"{line.turn.time:%Y-%m-%d %a %H:%M}", "by": _speaker(line.turn)}
     if conversation is not None:
         told["conversation"] = conversation
-    marks = {"continued": True} if line.continued else {}
-    return {**told, "text": line.text, **marks, **({"context": True} if line.context else {})}
+    meant = {short: full for short, full in names.items() if _is_short(short, full, line.text)}
+    marks: dict[str, Json] = {"continued": line.continued, "context": line.context, "names": meant}
+    return {**told, "text": line.text, **{name: mark for name, mark in marks.items() if mark}}
+
+
+def _is_short(short: str, full: str, text: str) -> bool:
+    return has_name(text, short) and not has_name(text, full)
 
 
 def _speaker(turn: Turn) -> str:

@@ -73,13 +73,13 @@ def record_matches(filter: Mapping[str, Json], record: Record) -> bool:
     about = record.subject if isinstance(record, Insight) else record.about
     words = () if isinstance(record, Insight) else record.keywords
     return (
-        (ABOUT not in filter or _names(about, filter[ABOUT]))
+        (ABOUT not in filter or has_name(about, filter[ABOUT]))
         and (KEYWORD not in filter or filter[KEYWORD].casefold() in map(str.casefold, words))
         and matches({key: wanted for key, wanted in filter.items() if key not in (ABOUT, KEYWORD)}, record.data)
     )
 
 
-def _names(text: str, name: str) -> bool:
+def has_name(text: str, name: str) -> bool:
     """Returns whether the name stands in the text, as whole words in scripts that have them."""
     folded = re.escape(name.strip().casefold())
     wanted = rf"(?<![a-z0-9]){folded}(?![a-z0-9])" if name.isascii() else folded
