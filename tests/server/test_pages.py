@@ -1,0 +1,59 @@
+"""The inspector without a browser: hostile names, an agent that was chosen, errors."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def alice(served):
+    with served.client(served.alice) as client:
+        yield client
+
+
+@pytest.fixture
+def operator(served):
+    with served.client(served.operator) as client:
+        yield client
+
+
+def test_names_of_any_kind_are_shown_as_text(operator):
+    hostile = "\"><script>document.title='owned'</script>"
+    place = "/" + "".join(f"%{byte:02X}" for byte in hostile.encode())
+    turn = {"role": "user", "content": f"My sister {hostile} met Kim in Rome.", "id": hostile, "speaker": hostile}
+    given = {"turns": [turn], "agent": hostile, "session": hostile}
+    operator.post(f"/api/v1/users{place}/turns", json=given).raise_for_status()
+    operator.post(f"/api/v1/users{place}/memories", json={"text": hostile, "name": hostile}).raise_for_status()
+    asked = {"q": hostile, "session": hostile, "agent": hostile}
+    for page in (
+        "/",
+        "/records",
+        f"/records{place}",
+        "/ask",
+        "/entities",
+        "/timeline",
+        "/blocks",
+        "/review",
+        "/forget",
+    ):
+        for query in ({}, asked):
+            reply = operator.get(f"/u{place}{page}", params=query, headers={"Accept": "text/html"})
+            assert reply.status_code == 200 and "<script>document" not in reply.text, page
+    assert "<script>document" not in operator.get("/", params={"q": hostile}).text
+
+
+def test_an_operators_choice_of_an_agent_is_kept(operator):
+    page = operator.get("/u/alice/records", params={"agent": "helper"}).text
+    assert "Prefers short answers." in page and "Lisbon" not in page
+    assert 'href="/u/alice/timeline?agent=helper"' in page and 'name="agent" value="helper"' in page
+
+
+@pytest.mark.parametrize(
+    ("page", "status"),
+    [("/u/alice/records?as_of=soon", 422), ("/nothing", 404), ("/u/alice/records?offset=x", 422),
+     ("/u/alice/entities/Nobody", 404), ("/u/alice/blocks/none", 404), ("/u/alice/forget?id=none", 404)],
+)  # fmt: skip
+def test_a_browser_gets_a_page_about_an_error(alice, page, status):
+    reply = alice.get(page, headers={"Accept": "text/html"})
+    assert reply.status_code == status and reply.headers["content-type"].startswith("text/html")
+    assert 'role="alert"' in reply.text

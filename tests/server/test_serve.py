@@ -1,0 +1,95 @@
+"""``memscope serve`` and ``memscope token`` as processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+pytest.importorskip("uvicorn", reason="memscope[server] is not installed")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("MEMSCOPE_STORE", str(tmp_path / "memory.db"))
+    return tmp_path
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "memscope", *words], capture_output=True, text=True, timeout=60)
+
+
+@contextmanager
+def running(*words: str) -> Iterator[str]:
+    """Yields the lines printed before the server waits."""
+    command = [sys.executable, "-m", "memscope", "serve", "--port", "0", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            lines = []
+            while process.stdout and (line := process.stdout.readline()):
+                lines.append(line)
+                if "Ctrl-C" in line:
+                    break
+            yield "".join(lines)
+        finally:
+            process.terminate()
+
+
+def test_the_printed_link_signs_in_as_operator(home):
+    with running() as said:
+        link = re.search(r"(http://127\.0\.0\.1:\d+/)login\?token=\S+", said)
+        assert link, said
+        with httpx2.Client(base_url=link[1], timeout=30, follow_redirects=True) as browser:
+            assert "token" not in str(browser.get(link[0]).url)
+            assert browser.get("/jobs").status_code == 200
+
+
+def test_a_token_that_is_added_works_and_one_revoked_does_not(home):
+    secret, said = run("--user", "alice", "token", "add", "--name", "phone").stdout.splitlines()
+    assert "alice" in said and secret not in run("token", "list").stdout
+    id = said.split()[1].rstrip(",")
+    with running() as printed, httpx2.Client(base_url=re.findall(r"http://\S+/", printed)[0], timeout=30) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        assert client.get("/api/v1/me").json()["user"] == "alice"
+        assert "revoked" in run("token", "revoke", id).stdout
+        assert client.get("/api/v1/me").status_code == 401
+
+
+def test_another_address_wants_tls_or_insecure(home):
+    refused = run("serve", "--address", "0.0.0.0", "--port", "0")
+    assert refused.returncode != 0 and "--insecure" in refused.stderr and "--cert" in refused.stderr
+    with running("--address", "0.0.0.0", "--insecure") as said:
+        assert "login?token=" not in said  # whoever reads this line may not be on this machine
+        port = re.findall(r":(\d+)/", said)[0]
+        assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=30).status_code == 200
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl makes the certificate")
+def test_tls(home):
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]  # fmt: skip
+    subprocess.run(made, cwd=home, check=True, capture_output=True, timeout=60)
+    cert, key = str(home / "cert.pem"), str(home / "key.pem")
+    assert run("serve", "--cert", cert).returncode == 2
+    trusted = ssl.create_default_context(cafile=cert)
+    with running("--cert", cert, "--key", key) as said:
+        link = re.findall(r"https://\S+login\?token=\S+", said)[0]
+        reply = httpx2.get(link, verify=trusted, timeout=30)
+        assert reply.status_code == 303 and "secure" in reply.headers["set-cookie"].lower()
+
+
+def test_tokens_are_for_the_owner_of_the_file_alone(home):
+    run("--user", "alice", "token", "add")
+    (path,) = home.rglob("tokens.json")
+    assert os.stat(path).st_mode & 0o077 == 0
