@@ -34,17 +34,24 @@ TABLES = {
 }
 WORDS = """
     user assistant tool system person place organisation thing topic
-    turn observation insight text vector period neighbour
+    turn observation insight text vector period meaning
     new merged superseded proposed rejected consolidate reflect
     loaded blocked broken ok warn fail wiped pending failed parked removed
     versions sqlite settings plugins permissions disk store users models clock work memories secrets
     memscope holds searchable errors usage costs budget facts bytes schema chat embedding rerank none insights turns
-    single-hop multi-hop temporal secret adversarial recommendation instruction fiction True False atomic backup
+    single-hop multi-hop temporal secret adversarial recommendation instruction fiction atomic backup
 """.split()
 PHRASES = [
     "changed fact", "round trip", "wal bytes", "read only", "units version", "private key", "web token", "api key",
     "password in address", "card number", "email",
     *(f"{{number}} to {stage}" for stage in ("consolidate", "reflect", "embed")),
+    "yes", "no", "there is no chat model", "there is no embedder", "set embedding in the settings",
+    "list shows what there is", "the text is empty", "nothing was changed", "see the path and its rights",
+    "is base_url right, and the server up?", "try again", "try later", "check key, and whether it may use this model",
+    "see the error's detail for what the server said",
+    "an edit of core memory needs a reason", "period ends before it starts", "memscope block history lists them",
+    "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and"
+    " MEMSCOPE_CHAT__MODEL", "nothing is stored within session; leave one out to search more",
     "nothing found", "nothing there", "nothing lasting is known about this user yet",
     "nothing is stored for this user yet: add_turns keeps what is said",
     "the question is about the user: see the profile",

@@ -19,7 +19,7 @@ import click
 
 from memscope import __version__
 from memscope.commands import register
-from memscope.commands.language import say, speaking
+from memscope.commands.language import say, say_error, speaking
 from memscope.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope.commands.output import json_line, print_error
 from memscope.errors import MemscopeError
@@ -65,7 +65,7 @@ class Program(Group):
             return super().invoke(ctx)
         except MemscopeError as error:
             about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
-            self._fail(ctx, error, Failure(str(error), exit_code(error), **about))
+            self._fail(ctx, error, Failure(say_error(error), exit_code(error), **about))
         except (click.ClickException, click.Abort, click.exceptions.Exit, OSError):
             raise
         except Exception as error:

@@ -12,7 +12,7 @@ import click
 
 from memscope.commands import slash
 from memscope.commands.input import Pipe, Terminal, read_message
-from memscope.commands.language import LANGUAGES, say, speaking
+from memscope.commands.language import LANGUAGES, say, say_error, speaking
 from memscope.commands.options import Call, command, exit_code, pass_call
 from memscope.commands.output import print_error, visible, visible_text
 from memscope.commands.slash import Talk
@@ -125,7 +125,7 @@ def step(talk: Talk, text: str) -> None:
             answer(talk, text)
     except MemscopeError as error:
         talk.code = exit_code(error)
-        print_error(f"memscope: {error}")
+        print_error(f"memscope: {say_error(error)}")
     finally:
         talk.busy = False
     talk.show_news()

@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from memscope.commands.output import wrapped
+from memscope.errors import MemscopeError
 
 FOLDER = Path(__file__).parents[1] / "locale"
 DOMAIN = "memscope"
@@ -31,6 +32,12 @@ def say(text: str, /, **values: object) -> str:
     """Returns a text in the language of the program, its fields filled in."""
     said = gettext.gettext(text) if text else ""
     return said.format(**values) if values else said
+
+
+def say_error(error: MemscopeError) -> str:
+    """Returns an error with its hint; a sentence without a name or number in it is in the catalogue."""
+    message = str(error).removesuffix(error.hint).removesuffix("; ") if error.hint else str(error)
+    return say("{message}; {hint}", message=say(message), hint=say(error.hint)) if error.hint else say(message)
 
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:

@@ -189,7 +189,8 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
     lines |= {name: value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in lines.items():
         label = say(name.replace("_", " "))
-        text = f"{value:,}" if type(value) is int else say(str(value)) if value != "" else "-"
+        value = say("yes" if value else "no") if isinstance(value, bool) else value
+        text = f"{value:,}" if isinstance(value, int) else say(str(value)) if value != "" else "-"
         show.line((pad(label, 13) + " ", "dim"), visible(text), hang=14)
 
 

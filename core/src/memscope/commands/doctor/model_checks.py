@@ -66,8 +66,9 @@ def _unset_key(exam: Examination, section: str) -> str:
     if chosen is None or chosen.key is not None or chosen.base_url is not None:
         return ""
     preset = chosen.preset or ("openai" if chosen.provider == "openai" else "")
-    variable = str(presets().get(preset, {}).get("key_env", ""))
-    return "" if os.environ.get(variable) else variable
+    known = presets().get(preset, {})
+    variable = str(known.get("key_env", ""))
+    return "" if os.environ.get(variable) or os.environ.get(known.get("base_url_env", "")) else variable
 
 
 async def _asked(section: str, model: Any, ctx: WorkerContext) -> Finding:
