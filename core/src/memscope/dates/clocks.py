@@ -45,10 +45,6 @@ def quarter_of(now: Now, *values: Any) -> Length | None:
     return Length(((15, "minute"),)) if values[-1] == "hour" else None
 
 
-def half_hour(now: Now, hour: int, _: float) -> Clock | None:
-    return o_clock(now, hour, 30)
-
-
 def past_hour(now: Now, minutes: int | float | str, *rest: Any) -> Clock | None:
     """Half past seven, ten past seven, quarter past seven, three quarters past seven."""
     whole = int({"quarter": 15, 0.5: 30}.get(minutes, minutes))
@@ -59,11 +55,6 @@ def before_hour(now: Now, *values: int | str) -> Clock | None:
     """A quarter to eight, ten minutes to eight."""
     minutes, hour = values[0], int(values[-1])
     return o_clock(now, (hour - 2) % 12 + 1, 60 - int({"quarter": 15}.get(str(minutes), minutes)))
-
-
-def hour_before(now: Now, hour: int, minutes: int) -> Clock | None:
-    """八点差五分."""
-    return before_hour(now, minutes, hour)
 
 
 def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:

@@ -50,10 +50,6 @@ def within_period(now: Now, outer: Period, inner: Period) -> Period | None:
     return fixed(found) if found else None
 
 
-def period_within(now: Now, inner: Period, outer: Period) -> Period | None:
-    return within_period(now, outer, inner)
-
-
 def anniversary(now: Now, outer: Period, inner: Period) -> Period | None:
     """去年今天, 上周今天, this month last year: today, or the month, in that year, month or week."""
     there, here = (None if period.cycle else look(period, 0) for period in (outer, inner))
@@ -93,11 +89,6 @@ def day_in(now: Now, number: int, period: Period) -> Period | None:
         return nth(now, number, "day", period)
     inner = day_of_month(now, number)
     return within_period(now, period, inner) if inner else None
-
-
-def day_of(now: Now, period: Period, number: int) -> Period | None:
-    """Next month on the 20th."""
-    return day_in(now, number, period)
 
 
 def in_year(now: Now, *values: Any) -> Period | None:
@@ -142,23 +133,6 @@ def nth_units(now: Now, which: int | str, length: Length, period: Period) -> Per
     return then(period, change)
 
 
-def nth_of(now: Now, period: Period, number: int, unit: str) -> Period | None:
-    return nth(now, number, unit, period)
-
-
-def first_units(now: Now, period: Period, length: Length) -> Period | None:
-    """去年的前10天."""
-    return nth_units(now, 1, length, period)
-
-
-def nth_day_of(now: Now, period: Period, number: int, weekday: int) -> Period | None:
-    return nth_day(now, number, weekday, period)
-
-
-def nth_units_of(now: Now, period: Period, number: int, length: Length) -> Period | None:
-    return nth_units(now, number, length, period)
-
-
 def weekday_in(now: Now, *values: Any) -> Period | None:
     """Tuesday of last week; beside a day the weekday adds nothing, unless the day was counted."""
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
@@ -201,11 +175,6 @@ def unit_with(now: Now, unit: str, *rest: Any) -> Period | None:
     """The week of May 5th, the week beginning May 5th."""
     change = {"week": week_with, "weekend": weekend_with}.get(unit)
     return change(now, rest[-1]) if change else None
-
-
-def year_week(now: Now, year: int, unit: str, number: int) -> Period | None:
-    """2020 week 12."""
-    return week_of_year(now, unit, number, year)
 
 
 def week_of_year(now: Now, unit: str, number: int, year: int) -> Period | None:
@@ -314,10 +283,6 @@ def moment_range(now: Now, *values: Any) -> Period | None:
     period = next(item for item in values if isinstance(item, Period))
     time = time_range(now, *(item for item in values if item is not period))
     return moment_at(now, period, time) if time else None
-
-
-def at_moment(now: Now, item: Any, period: Period) -> Period | None:
-    return moment_at(now, period, item)
 
 
 def open_to(shape: Shape) -> Callable[..., Period | None]:

@@ -79,10 +79,6 @@ def half_year(now: Now, number: int) -> Period:
     return yearly(lambda year: month_of(year, number * 6 - 5, 6, "season"), "season")
 
 
-def year_month_day(now: Now, year: int, month_number: int, day: int) -> Period:
-    return full_date(now, month_number, day, year)
-
-
 def bare_days(now: Now, first: int, last: int) -> Period | None:
     """20到22日, between the 20th and the 22nd."""
     return Period(lambda n: _days(n // 12, n % 12 + 1, first, last), "day", "month") if first < last <= 31 else None
@@ -94,16 +90,8 @@ def month_day(now: Now, month_number: int, day: int | str) -> Period | None:
     return yearly(lambda year: date_of(year, month_number, number), "day")
 
 
-def day_month(now: Now, day: int | str, month_number: int) -> Period | None:
-    return month_day(now, month_number, day)
-
-
 def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
     return fixed(date_of(year, month_number, ordinal(day)))
-
-
-def day_first(now: Now, day: int | str, month_number: int, year: int) -> Period:
-    return full_date(now, month_number, day, year)
 
 
 def day_first_short(now: Now, day: int | str, month_number: int, year: int) -> Period | None:
@@ -111,28 +99,8 @@ def day_first_short(now: Now, day: int | str, month_number: int, year: int) -> P
     return full_date(now, month_number, day, short_year(year)) if 10 <= year <= 99 else None
 
 
-def month_first_short(now: Now, month_number: int, day: int, year: int) -> Period | None:
-    return day_first_short(now, day, month_number, year)
-
-
-def month_year_day(now: Now, month_number: int, year: int, day: int | str) -> Period:
-    return full_date(now, month_number, day, year)
-
-
-def year_first(now: Now, year: int, month_number: int, day: int | str) -> Period:
-    return full_date(now, month_number, day, year)
-
-
-def year_day_month(now: Now, year: int, day: int | str, month_number: int) -> Period:
-    return full_date(now, month_number, day, year)
-
-
 def month_of_year(now: Now, month_number: int, year: int) -> Period:
     return fixed(month_of(year, month_number))
-
-
-def pair(now: Now, numbers: tuple[int, int]) -> Period | None:
-    return month_day(now, *numbers)
 
 
 def day_range(now: Now, month_number: int, first: int | str, last: int | str) -> Period | None:
@@ -161,10 +129,6 @@ def spoken_feast(now: Now, number: int) -> Period | None:
 def first_quarters(now: Now, count: int, _: str) -> Period | None:
     """前三季度."""
     return yearly(lambda year: month_of(year, 1, 3 * count, "quarter"), "quarter") if 2 <= count <= 3 else None
-
-
-def days_of_month(now: Now, first: int | str, last: int | str, month_number: int) -> Period | None:
-    return day_range(now, month_number, first, last)
 
 
 def days_in(now: Now, first: int, last: int, period: Period) -> Period | None:

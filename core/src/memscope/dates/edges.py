@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, place, then, unit_at
+from memscope.dates.cascade import Build
 from memscope.dates.days import month, month_of_year
 from memscope.dates.relative import day_from_today, stepped_unit
 
@@ -40,14 +41,10 @@ def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
     return edge(now, name, period) if name == "mid" else None
 
 
-def period_edge(now: Now, period: Period, name: str) -> Period | None:
-    return edge(now, name, period)
-
-
 def edge_unit(now: Now, name: str, unit: str) -> Period | None:
     """The end of the month: of this one."""
-    here = unit_at(now.today, unit)
-    return edge(now, name, fixed(here)) if here else None
+    here = this(now, unit)
+    return edge(now, name, here) if here else None
 
 
 def later_in(now: Now, step: int, unit: str) -> Period | None:
@@ -81,25 +78,32 @@ def day_end(now: Now, *values: Any) -> Period | None:
     )
 
 
-def month_edge(now: Now, number: int, value: tuple[str, str]) -> Period | None:
-    """5月初."""
-    found = month(now, number) if value[1] == "month" else None
-    return period_unit_edge(now, found, value) if found else None
+def of(find: Build, bound: Build = edge) -> Build:
+    """Returns the builder of an edge, or a limit, of the period that ``find`` makes of what stands before: 上个月底."""
+
+    def build(now: Now, *values: Any) -> Period | None:
+        *named, (name, unit) = values
+        found = find(now, *named, unit)
+        return bound(now, name, found) if found else None
+
+    return build
 
 
-def stepped_edge(now: Now, step: int, value: tuple[str, str]) -> Period | None:
-    """上个月底."""
-    found = stepped_unit(now, step, value[1])
-    return edge(now, value[0], found) if found else None
+def this(now: Now, unit: str) -> Period | None:
+    """年底: of this year."""
+    here = unit_at(now.today, unit)
+    return fixed(here) if here else None
 
 
-def period_unit_edge(now: Now, period: Period, value: tuple[str, str]) -> Period | None:
-    """去年年底; the unit only repeats the period's."""
-    return edge(now, value[0], period) if period.grain == value[1] else None
+def month_named(now: Now, *values: Any) -> Period | None:
+    """5月初, 2019年5月底."""
+    *years, number, unit = values
+    return (month_of_year(now, number, *years) if years else month(now, number)) if unit == "month" else None
 
 
-def unit_edge(now: Now, value: tuple[str, str]) -> Period | None:
-    return edge_unit(now, *value)
+def same_unit(now: Now, period: Period, unit: str) -> Period | None:
+    """去年年底: the unit only repeats the period's."""
+    return period if period.grain == unit else None
 
 
 def rest_of(now: Now, *values: Any) -> Period | None:
@@ -109,33 +113,6 @@ def rest_of(now: Now, *values: Any) -> Period | None:
     if span and span.grain == "day":
         return fixed(Span(now.local, span.end, "part")) if span.start == now.today else None
     return fixed(Span(now.today, span.end, "day", "range")) if span and span.start <= now.today < span.end else None
-
-
-def limit_of_unit(now: Now, value: tuple[str, str]) -> Period | None:
-    """年底 in 年底之前."""
-    here = unit_at(now.today, value[1])
-    return limit(now, value[0], fixed(here)) if here else None
-
-
-def limit_of_month(now: Now, number: int, value: tuple[str, str]) -> Period | None:
-    """6月底 in 6月底之前."""
-    found = month(now, number) if value[1] == "month" else None
-    return limit(now, value[0], found) if found else None
-
-
-def edge_of_year_month(now: Now, year: int, number: int, value: tuple[str, str]) -> Period | None:
-    """2019年5月底."""
-    return edge(now, value[0], month_of_year(now, number, year)) if value[1] == "month" else None
-
-
-def limit_of_year_month(now: Now, year: int, number: int, value: tuple[str, str]) -> Period | None:
-    """2019年5月底 in 2019年5月底之前."""
-    return limit(now, value[0], month_of_year(now, number, year)) if value[1] == "month" else None
-
-
-def stepped_limit(now: Now, step: int, value: tuple[str, str]) -> Period | None:
-    found = stepped_unit(now, step, value[1])
-    return limit(now, value[0], found) if found else None
 
 
 def limit_of(now: Now, period: Period, value: str | tuple[str, str]) -> Period | None:

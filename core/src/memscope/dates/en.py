@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from memscope.dates import clocks, days, edges, numbers, relative, repeated
-from memscope.dates.cascade import Row
+from memscope.dates.cascade import Row, given
 from memscope.dates.clocks import hours
 from memscope.dates.numbers import words
 from memscope.dates.repeated import SEVERAL
@@ -251,6 +251,7 @@ _UNIT = "[unit plural quarter second century]"
 _TO = "[to hyphen till]"
 _TWO_DAYS = f"([from between]? the? {_DAY} {_TO} | between the? {_DAY} and)"
 _YEAR = "[comma hyphen slash of in]* yearlike"
+_DAY_FIRST = f"the? {_DAY} [of hyphen slash comma the]* [month may] dot? {_YEAR}"
 _BEFORE_DAY = "[on till by since from before after]"
 _MONTH = "hyphen? [month may] dot?"
 _NO_DAY = "[to till hyphen and time clock month may stop]"
@@ -311,27 +312,27 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row(f"[at around] number (?! [to till and comma]) {_UNCOUNTED}", "time", clocks.o_clock),
     ),
     "days": (
-        Row(f"{_TWO_DAYS} the? {_DAY} [of in]* [month may]", "date", days.days_of_month),
+        Row(f"{_TWO_DAYS} the? {_DAY} [of in]* [month may]", "date", given(days.day_range, 2, 0, 1)),
         Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "date", days.full_date),
-        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] dot? {_YEAR}", "date", days.day_first),
+        Row(_DAY_FIRST, "date", given(days.full_date, 1, 0, 2)),
         Row(f"[month may] [the hyphen slash comma dot]* {_DAY} {_YEAR}", "nodate", numbers.nothing),  # June 31st, 2019
-        Row(f"the? {_DAY} [of hyphen slash comma the]* [month may] dot? {_YEAR}", "nodate", numbers.nothing),
+        Row(_DAY_FIRST, "nodate", numbers.nothing),
         Row(f"(?<! {_NO_DAY}) the? {_DAY} {_MONTH} hyphen? number {_UNTIMED}", "date", days.day_first_short),
-        Row("month hyphen number hyphen number", "date", days.month_first_short),
-        Row("month [hyphen slash] yearlike [hyphen slash] number", "date", days.month_year_day),
-        Row("yearlike [hyphen slash comma]? month [hyphen slash]? number", "date", days.year_first),
-        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", days.year_day_month),
+        Row("month hyphen number hyphen number", "date", given(days.day_first_short, 1, 0, 2)),
+        Row("month [hyphen slash] yearlike [hyphen slash] number", "date", given(days.full_date, 0, 2, 1)),
+        Row("yearlike [hyphen slash comma]? month [hyphen slash]? number", "date", given(days.full_date, 1, 2, 0)),
+        Row("yearlike [hyphen slash] number [hyphen slash] month", "date", given(days.full_date, 2, 1, 0)),
         Row(f"[month may] the? {_DAY} {_TO} the? {_DAY} (?! [month time half])", "date", days.day_range),
         Row(f"between [month may] the? {_DAY} and the? {_DAY} (?! [month time half])", "date", days.day_range),
         Row(f"month [hyphen slash dot]? the? {_DAY} (?! [unit plural])", "date", days.month_day),
         Row("[month may] comma [ordinal ordword] | month comma number (?= dot? $)", "date", days.month_day),
         Row("may [hyphen slash the]* [ordinal ordword]", "date", days.month_day),
         Row("may [hyphen slash]? number (?! [word unit plural])", "date", days.month_day),
-        Row(f"the? {_DAY} [of hyphen slash]* month", "date", days.day_month),
+        Row(f"the? {_DAY} [of hyphen slash]* month", "date", given(days.month_day, 1, 0)),
         Row(f"the? {_DAY} [of hyphen slash]* month", "nodate", numbers.nothing),  # the 31st of June
-        Row("the? [ordinal ordword second] of? may", "date", days.day_month),
-        Row("number may (?! [word func])", "date", days.day_month),
-        Row("monthday (?! [of unit plural])", "date", days.pair),
+        Row("the? [ordinal ordword second] of? may", "date", given(days.month_day, 1, 0)),
+        Row("number may (?! [word func])", "date", given(days.month_day, 1, 0)),
+        Row("monthday (?! [of unit plural])", "date", lambda now, pair: days.month_day(now, *pair)),
         Row(f"[month may] {_YEAR}", "period", days.month_of_year),
         Row(f"(?<! {_OF_TIME}) month (?= word)", "word", days.name_of_person),
         Row("month (?! [ordinal ordword number]) | month (?= number [unit plural])", "period", days.month),
@@ -367,8 +368,8 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("earlier step unit", "period", edges.earlier_in),
         Row("later step unit", "period", edges.later_in),
         Row("edge step part", "moment", relative.edge_of_step),
-        Row("later step part", "moment", relative.later_part),
-        Row("edge tonight", "moment", relative.edge_tonight),
+        Row("later step part", "moment", lambda now, step, part: relative.edge_of_step(now, "late", step, part)),
+        Row("edge tonight", "moment", lambda now, edge, part: relative.edge_of_step(now, edge, 0, part)),
         Row("number weekdays ago", "date", relative.weekdays_ago),
         Row("number weekdays from now", "date", relative.weekdays_ahead),
         Row("past weekday", "date", relative.past_weekday),

@@ -25,6 +25,7 @@ from memscope.dates.calendar import (
     weekend_of,
     year_of,
 )
+from memscope.dates.cascade import Build
 from memscope.dates.clocks import edge_of_part, join
 from memscope.dates.days import month
 
@@ -48,31 +49,15 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     return fixed(found) if found else None
 
 
-def stepped_year(now: Now, step: int) -> Period | None:
-    return stepped_unit(now, step, "year")
-
-
-def day_and_part(now: Now, value: tuple[int, Clock]) -> Period | None:
-    return part_of_day(now, *value)
-
-
-def two_steps(now: Now, unit: str, step: int) -> Period | None:
-    """The week before last, the week after next."""
-    return stepped_unit(now, 2 * step, unit)
-
-
-def later_part(now: Now, step: int, part: Clock) -> Period | None:
-    return edge_of_step(now, "late", step, part)
+def beyond(build: Build) -> Build:
+    """The week before last, the Monday after next."""
+    return lambda now, value, step: build(now, 2 * step, value)
 
 
 def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:
     """Early this evening, late last night."""
     half = edge_of_part(now, edge, part)
     return part_of_day(now, step, half) if half else None
-
-
-def edge_tonight(now: Now, edge: str, part: Clock) -> Period | None:
-    return edge_of_step(now, edge, 0, part)
 
 
 def weekdays_ago(now: Now, count: int, number: int) -> Period:
@@ -94,11 +79,6 @@ def stepped_weekday(now: Now, step: int, number: int) -> Period:
     nearest = {-1: past_weekday, 0: coming_weekday, 1: coming_weekday}.get(step)
     other = nearest(now, number) if nearest else None
     return replace(found, other=other) if other and other.find(0) != found.find(0) else found
-
-
-def two_steps_weekday(now: Now, number: int, step: int) -> Period:
-    """The Monday before last, Sunday after next."""
-    return stepped_weekday(now, 2 * step, number)
 
 
 def past_weekday(now: Now, number: int) -> Period:
@@ -148,10 +128,6 @@ def away_from_now(now: Now, span: Length, sign: int) -> Period:
     if unit == "weekend" and not rest:
         return fixed(weekend_of(now.today + sign * amount * 7 * DAY))
     return fixed(from_now(now, span, sign))
-
-
-def ahead_of_now(now: Now, span: Length, _: str) -> Period:
-    return ahead(now, span)
 
 
 def inside(now: Now, span: Length) -> Period | None:
@@ -211,10 +187,6 @@ def aligned(now: Now, count: int, unit: str) -> Period | None:
     return fixed(Span(first, last, here.grain))
 
 
-def rolling_back(now: Now, span: Length) -> Period | None:
-    return rolling(now, -1, span)
-
-
 def this_day(now: Now, unit: str) -> Period | None:
     """ "For the day" is for today."""
     return day_from_today(now, 0) if unit == "day" else None
@@ -225,10 +197,6 @@ def this_unit(now: Now, unit: str) -> Period | None:
     if unit == "day" or (unit == "weekend" and not now.future):
         return None
     return stepped_unit(now, 0, unit)
-
-
-def this_part(now: Now, part: Clock) -> Period | None:
-    return part_of_day(now, 0, part)
 
 
 def week_number(now: Now, unit: str, number: int) -> Period | None:

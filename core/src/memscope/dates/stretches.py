@@ -56,10 +56,6 @@ def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
     return None
 
 
-def to_now(now: Now, period: Period) -> Period | None:
-    return between(now, period, "now")
-
-
 def unit_to_now(now: Now, unit: str) -> Period | None:
     """Year to date."""
     here = unit_at(now.today, unit)

@@ -9,7 +9,7 @@ from typing import Any
 
 from memscope.dates import clocks, days, edges, numbers, relative
 from memscope.dates.calendar import Length, Period, fixed, year_of
-from memscope.dates.cascade import Row
+from memscope.dates.cascade import Row, given
 from memscope.dates.clocks import hours
 from memscope.dates.numbers import words
 from memscope.dates.repeated import GAP, Rule
@@ -234,12 +234,14 @@ WORDS |= words("date", {names: days.moving_feast(*rule) for names, rule in MOVIN
 _TO = "[to hyphen]"
 _BEFORE_HOUR = "[part around daypart reldate date to from weekday hyphen hao]"
 _UNIT = "[unit century nian]"
+_LIMIT_OF_MONTH = edges.of(edges.month_named, edges.limit)
+_LIMIT_OF_STEP = edges.of(relative.stepped_unit, edges.limit)
 
 # fmt: off
 ROWS: dict[str, tuple[Row, ...]] = {
     "clocks": (
         Row("cha (number fen | ke) number dian", "time", clocks.before_hour),
-        Row("number dian cha (number fen | ke)", "time", clocks.hour_before),
+        Row("number dian cha (number fen | ke)", "time", given(clocks.before_hour, 1, 0)),
         Row("[halfpart midnight] (?= number dian)", "part", numbers.value),
         Row("midnight", "time", numbers.value),
         Row("number dian number fen number miao", "time", clocks.o_clock),
@@ -247,7 +249,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("number dian number", "time", clocks.spoken_clock),
         Row("number dian pasttense? ke", "time", clocks.o_clock),
         Row("(?<! [to and hyphen]) number dian amid", "gone", numbers.nothing),
-        Row("number dian ban", "time", clocks.half_hour),
+        Row("number dian ban", "time", lambda now, hour, half: clocks.o_clock(now, hour, 30)),
         Row(f"(?<= {_BEFORE_HOUR}) number dian sharp?", "time", clocks.o_clock),
         Row("(?<! [unit di]) number dian (sharp | (?! [word number]))", "time", clocks.o_clock),
         Row(f"(?<! [month may]) number {_TO} time", "time", clocks.time_range),
@@ -261,35 +263,35 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("era number yue ([lunar number]* hao?)?", "gone", numbers.nothing),
         Row("era lunar number?", "gone", numbers.nothing),
         Row("era", "period", days.year),
-        Row("yearname number yue number hao", "date", days.year_month_day),
+        Row("yearname number yue number hao", "date", given(days.full_date, 1, 2, 0)),
         Row("yearname number yue number hao", "nodate", numbers.nothing),
         Row(f"number {_TO} number hao", "date", days.bare_days),
         Row(f"yearlike (?={_TO} yearname)", "period", days.year),
         Row("number yue of? number hao", "date", days.month_day),
         Row("number yue number hao", "nodate", numbers.nothing),  # 2月30日
         Row(f"number {_TO} number yue", "period", days.months),
-        Row("yearname number unitedge (?= prior)", "limit", edges.limit_of_year_month),
-        Row("(?<= till) yearname number unitedge", "limit", edges.limit_of_year_month),
-        Row("yearname number unitedge", "period", edges.edge_of_year_month),
-        Row("number unitedge (?= prior) | (?<= till) number unitedge", "limit", edges.limit_of_month),
-        Row("step ge? unitedge (?= prior) | (?<= till) step ge? unitedge", "limit", edges.stepped_limit),
-        Row("number unitedge", "period", edges.month_edge),
+        Row("yearname number unitedge (?= prior)", "limit", _LIMIT_OF_MONTH),
+        Row("(?<= till) yearname number unitedge", "limit", _LIMIT_OF_MONTH),
+        Row("yearname number unitedge", "period", edges.of(edges.month_named)),
+        Row("number unitedge (?= prior) | (?<= till) number unitedge", "limit", _LIMIT_OF_MONTH),
+        Row("step ge? unitedge (?= prior) | (?<= till) step ge? unitedge", "limit", _LIMIT_OF_STEP),
+        Row("number unitedge", "period", edges.of(edges.month_named)),
         Row("number yue", "period", days.month),
         Row("yearname? number yue", "nodate", numbers.nothing),
         Row("(?<! di) number hao", "date", days.day_of_month),
         Row("yearname", "period", days.year),
         Row("step ge? nian", "period", relative.stepped_unit),
         Row("step ge? jidu", "period", relative.stepped_unit),
-        Row("step ge? unitedge", "period", edges.stepped_edge),
+        Row("step ge? unitedge", "period", edges.of(relative.stepped_unit)),
         Row("number century", "period", days.spelled_century),
         Row("(?<= relyear) number (?! [sui ge dian nian unit])", "date", days.spoken_feast),
-        Row("relyear", "period", relative.stepped_year),
+        Row("relyear", "period", lambda now, step: relative.stepped_unit(now, step, "year")),
         Row("prior number jidu", "period", days.first_quarters),
         Row("di number ge? jidu | number jidu", "period", days.quarter),
         Row("halfyear", "period", days.half_year),
         Row("jijie", "period", days.season),
         Row("date [comma paren]* weekday paren?", "date", numbers.first_value),
-        Row("daypart", "moment", relative.day_and_part),
+        Row("daypart", "moment", lambda now, value: relative.part_of_day(now, *value)),
     ),
     "relative": (
         Row("step ge? yue", "period", lambda now, step: relative.stepped_unit(now, step, "month")),
