@@ -5,6 +5,7 @@ One node serves a whole run; each store in it has indices of its own.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import json
 import os
@@ -21,8 +22,19 @@ from uuid import uuid4
 from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
 from memscope.records import AppendResult
-from memscope_elasticsearch import ElasticsearchStore, Options, append, documents, jobs, mapping, migrate, user_lock
+from memscope_elasticsearch import (
+    ElasticsearchStore,
+    Options,
+    append,
+    blocks,
+    documents,
+    jobs,
+    mapping,
+    migrate,
+    user_lock,
+)
 from memscope_elasticsearch.append import GroupCommitter
+from memscope_elasticsearch.client import Operation
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
@@ -135,8 +147,31 @@ def renewed_in_name() -> None:
     migrate.FIELDS = ("terms",)
 
 
+def edit_later() -> None:
+    """Acknowledges an edit of a block before it is written."""
+    put, writing = blocks.put, set[asyncio.Task[None]]()
+
+    async def put_later(session: Any, user: str, versions: Any) -> None:
+        writing.add(asyncio.create_task(put(session, user, versions)))
+
+    blocks.put = put_later
+
+
+def overwrite_blocks() -> None:
+    """Writes a user's blocks whatever was written since they were read."""
+
+    def whatever_is_there(action: str, *place: Any) -> Operation:
+        return Operation("index" if action == "create" else action, *place[:4])
+
+    blocks.Operation = whatever_is_there  # type: ignore[assignment,misc]
+
+
 MUTANTS = {
     "migrate": (Mutant("renewed in name", renewed_in_name),),
+    "blocks": (
+        Mutant("acknowledges before the write", edit_later),
+        Mutant("no compare-and-swap", overwrite_blocks),
+    ),
     "add": (Mutant("acknowledges before the write", answer_first), Mutant("keys are not the caller's", draft=keyless)),
     "consolidate": (
         Mutant("nobody finishes what was begun", drop_what_was_begun, save=no_reply_kept),

@@ -172,6 +172,12 @@ async def test_remember_asks_unless_a_rule_allows_it(core, memory):
     assert FACT in await texts(core, session="two", kinds=["turn"])
 
 
+async def test_a_model_that_leaves_an_argument_out_is_told(memory):
+    for tool in await memory.list_tools():
+        chunk = await tool(unknown="x")
+        assert chunk.content[0].text == f"Error: {tool.name} needs {tool.input_schema['required'][0]}"
+
+
 async def test_the_search_tool_leaves_out_what_the_model_sees(core, memory):
     await core.add_turns([{"role": "user", "content": FACT}], user="alice")
     script = answers(call("search_memory", query=QUESTION), "Aurora.")

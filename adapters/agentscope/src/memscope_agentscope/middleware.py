@@ -24,11 +24,8 @@ from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
 from memscope.adapters.instances import Memory as Given
-from memscope.adapters.memory_tools import ToolSet, tool_set
+from memscope.adapters.memory_tools import ToolSet, forget, remember, search_memory, tool_set
 from memscope.adapters.session import (
-    FORGET,
-    REMEMBER,
-    SEARCH_MEMORY,
     MemorySession,
     Recall,
     Record,
@@ -45,8 +42,8 @@ Mode = Literal["static_control", "agent_control", "both"]
 NOTE = "memory"  # the name of the message that shows what is remembered
 INSTRUCTIONS = (
     "## Long-term memory\n\n"
-    f"What is said is recorded by itself. `{SEARCH_MEMORY.name}` looks up earlier conversations with this user, "
-    f"`{REMEMBER.name}` keeps a statement as it is, `{FORGET.name}` removes what the user wants forgotten."
+    f"What is said is recorded by itself. `{search_memory.__name__}` looks up earlier conversations with this user, "
+    f"`{remember.__name__}` keeps a statement as it is, `{forget.__name__}` removes what the user wants forgotten."
 )
 
 
@@ -170,7 +167,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
         """Tell the model of the tools, if it has them."""
-        if self.mode == "static_control" or await agent.toolkit.get_tool(SEARCH_MEMORY.name) is None:
+        if self.mode == "static_control" or await agent.toolkit.get_tool(search_memory.__name__) is None:
             return current_prompt
         return f"{current_prompt}\n\n{INSTRUCTIONS}"
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Protocol, get_args
+from typing import Any, Protocol
 
 from agentscope.message import TextBlock, ToolResultState
 from agentscope.permission import PermissionBehavior, PermissionDecision
 from agentscope.state import AgentState
 from agentscope.tool import ToolBase, ToolChunk
 
-from memscope.adapters.memory_tools import READING, described, schema, tool_set
-from memscope.adapters.session import FORGET, KINDS, REMEMBER, SEARCH_MEMORY, MemorySession
-from memscope.errors import MemscopeError
-from memscope.records import Kind
+from memscope.adapters import memory_tools
+from memscope.adapters.memory_tools import READING, Tool, described, schema, tool_set
+from memscope.adapters.session import MemorySession
+from memscope.errors import InputError, MemscopeError
 
 
 class AgentMemory(Protocol):
@@ -23,12 +23,11 @@ class AgentMemory(Protocol):
     def seen(self, state: AgentState | None) -> Collection[str]: ...
 
 
-def _schema(name: str, optional: Mapping[str, Any] | None = None, **about: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: about, **(optional or {})}, "required": [name]}
-
-
-_ONE_KIND = {"type": "string", "enum": list(get_args(Kind))}
-_KINDS = {"kinds": {"type": "array", "items": _ONE_KIND, "description": KINDS}}
+ASKED: Mapping[PermissionBehavior, str] = {
+    PermissionBehavior.ALLOW: "It only reads.",
+    PermissionBehavior.PASSTHROUGH: "It writes a memory; the agent's rules decide.",
+    PermissionBehavior.ASK: "It removes memories for good.",
+}
 
 
 class _MemoryTool(ToolBase):
@@ -40,15 +39,17 @@ class _MemoryTool(ToolBase):
     is_state_injected = True
     is_mcp = False
     mcp_name = None
-    permission: ClassVar[PermissionBehavior]
-    reason: ClassVar[str]
 
-    def __init__(self, memory: AgentMemory) -> None:
+    def __init__(self, memory: AgentMemory, tool: Tool) -> None:
         super().__init__()
-        self.memory = memory
+        self.memory, self.tool = memory, tool
+        self.name, self.description, self.input_schema = tool.__name__, described(tool), schema(tool)
+        self.is_read_only = tool.__name__ in READING
 
     async def check_permissions(self, *_: Any, **__: Any) -> PermissionDecision:
-        return PermissionDecision(behavior=self.permission, message=self.reason)
+        writing = PermissionBehavior.ASK if self.tool is memory_tools.forget else PermissionBehavior.PASSTHROUGH
+        behavior = PermissionBehavior.ALLOW if self.is_read_only else writing
+        return PermissionDecision(behavior=behavior, message=ASKED[behavior])
 
     async def __call__(self, *_: Any, _agent_state: AgentState | None = None, **arguments: Any) -> ToolChunk:
         try:
@@ -57,62 +58,37 @@ class _MemoryTool(ToolBase):
             return ToolChunk(content=[TextBlock(text=f"Error: {error}")], state=ToolResultState.ERROR)
 
     async def run(self, state: AgentState | None, **arguments: Any) -> str:
-        raise NotImplementedError
+        if missing := [name for name in self.input_schema["required"] if name not in arguments]:
+            raise InputError(f"{self.name} needs {', '.join(missing)}")
+        given = {name: arguments[name] for name in self.input_schema["properties"] if name in arguments}
+        if self.tool is memory_tools.search_memory:
+            given["seen"] = self.memory.seen(state)
+        return await self.tool(self.memory.memory_session(state), **given)
 
 
 class SearchMemoryTool(_MemoryTool):
     """Looks up what is remembered; leaves out what the agent has before its eyes."""
 
-    name, description = SEARCH_MEMORY.name, SEARCH_MEMORY.description
-    input_schema = _schema("query", _KINDS, type="string", description="What to look for, in the user's own language.")
-    is_read_only = True
-    permission, reason = PermissionBehavior.ALLOW, "It only reads."
-
-    async def run(self, state: AgentState | None, *, query: str = "", kinds: list[Kind] | None = None, **_: Any) -> str:
-        return await self.memory.memory_session(state).answer_search(
-            query, exclude=self.memory.seen(state), kinds=kinds
-        )
+    def __init__(self, memory: AgentMemory) -> None:
+        super().__init__(memory, memory_tools.search_memory)
 
 
 class RememberTool(_MemoryTool):
     """Keeps a statement. Whether the user is asked before is up to the agent's own permission rules."""
 
-    name, description = REMEMBER.name, REMEMBER.description
-    input_schema = _schema(
-        "statement", type="string", description="One self-contained sentence, in the user's own language."
-    )
-    permission, reason = PermissionBehavior.PASSTHROUGH, "It writes a memory; the agent's rules decide."
-
-    async def run(self, state: AgentState | None, *, statement: str = "", **_: Any) -> str:
-        return await self.memory.memory_session(state).answer_remember(statement)
+    def __init__(self, memory: AgentMemory) -> None:
+        super().__init__(memory, memory_tools.remember)
 
 
 class ForgetTool(_MemoryTool):
     """Forgets by id, with all that was derived from it. The user is asked first."""
 
-    name, description = FORGET.name, FORGET.description
-    input_schema = _schema(
-        "ids",
-        type="array",
-        items={"type": "string"},
-        description="The ids of what to forget, as search_memory printed them.",
-    )
-    permission, reason = PermissionBehavior.ASK, "It removes memories for good."
-
-    async def run(self, state: AgentState | None, *, ids: list[str] | None = None, **_: Any) -> str:
-        return await self.memory.memory_session(state).answer_forget(ids or [])
+    def __init__(self, memory: AgentMemory) -> None:
+        super().__init__(memory, memory_tools.forget)
 
 
 class CoreMemoryTool(_MemoryTool):
     """A tool of ``memscope.adapters.memory_tools``, by its name: memory_append, archival_search, and so on."""
 
     def __init__(self, memory: AgentMemory, name: str) -> None:
-        self.tool = tool_set("all")[name]
-        self.name, self.description, self.input_schema = name, described(self.tool), schema(self.tool)
-        self.is_read_only = name in READING
-        example = SearchMemoryTool if self.is_read_only else RememberTool
-        self.permission, self.reason = example.permission, example.reason  # type: ignore[misc]
-        super().__init__(memory)
-
-    async def run(self, state: AgentState | None, **given: Any) -> str:
-        return await self.tool(self.memory.memory_session(state), **given)
+        super().__init__(memory, tool_set("all")[name])

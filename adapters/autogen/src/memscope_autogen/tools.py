@@ -8,11 +8,10 @@ from typing import Any, Protocol, Self, cast
 from autogen_core import CancellationToken, Component
 from autogen_core.memory import Memory
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, create_model
 
-from memscope.adapters.memory_tools import arguments, described, tool_set
-from memscope.adapters.session import FORGET, KINDS, REMEMBER, SEARCH_MEMORY, MemorySession, ToolText
-from memscope.records import Kind
+from memscope.adapters.memory_tools import Tool, arguments, described, forget, remember, search_memory, tool_set
+from memscope.adapters.session import MemorySession
 from memscope_autogen.config import MemoryScopeMemoryConfig
 
 PROVIDER = "memscope_autogen.MemoryScopeMemory"
@@ -27,19 +26,6 @@ class ToolMemory(Protocol):
     async def seen(self) -> Collection[str]: ...
 
 
-class SearchArguments(BaseModel):
-    query: str = Field(description="What to look for, in the user's own language.")
-    kinds: list[Kind] | None = Field(default=None, description=KINDS)
-
-
-class RememberArguments(BaseModel):
-    statement: str = Field(description="One self-contained sentence, in the user's own language.")
-
-
-class ForgetArguments(BaseModel):
-    ids: list[str] = Field(description="The ids of what to forget, as search_memory printed them.")
-
-
 class ToolAnswer(BaseModel):
     text: str
 
@@ -48,15 +34,23 @@ class ToolConfig(BaseModel):
     memory: MemoryScopeMemoryConfig
 
 
+class NamedToolConfig(ToolConfig):
+    tool: str
+
+
 class _MemoryTool(BaseTool[Any, ToolAnswer]):
-    """A tool over one memory; serialised with the memory's own configuration."""
+    """A tool of the kit over one memory; serialised with the memory's own configuration."""
 
-    arguments: type[BaseModel]
-    words: ToolText
+    def __init__(self, memory: ToolMemory, tool: Tool) -> None:
+        fields: dict[str, Any] = arguments(tool)
+        super().__init__(create_model(tool.__name__, **fields), ToolAnswer, tool.__name__, described(tool))
+        self.memory, self.tool = memory, tool
 
-    def __init__(self, memory: ToolMemory) -> None:
-        super().__init__(self.arguments, ToolAnswer, self.words.name, self.words.description)
-        self.memory = memory
+    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> ToolAnswer:
+        given = args.model_dump()
+        if self.tool is search_memory:
+            given["seen"] = await self.memory.seen()
+        return ToolAnswer(text=await self.tool(self.memory.memory_session, **given))
 
     def return_value_as_string(self, value: Any) -> str:
         return value.text if isinstance(value, ToolAnswer) else str(value)
@@ -67,7 +61,8 @@ class _MemoryTool(BaseTool[Any, ToolAnswer]):
     @classmethod
     def _from_config(cls, config: ToolConfig) -> Self:
         memory = Memory.load_component({"provider": PROVIDER, "config": config.memory.model_dump()})
-        return cls(cast(ToolMemory, memory))
+        name: list[Any] = [config.tool] if isinstance(config, NamedToolConfig) else []
+        return cls(cast(ToolMemory, memory), *name)
 
 
 class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
@@ -75,13 +70,9 @@ class SearchMemoryTool(_MemoryTool, Component[ToolConfig]):
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.SearchMemoryTool"
-    arguments, words = SearchArguments, SEARCH_MEMORY
 
-    async def run(self, args: SearchArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        seen = await self.memory.seen()
-        return ToolAnswer(
-            text=await self.memory.memory_session.answer_search(args.query, exclude=seen, kinds=args.kinds)
-        )
+    def __init__(self, memory: ToolMemory) -> None:
+        super().__init__(memory, search_memory)
 
 
 class RememberTool(_MemoryTool, Component[ToolConfig]):
@@ -89,10 +80,9 @@ class RememberTool(_MemoryTool, Component[ToolConfig]):
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.RememberTool"
-    arguments, words = RememberArguments, REMEMBER
 
-    async def run(self, args: RememberArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.memory.memory_session.answer_remember(args.statement))
+    def __init__(self, memory: ToolMemory) -> None:
+        super().__init__(memory, remember)
 
 
 class ForgetTool(_MemoryTool, Component[ToolConfig]):
@@ -100,14 +90,9 @@ class ForgetTool(_MemoryTool, Component[ToolConfig]):
 
     component_config_schema = ToolConfig
     component_provider_override = "memscope_autogen.ForgetTool"
-    arguments, words = ForgetArguments, FORGET
 
-    async def run(self, args: ForgetArguments, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.memory.memory_session.answer_forget(args.ids))
-
-
-class NamedToolConfig(ToolConfig):
-    tool: str
+    def __init__(self, memory: ToolMemory) -> None:
+        super().__init__(memory, forget)
 
 
 class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
@@ -117,19 +102,7 @@ class CoreMemoryTool(_MemoryTool, Component[NamedToolConfig]):
     component_provider_override = "memscope_autogen.CoreMemoryTool"
 
     def __init__(self, memory: ToolMemory, name: str) -> None:
-        self.tool = tool_set("all")[name]
-        fields: dict[str, Any] = arguments(self.tool)
-        self.arguments, self.words = create_model(name, **fields), ToolText(name, described(self.tool))
-        super().__init__(memory)
-
-    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> ToolAnswer:
-        return ToolAnswer(text=await self.tool(self.memory.memory_session, **args.model_dump()))
+        super().__init__(memory, tool_set("all")[name])
 
     def _to_config(self) -> NamedToolConfig:
         return NamedToolConfig(memory=self.memory.config(), tool=self.name)
-
-    @classmethod
-    def _from_config(cls, config: ToolConfig) -> Self:
-        assert isinstance(config, NamedToolConfig)  # its own schema, by which AutoGen has read it
-        memory = Memory.load_component({"provider": PROVIDER, "config": config.memory.model_dump()})
-        return cls(cast(ToolMemory, memory), config.tool)

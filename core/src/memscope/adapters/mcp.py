@@ -14,11 +14,12 @@ from pkgutil import resolve_name
 from typing import Any
 
 from memscope import __version__
+from memscope.adapters import memory_tools
 from memscope.adapters.memory_tools import READING, Tool, ToolSet, bound, described, tool_set
-from memscope.adapters.session import FORGET, REMEMBER, SEARCH_MEMORY, MemorySession
+from memscope.adapters.session import MemorySession
 from memscope.errors import ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
-from memscope.records import Kind, Record, Turn, WorkReport
+from memscope.records import Record, Turn, WorkReport
 from memscope.validation import count
 
 SERVERS = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP"))  # versions 2 and 1
@@ -121,9 +122,6 @@ def tools(session: MemorySession, progress: Progress) -> dict[str, tuple[str, To
     async def add_memory(text: str) -> str:
         return await session.answer_remember(text)
 
-    async def search_memory(query: str, kinds: list[Kind] | None = None) -> str:
-        return await session.answer_search(query, kinds=kinds)
-
     async def list_memories(limit: int = 20) -> str:
         return _format_records(await _newest(session, count("limit", limit, MOST)), await session.local_zone())
 
@@ -143,10 +141,10 @@ def tools(session: MemorySession, progress: Progress) -> dict[str, tuple[str, To
         return _summarize(replace(thought, **made))
 
     return {
-        "add_memory": (REMEMBER.description, add_memory),
-        "search_memory": (SEARCH_MEMORY.description, search_memory),
+        "add_memory": (described(memory_tools.remember), add_memory),
+        "search_memory": (described(memory_tools.search_memory), bound(memory_tools.search_memory, session)),
         "list_memories": (LIST, list_memories),
-        "forget_memory": (FORGET.description, forget_memory),
+        "forget_memory": (described(memory_tools.forget), forget_memory),
         "reflect": (REFLECT, reflect),
     }
 

@@ -1,25 +1,62 @@
-"""Tools of a model over a ``MemorySession``: core memory, archival memory, the conversation.
+"""Tools of a model over a ``MemorySession``: memories, core memory, archival memory, the conversation.
 
-Each is a function whose signature and docstring are the tool's schema in every framework; the session comes from the
-adapter, never from the model. ``arguments`` and ``described`` give an adapter what its framework wants.
+Each is a function whose signature and docstring are the tool's schema in every framework; the session and arguments by
+keyword only come from the adapter, never from the model. ``arguments`` and ``described`` give it what its framework
+wants.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
+
+from pydantic import Field
 
 from memscope.adapters.session import MemorySession, format_hits
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import block, strip_memory
-from memscope.records import ROLES, Block, Interval, Turn
+from memscope.records import ROLES, Block, Interval, Kind, Turn
 
 Tool: TypeAlias = Callable[..., Awaitable[str]]
 ToolSet: TypeAlias = Literal["core", "archival", "all"]
 PAGE = 5
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+# ---- memories
+
+Query = Annotated[str, Field(description="What to look for, in the user's own language.")]
+Kinds = Annotated[
+    list[Kind] | None,
+    Field(description="Only these: turn (what was said), observation (facts made of it), insight (summaries)."),
+]
+Statement = Annotated[str, Field(description="One self-contained sentence, in the user's own language.")]
+Ids = Annotated[list[str], Field(description="The ids of what to forget, as search_memory printed them.")]
+
+
+async def search_memory(
+    session: MemorySession, query: Query, kinds: Kinds = None, *, seen: Collection[str] = ()
+) -> str:
+    """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was said
+    and when. Use it when the conversation does not hold the answer.
+    """
+    return await session.answer_search(query, exclude=seen, kinds=kinds)
+
+
+async def remember(session: MemorySession, statement: Statement) -> str:
+    """Remember a statement about this user for later conversations, as one self-contained sentence. Use it when the
+    user asks for it, or states something lasting.
+    """
+    return await session.answer_remember(statement)
+
+
+async def forget(session: MemorySession, ids: Ids) -> str:
+    """Forget memories for good, by the ids that search_memory gave. Use it only when the user asks to have something
+    forgotten.
+    """
+    return await session.answer_forget(ids)
+
 
 # ---- core memory
 
@@ -145,7 +182,7 @@ def _more(page: int) -> str:
 
 CORE = (memory_append, memory_replace, memory_insert, memory_rethink)
 ARCHIVAL = (archival_insert, archival_search, conversation_search)
-READING = frozenset({"archival_search", "conversation_search"})
+READING = frozenset({"search_memory", "archival_search", "conversation_search"})
 _SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "archival": ARCHIVAL, "all": (*CORE, *ARCHIVAL)}
 
 
@@ -163,9 +200,14 @@ def described(tool: Tool) -> str:
 
 def arguments(tool: Tool) -> dict[str, tuple[Any, Any]]:
     """Returns type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
-    hints = get_type_hints(tool)
-    given = list(inspect.signature(tool).parameters.values())[1:]
-    return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in given}
+    hints = get_type_hints(tool, include_extras=True)
+    return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in _given(tool)}
+
+
+def _given(tool: Tool) -> Iterable[inspect.Parameter]:
+    """Returns the parameters of a model: all but the session and those by keyword only."""
+    every = list(inspect.signature(tool).parameters.values())[1:]
+    return [one for one in every if one.kind is not one.KEYWORD_ONLY]
 
 
 def bound(tool: Tool, session: MemorySession) -> Tool:
@@ -174,9 +216,9 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
     async def call(**given: Any) -> str:
         return await tool(session, **given)
 
-    signature, hints = inspect.signature(tool), get_type_hints(tool)
-    shown = [one.replace(annotation=hints[one.name]) for one in list(signature.parameters.values())[1:]]
-    call.__signature__ = signature.replace(parameters=shown, return_annotation=str)  # type: ignore[attr-defined]
+    hints = get_type_hints(tool)
+    shown = [one.replace(annotation=hints[one.name]) for one in _given(tool)]
+    call.__signature__ = inspect.Signature(shown, return_annotation=str)  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = tool.__name__
     call.__annotations__ = {one.name: one.annotation for one in shown} | {"return": str}
     call.__doc__ = described(tool)
@@ -185,14 +227,19 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
 
 def schema(tool: Tool) -> dict[str, Any]:
     """Returns the JSON schema of the arguments, as small as can be."""
-    fields = arguments(tool)
+    fields, plain = arguments(tool), get_type_hints(tool)
     required = [name for name, (_, default) in fields.items() if default is ...]
-    properties = {name: dict(_TYPES[kind]) for name, (kind, _) in fields.items()}
+    properties = {name: dict(_TYPES[plain[name]]) for name in fields}
+    for name, (kind, _) in fields.items():
+        for about in getattr(kind, "__metadata__", ()):
+            properties[name]["description"] = about.description
     return {"type": "object", "properties": properties, "required": required}
 
 
 _TYPES: Mapping[Any, Mapping[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
+    list[str]: {"type": "array", "items": {"type": "string"}},
     list[str] | None: {"type": "array", "items": {"type": "string"}},
+    list[Kind] | None: {"type": "array", "items": {"type": "string", "enum": list(get_args(Kind))}},
 }

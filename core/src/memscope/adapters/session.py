@@ -46,36 +46,6 @@ def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) 
     return {"role": role, "content": strip_memory(text), "speaker": name or role, **more}
 
 
-@dataclass(frozen=True, slots=True)
-class ToolText:
-    """A tool's name and description, the same words in every framework."""
-
-    name: str
-    description: str
-
-
-SEARCH_MEMORY = ToolText(
-    "search_memory",
-    "Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was said "
-    "and when. Use it when the conversation does not hold the answer.",
-)
-
-KINDS = "Only these: turn (what was said), observation (facts made of it), insight (summaries)."  # of search_memory
-
-REMEMBER = ToolText(
-    "remember",
-    "Remember a statement about this user for later conversations, as one self-contained sentence. Use it when the "
-    "user asks for it, or states something lasting.",
-)
-
-
-FORGET = ToolText(
-    "forget",
-    "Forget memories for good, by the ids that search_memory gave. Use it only when the user asks to have something "
-    "forgotten.",
-)
-
-
 NOTHING_FOUND = "Nothing is remembered about this."
 
 
