@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from memscope.dates import en, written, zh
@@ -82,8 +83,8 @@ def lexicon() -> re.Pattern[str]:
     runs = groupby(_WRITTEN.items(), lambda item: _BEGIN.get(item[0], ""))
     numbers = "|".join(f"{begin}(?:{'|'.join(map(_named, run))})" for begin, run in runs)
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
-    first = {phrase[0]: [one for one in phrases if one[0] == phrase[0]] for phrase in phrases}
-    alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first.items()}
+    first = groupby(sorted(phrases, key=itemgetter(0)), itemgetter(0))  # a stable sort: the longest stay first
+    alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first}
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
     blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"

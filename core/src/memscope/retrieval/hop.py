@@ -22,7 +22,6 @@ from memscope.retrieval.query import Query
 from memscope.retrieval.rank import ASSISTANT, coverage, rank
 from memscope.retrieval.search import search
 from memscope.text.language import has_cjk
-from memscope.text.names import names
 from memscope.text.terms import terms
 
 SOURCES = 3  # best hits whose names are followed
@@ -67,6 +66,8 @@ _OWN_ZH = re.compile("[我咱俺]|那[个個位家]")
 
 def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]:
     """Returns the names in the texts that the query does not have, with their terms."""
+    from memscope.text.names import names  # tables that most queries do not need
+
     asked, found = set(question.terms), {name.text for text in texts for name in names(text) if name.kind != "topic"}
     bridges = {name: frozenset(terms(name)) for name in sorted(found)}
     return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}

@@ -19,7 +19,6 @@ from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import life_topics, profile_question
 from memscope.text.lasting import kinds, lasting
-from memscope.text.names import names
 from memscope.text.statements import gist, is_question, requests, sentences
 from memscope.text.tokens import estimate_tokens
 from memscope.text.topics import topics
@@ -97,6 +96,8 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
 
 def _telling(sentence: str) -> float:
     """Returns how much a sentence tells of the user by what it states, names and is about."""
+    from memscope.text.names import names  # tables that most queries do not need
+
     if is_question(sentence):
         return 0.0
     named = any(one.weight and one.kind != "topic" for one in names(sentence))

@@ -61,8 +61,7 @@ LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
 COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
-KNOWN = 0.25  # share of a question's words that some unit must have
-TRUSTED = 0.3  # share of the query's words in one unit from which words are trusted
+KNOWN = 0.3  # share of a question's words that some unit must have, and from which words are trusted
 MET = 0.5  # share of a question's English words that the scope must have
 OPEN_EVENT = 3.0  # of a question for whatever happens at a time
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
@@ -102,7 +101,7 @@ class Evidence:
     @cached_property
     def trust(self) -> float:
         """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words."""
-        return min(1.0, float(coverage(self.question, self.found).max(initial=0)) / TRUSTED) ** 2
+        return min(1.0, float(coverage(self.question, self.found).max(initial=0)) / KNOWN) ** 2
 
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0

@@ -89,7 +89,7 @@ _PERSONAL = re.compile(
     r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭]"
 )
 # Topics of a question about somebody or something of the user's.
-_OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "home", "gifts")
+_OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "gifts", "home")
 # Topics of what somebody tells about themselves.
 _LIFE_TOPICS = (
     "diet smoking allergy illness medicine injury pregnancy family parents siblings children partner friends job"
@@ -129,7 +129,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     aside = [one for one in named if asks_period or one.interval.start == one.interval.end]  # "right now"
     told = frozenset(map(term, words(_without(ends, aside, kept=True)))) if aside else found.keys()
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
-    personal = _PERSONAL.search(wording) is not None or not _own_topics().isdisjoint(about)
+    personal = _PERSONAL.search(wording) is not None or _is_about_own(wording, about)
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     return replace(
         question,
@@ -158,6 +158,17 @@ def profile_question(question: Query) -> Query:
 @lru_cache(maxsize=1)
 def life_topics() -> tuple[int, ...]:
     return tuple(sorted(map(topic_names().index, _LIFE_TOPICS.split())))
+
+
+def _is_about_own(wording: str, about: frozenset[int]) -> bool:
+    """Returns whether a query is about somebody or something of the user's: not "How does yeast fix carbon?"."""
+    own = about & _own_topics()
+    return bool(own) and (
+        own != {topic_names().index("home")} or not wording.isascii() or _DEFINITE.search(wording) is not None
+    )
+
+
+_DEFINITE = re.compile(r"\b(?:the|this|that|these|those)\b")
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 
 from memscope.records import Search
 from memscope.search.bm25 import K1, B
-from memscope.search.snapshot import ASSISTANT, Bools, Floats, Ints, Postings, Snapshot, Statistics, around, find, mean
+from memscope.search.snapshot import (
+    ASSISTANT,
+    Bools,
+    Floats,
+    Ints,
+    Postings,
+    Snapshot,
+    Statistics,
+    around,
+    distinct,
+    find,
+    mean,
+)
 from memscope.text.flags import Flag
 from memscope.text.units import INSIGHT, NEVER, OBSERVATION, TURN, microseconds, scope_key
 
@@ -93,8 +105,8 @@ def _count(index: Snapshot, keys: Bools) -> Statistics:
         units=int(np.count_nonzero(keys)),
         average_length=mean(index.length, keys),
         conversation_length=conversations.astype(np.float32),
-        average_conversation=float(conversations.sum()) / max(1, len(np.unique(index.links.conversation[turns]))),
-        speakers=np.unique(index.column["speaker"][turns]),
+        average_conversation=float(conversations.sum()) / max(1, len(distinct(index.links.conversation[turns]))),
+        speakers=distinct(index.column["speaker"][turns]),
         has_roles=bool((index.column["role"][turns] == ASSISTANT).any()),
     )
 
@@ -150,7 +162,7 @@ def credit(index: Snapshot, visibility: Visibility, matches: Matches, terms: int
         row = index.links.credited_row[row]
         kept = (row >= 0) & visibility.keys[row]
         row, term, tf, observed = row[kept], term[kept], tf[kept], observed[kept]
-        credited = np.unique(row[observed])
+        credited = distinct(row[observed])
         order = np.lexsort((-tf, row, term))
         row, term, tf = row[order], term[order], tf[order]
         first = np.ones(len(row), np.bool_)

@@ -245,9 +245,9 @@ class ScopeIndex:
             known = self._headers.get(key)
             if known is None:
                 known = self._headers[key] = len(self._headers)
-                distinct = np.unique(np.frombuffer(key, np.uint32))
-                self._header_terms.extend(distinct)
-                self._header_of.extend(np.full(len(distinct), known, np.int32))
+                own = distinct(np.frombuffer(key, np.uint32))
+                self._header_terms.extend(own)
+                self._header_of.extend(np.full(len(own), known, np.int32))
             ids.append(known)
         self._header.extend(np.array(ids, np.int32))
 
@@ -268,9 +268,9 @@ class ScopeIndex:
         if links is None:
             links = self._link_all()
             living = self._live & (kind == TURN)
-            self._speakers = np.unique(self._columns["speaker"].view[living])
+            self._speakers = distinct(self._columns["speaker"].view[living])
         else:
-            self._speakers = np.union1d(self._speakers, self._columns["speaker"].view[fresh])
+            self._speakers = distinct(np.concatenate((self._speakers, self._columns["speaker"].view[fresh])))
         credited_row = np.concatenate((self._links.credited_row[:old], self._credited_rows(np.arange(old, len(kind)))))
         self._links = Links(*links, credited_row)
 
@@ -393,6 +393,13 @@ def around(length: Floats, lean: Floats, links: Links) -> Floats:
     padded = np.append(length, np.float32(0))
     lengths: Floats = length + lean * (padded[links.previous[:-1]] + padded[links.next[:-1]])
     return lengths
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Returns the distinct values in ascending order; plain ``np.unique`` imports ``numpy.ma``: slow when cold."""
+    ascending = np.sort(values)
+    found: NDArray[Any] = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
+    return found
 
 
 def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
