@@ -11,6 +11,8 @@ not marked as changed.
 Prints one JSON object: percent right over all, by mode, by mode and category; ``tokens``, the mean of those shown;
 under "dump ..." the same of the newest statements alone; ``nonsense``: lines shown for questions about nothing that
 stands in a full store.
+
+``unseen/`` holds scenarios that the rules and weights were not made from, to check against them.
 """
 
 from __future__ import annotations
