@@ -251,6 +251,17 @@ def test_ten_thousand_memories_come_as_they_are_scrolled_to(browser, served):
     assert text(browser).count("Remark number 9321.") == 1
 
 
+def test_the_first_tab_leads_past_the_menu(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/")
+    browser.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+    first = browser.switch_to.active_element
+    assert first.text == "Skip to the content" and first.location["x"] >= 0
+    first.send_keys(Keys.ENTER)
+    browser.switch_to.active_element.send_keys(Keys.TAB)
+    assert browser.switch_to.active_element.get_attribute("href").endswith("/records?kind=turn")
+
+
 def test_a_narrow_screen_needs_no_sideways_scrolling(browser, served):
     sign_in(browser, served, served.alice)
     browser.set_window_size(500, 900)

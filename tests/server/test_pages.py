@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from memscope_server.tokens import TokenFile
+
+from .conftest import Served, serving
+
 
 @pytest.fixture
 def alice(served):
@@ -57,3 +61,19 @@ def test_a_browser_gets_a_page_about_an_error(alice, page, status):
     reply = alice.get(page, headers={"Accept": "text/html"})
     assert reply.status_code == status and reply.headers["content-type"].startswith("text/html")
     assert 'role="alert"' in reply.text
+
+
+def test_jobs_and_metrics_show_what_the_back_end_cost(tmp_path, fault_server):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    _, secret = tokens.add("operator", None)
+    settings = {"chat": {"base_url": fault_server.base_url, "model": "scripted"}}
+    with serving(tmp_path / "memory.db", tokens, settings) as root:
+        with Served(root, secret, "", "", "", "", tokens).client(secret) as operator:
+            turns = {"turns": [{"role": "user", "content": "I moved to Berlin last May."}]}
+            operator.post("/api/v1/users/alice/turns", json=turns)
+            calls = operator.post("/api/v1/users/alice/consolidate").json()["calls"]
+            for page in ("/jobs", "/jobs?user=alice"):
+                shown = operator.get(page).text
+                assert "Tokens" in shown and f'<th scope="row">consolidate</th><td class="number">{calls}</td>' in shown
+            assert "Tokens" not in operator.get("/jobs?user=bob").text
+            assert f'memscope_chat_calls_total{{operation="consolidate"}} {calls}' in operator.get("/metrics").text

@@ -16,7 +16,7 @@ FAMILIES = {
     "feature_": [column.name for column in FEATURES], "leg_": LEGS, "author_": AUTHORS, "": KINDS,
     "stage_": ("embed", "consolidate", "reflect"), "step_": ("day", "week", "month"), "rank_": ("new", "up", "down"),
     "role_": ("user", "assistant", "system", "tool"), "out_": ("superseded", "expired", "proposed", "equal"),
-    "usage_": ("calls", "prompt_characters", "prompt_tokens", "reply_tokens", "milliseconds", "characters", "tokens"),
+    "usage_": ("calls", "characters", "tokens"),
 }  # fmt: skip
 
 

@@ -22,6 +22,11 @@ BY_STAGE = {
     "failed": "Items that failed and will be tried again.",
     "parked": "Items that failed too often.",
 }
+COSTS = {
+    "calls": "Calls of the chat model by the back end, of all processes.",
+    "characters": "Characters sent to and received from it.",
+    "tokens": "Tokens of these calls, estimated where the server does not count them.",
+}
 MEDIA_TYPE = "text/plain; version=0.0.4"
 
 
@@ -37,6 +42,9 @@ def lines(status: Mapping[str, Any]) -> Iterator[str]:
         yield from _metric(name, about, {f'stage="{stage}"': number for stage, number in status[name].items()})
     errors = {f'code="{_escaped(code)}"': number for code, number in status["errors"].items()}
     yield from _metric("errors", "Failed work by the code of its last error.", errors)
+    for name, about in COSTS.items():
+        spent = {f'operation="{_escaped(one)}"': amounts[name] for one, amounts in status["costs"].items()}
+        yield from _metric(f"chat_{name}_total", about, spent, "counter")
     usage = status["usage"]
     yield from _metric("model_calls_total", "Calls of models by this process.", {"": usage["calls"]}, "counter")
 

@@ -82,6 +82,7 @@ class RetrieveIn(QuestionIn):
 class ContextIn(QuestionIn):
     tokens: Annotated[int, Field(ge=1, le=100_000)] = 1000
     lines: Literal["memories", "turns"] = "memories"
+    assemble: bool = False
 
 
 class ForgetIn(Given):
