@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memscope import AsyncMemoryScope, MemoryScope
-from memscope.entities import reading
+from memscope.entities import cache, reading
 from memscope.entities.index import EntityIndex, EntityView, score
 from memscope.entities.reading import NameMention, ReadRecords, ReadTurn
 from memscope.errors import InputError, NotFound
@@ -305,3 +307,30 @@ async def test_what_cannot_be_merged_or_split(talk):
         with pytest.raises(error):
             await call
     assert await talk.list(user="u", namespace="memscope.entities") == []
+
+
+async def test_questions_and_writes_at_the_same_time(memory, monkeypatch):
+    """Callers that are cancelled, and turns that are written meanwhile, leave an index as one built at once."""
+
+    async def write(number: int) -> None:
+        await memory.add_turns([said(f"I met Kim and Person{number} in Lisbon.", number)], user="u")
+
+    for round in range(4):
+        asked = [asyncio.create_task(counts(memory)) for _ in range(6)]
+        await asyncio.sleep(0)
+        asked[round].cancel()
+        await asyncio.gather(*asked, *(write(3 * round + one) for one in range(3)), return_exceptions=True)
+    assert (await counts(memory))["Kim"] == (await counts(memory))["Lisbon"] == 12
+    following = await memory.entities("u", top=100)
+    monkeypatch.setattr(cache, "_users", WeakKeyDictionary())  # as another process reads it
+    assert await memory.entities("u", top=100) == following
+
+
+async def test_the_event_loop_goes_on_while_names_are_read(memory):
+    texts = (f"My colleague Kim{number} moved to Lisbon and works for Siemens now." for number in range(3000))
+    await memory.add_turns([said(text, 1) for text in texts], user="u")
+    asked, turns = asyncio.create_task(memory.entities("u")), 0
+    while not asked.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert (await asked)[0].count == 3000 and turns > 100
