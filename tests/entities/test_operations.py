@@ -274,7 +274,7 @@ async def test_merges_are_records_of_one_user_that_can_be_forgotten(talk):
     await talk.merge_entities("u", "Kim", "赵磊")
     assert (await counts(talk))["Kim"] == 4
     (record,) = await talk.list(user="u", namespace="memscope.entities")
-    assert record.text == "赵磊 = Kim"
+    assert record.text == "赵磊 = Kim" and record.text not in await talk.profile("u")
     assert await counts(talk, as_of=NOW - timedelta(hours=1)) == await counts(talk, as_of=NOW - timedelta(hours=2))
     await talk.forget(user="u", ids=[record.id])
     assert (await counts(talk))["Kim"] == 3

@@ -208,7 +208,7 @@ async def _correct(runtime: Host, user: str, agent: str | None, step: str, name:
         turn, timed = await runtime.check_statement(given, validation.scope(user, agent))
         draft, memory = statement(
             await runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-            name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS,
+            name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS, level=0,  # no part of a profile
         )  # fmt: skip
         await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))
         return await _ask(runtime, user, view, lambda index: _named(index, first, now)[1])
