@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
@@ -86,9 +87,14 @@ def role_form(role: str) -> str:
 
 
 def _mention(found: FoundName) -> NameMention:
-    role = role_form(found.role) if found.role else ""
-    form = role if role and not found.weight else name_form(found.text)
-    return NameMention(form, found.text, found.kind, found.weight, role)
+    return _known_mention(found.text, found.kind, found.weight, found.role)
+
+
+@lru_cache(1 << 15)
+def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
+    """One object for all mentions alike: most names are said again and again."""
+    role = role_form(role) if role else ""
+    return NameMention(role if role and not weight else name_form(text), text, kind, weight, role)
 
 
 def _read_turn(turn: Turn) -> ReadTurn:
