@@ -76,6 +76,11 @@ def test_an_ending_takes_what_belongs_to_it(text, name):
     assert found(text) == {name: "organisation"}
 
 
+def test_a_title_of_two_characters_begins_a_sentence():
+    assert found("钟阿姨送了我一盆绿萝。") == {"钟阿姨": "person"}
+    assert found("我见了欧阳教授。") == {"欧阳教授": "person"}
+
+
 def test_a_role_alone_is_a_mention_without_weight():
     assert [(one.text, one.weight, one.role) for one in names("I miss my sister.")] == [("my sister", 0, "sister")]
 

@@ -57,7 +57,7 @@ _ROLE = re.compile(
 )
 _HAS_ROLE = re.compile("|".join(sorted(ROLES_ZH | _PETS)))
 _CALLED = re.compile(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
-_TITLED = re.compile(rf"([{_HAN}]{{1,2}})({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
+_TITLED = re.compile(rf"([{_HAN}]{{1,2}}?)({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
 _NICK = re.compile(rf"[小老阿][{_HAN}]")
 _NO_NICK = word_set("no_nick_zh")
 _WORKPLACE = re.compile(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
@@ -161,7 +161,7 @@ class _Reader:
                 or (len(match[2]) == 1 and not _AFTER.match(self.plain, end))
             ):
                 continue
-            if surname[-1] in lexicon().surnames and before + surname[-1] not in ("由于", "对于", "关于", "至于"):
+            if self._surname(start) and before + surname[-1] not in ("由于", "对于", "关于", "至于"):
                 yield from self.take(start, end, "person", 3)
 
     def by_role(self) -> Iterator[FoundName]:
