@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -257,3 +260,24 @@ async def test_what_one_agent_writes_the_other_sees_in_its_next_turn(memory: Asy
     await memory.blocks("alice", agent="planner").append("project", "Ship on Friday.", author="model")
     assert "Ship on Friday." in (await coder.recall("hello")).text
     assert await planner.core() == await coder.core()
+
+
+def test_a_first_question_about_the_user_reads_no_table_on_the_event_loop(tmp_path: Path) -> None:
+    """In a process of its own, where no table was read before."""
+    code = (
+        "import asyncio, sys\n"
+        "from blockbuster import blockbuster_ctx\n"
+        "from memscope.adapters.session import MemorySession, to_turn\n"
+        "async def main():\n"
+        "    session = MemorySession(user='alice', memory=sys.argv[1], strict=True)\n"
+        "    await session.record([to_turn('user', 'I am Alice and Kim is my sister.')])\n"
+        "    with blockbuster_ctx(['memscope']) as forbidden:\n"
+        "        for function in forbidden.functions.values():\n"
+        "            function.can_block_functions.append(('<frozen importlib._bootstrap>', {'_find_and_load'}))\n"
+        "        print((await session.recall('What do you know about me?')).text)\n"
+        "    await session.close()\n"
+        "asyncio.run(main())\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "Kim is my sister" in done.stdout, done.stderr

@@ -21,6 +21,7 @@ from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import ASSISTANT, coverage, rank
 from memscope.retrieval.search import search
+from memscope.text import load_names
 from memscope.text.language import has_cjk
 from memscope.text.terms import terms
 
@@ -47,6 +48,7 @@ async def hop(question: Query, ctx: WorkerContext) -> Query:
     if not sources:
         return question
     fetched = await fetch(question, found, sources, ctx)
+    await load_names()
     handles = [found.handle[row] for row in sources]
     bridges = _bridges(question, [text for handle in handles for text in _texts(question, handle, fetched)])
     return await _reached(question, handles, bridges, ctx) if bridges else question

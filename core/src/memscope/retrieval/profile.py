@@ -18,6 +18,7 @@ from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import life_topics, profile_question
+from memscope.text import load_names
 from memscope.text.lasting import kinds, lasting
 from memscope.text.statements import gist, is_question, requests, sentences
 from memscope.text.tokens import estimate_tokens
@@ -60,6 +61,7 @@ async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEn
     if found is None or not rows:
         return {}
     fetched = await fetch(question, found, rows, ctx)
+    await load_names()
     hits = ((row, make_hit(question, found, row, fetched)) for row in rows)
     told = {row: list(entries(hit, question)) for row, hit in hits if hit}
     return {row: entries for row, entries in told.items() if entries}

@@ -7,3 +7,20 @@ def load_tables() -> None:
 
     topics.names()
     vectors.sentence_vector("word")
+
+
+async def load_names() -> None:
+    """Read the tables of names, once per process; in a thread, as an event loop may forbid to read files."""
+    import asyncio
+    import sys
+
+    names = sys.modules.get("memscope.text.lexicon")
+    if names is None or not names.lexicon.cache_info().currsize:
+        await asyncio.to_thread(_read_names)
+
+
+def _read_names() -> None:
+    from memscope.text import names  # noqa: F401  # reads its own as it is imported
+    from memscope.text.lexicon import lexicon
+
+    lexicon()
