@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memscope.text import vectors
-from memscope.text.vectors import DIMENSIONS, sentence_vector, sentence_vectors, word_pieces
+from memscope.text.vectors import DIMENSIONS, sentence_vector, word_pieces
 
 ROOT = Path(__file__).parents[2]
 # A text, one that is about the same in other words, one that is not.
@@ -50,21 +50,22 @@ My passport runs out. | What do I need before I travel abroad? | How did the cho
 TRIPLES = [row.split(" | ") for line in NEARER.strip().splitlines() for row in line.split("   ") if row.strip()]
 
 
+def nearness(one: str, other: str) -> float:
+    a, b = sentence_vector(one.strip()), sentence_vector(other.strip())
+    return 0.0 if a is None or b is None else float(a @ b)
+
+
 def test_what_is_about_the_same_is_nearer_than_what_is_not():
-    near = [np.diff(sentence_vectors([row.strip() for row in triple[1:]]) @ sentence_vector(triple[0]))[0] < 0
-            for triple in TRIPLES]  # fmt: skip
+    near = [nearness(said, related) > nearness(said, unrelated) for said, related, unrelated in TRIPLES]
     assert len(near) >= 40
     assert sum(near) >= 0.9 * len(near)
 
 
-def test_vectors_have_length_one_and_a_batch_gives_the_same():
-    texts = ["I moved to Berlin.", "", "She lives in Lisbon"]
-    batch = sentence_vectors(texts)
-    assert batch.shape == (3, DIMENSIONS) and batch.dtype == np.float32
-    assert np.linalg.norm(batch, axis=1) == pytest.approx([1, 0, 1], abs=1e-5)
-    assert not batch[1].any()
-    assert np.array_equal(batch[0], sentence_vector(texts[0]))
-    assert sentence_vectors([]).shape == (0, DIMENSIONS)
+def test_a_vector_has_length_one_and_no_words_have_none():
+    vector = sentence_vector("I moved to Berlin.")
+    assert vector.shape == (DIMENSIONS,) and vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    assert sentence_vector("") is None
 
 
 @pytest.mark.parametrize(

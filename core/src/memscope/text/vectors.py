@@ -71,18 +71,6 @@ def _summed(found: Sequence[int]) -> Floats:
     return summed
 
 
-def sentence_vectors(texts: Sequence[str]) -> Floats:
-    """[len(texts), DIMENSIONS] of length 1; a row of zeros where no word is known."""
-    import numpy as np
-
-    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
-    for at, text in enumerate(texts):
-        known = sentence_vector(text)
-        if known is not None:
-            vectors[at] = known
-    return vectors
-
-
 def _tokens(text: str) -> list[int]:
     if language(text) != "en":
         return []
