@@ -171,16 +171,11 @@ _PAUSES = " ,;\t"
 def sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a text with their offsets; an endless one is cut."""
     start = 0
-    for match in _END.finditer(text):
-        yield from _pieces(text, start, match.end())
-        start = match.end()
-    yield from _pieces(text, start, len(text))
-
-
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    while end - start > _LONGEST:
-        pause = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in _PAUSES)
-        cut = pause + 1 if pause > 0 else start + _LONGEST
-        yield start, text[start:cut]
-        start = cut
-    yield start, text[start:end]
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
+        while end - start > _LONGEST:
+            pause = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in _PAUSES)
+            cut = pause + 1 if pause > 0 else start + _LONGEST
+            yield start, text[start:cut]
+            start = cut
+        yield start, text[start:end]
+        start = end
