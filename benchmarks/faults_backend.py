@@ -6,10 +6,15 @@ fault it may end with a typed error and everything pending, after it with the me
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from memscope import AsyncMemoryScope
@@ -18,7 +23,13 @@ from memscope.models.endpoint import Endpoint
 from memscope.models.openai import OpenAIChat, OpenAIEmbedder
 from memscope.records import WorkReport
 from memscope.stores.memory import InMemoryStore
+from memscope.testing.models import IdealChat
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from servers.faults import Script
+from servers.faults.replies import Reply
+
+BACKGROUND_S = 1.5  # that a call waits for the background
 Call = Callable[[], Awaitable[tuple[str, ...]]]
 SAID = ["I moved to Munich and share a flat with Bo.", "I quit smoking.", "My cat Ada has diabetes."]
 FACTS = [
@@ -57,7 +68,8 @@ def at(url: str, deadline: float) -> Endpoint:
 
 @asynccontextmanager
 async def remembering(clock: Clock, **models: Any) -> AsyncIterator[AsyncMemoryScope]:
-    async with AsyncMemoryScope(InMemoryStore(clock=clock), settings={}, clock=clock, **models) as memory:
+    settings = {"idle_s": 0.02, "retry_s": 0.1}
+    async with AsyncMemoryScope(InMemoryStore(clock=clock), settings=settings, clock=clock, **models) as memory:
         yield memory
 
 
@@ -92,6 +104,18 @@ async def reflected(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
     return await held(memory, await memory.reflect(user=user), user)
 
 
+async def by_itself(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
+    """Facts that the background of an adapter makes: nobody asks for them."""
+    memory.runtime.work.work_for(user)
+    report, until = WorkReport("consolidate", "m", pending=1), time.monotonic() + BACKGROUND_S
+    while report.pending and time.monotonic() < until:
+        await asyncio.sleep(0.01)
+        stats = await memory.runtime.store.stats(user)
+        left = sum(states[stage] for states in (stats.pending, stats.failed) for stage in ("consolidate", "reflect"))
+        report = replace(report, pending=left, errors=stats.errors)
+    return await held(memory, report, user)
+
+
 async def embedded(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
     await memory.flush()
     found = await memory.retrieve("Where is home?", user=user)
@@ -116,9 +140,39 @@ async def embedding(url: str, deadline: float) -> AsyncIterator[Call]:
         yield turns_of(users(), memory, clock, embedded)
 
 
+class ByLine(Script):
+    """A model that reads the turns it is shown, so that the halves of a batch that was cut are answered as such."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        facts = [
+            {
+                "turns": [turn - 1],
+                "text": text,
+                "about": "user",
+                "when": "",
+                "keywords": [word],
+                "level": 3,
+                "quote": words,
+            }
+            for turn, text, words, word in FACTS
+        ]
+        self.chat = IdealChat([{"text": text} for text in SAID], facts)
+
+    def answer(self, body: dict[str, Any]) -> Reply | None:
+        with suppress(IndexError, ValueError, AssertionError, KeyError):
+            try:
+                self.chat.chat(body["messages"]).send(None)
+            except StopIteration as done:
+                return Reply(done.value.text)
+        return super().answer(body)
+
+
 #: Per subject: the endpoint whose faults it meets, how to connect, what the model says.
 ROWS: dict[str, tuple[str, Any, Any]] = {
     "consolidate": ("chat", chatting(consolidated), SCRIPT),
     "reflect": ("chat", chatting(reflected), SCRIPT),
+    "halves": ("chat", chatting(consolidated), ByLine()),
+    "background": ("chat", chatting(by_itself), ByLine()),
     "stage embed": ("embeddings", embedding, None),
 }

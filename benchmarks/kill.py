@@ -2,6 +2,7 @@
 
     python benchmarks/kill.py --kills 40                        writers that add turns
     python benchmarks/kill.py --kills 60 --stage consolidate    workers, two at a time, with short leases
+    python benchmarks/kill.py --kills 60 --stage reflect        workers of reflect, with a model that varies
     python benchmarks/kill.py --kills 40 --stage transfer       workers, and movers that export and import
     python benchmarks/kill.py --kills 100 --stage migrate       processes that open a store of an older version
     python benchmarks/kill.py --kills 200 --stage blocks        writers that edit one block of core memory
@@ -31,6 +32,7 @@ from kill_blocks import BLOCK_MUTANTS, blocks_stage
 from kill_migrate import migrate_stage
 from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
 from kill_processes import USERS, Found, Main, check_done, kill_at_random, say, start
+from kill_reflect import REFLECT_MUTANTS, reflect_stage
 from kill_stores import STORES, Place, SQLitePlace
 from kill_upkeep import UPKEEP_MUTANTS, upkeep_stage
 
@@ -225,6 +227,7 @@ async def check_copies(found: Found, copy: Place, paths: list[Path]) -> Found:
 STAGES = {
     "add": (add_stage, ADD_MUTANTS),
     "consolidate": (consolidate_stage, CONSOLIDATE_MUTANTS),
+    "reflect": (reflect_stage, REFLECT_MUTANTS),
     "transfer": (transfer_stage, TRANSFER_MUTANTS),
     "migrate": (migrate_stage, MIGRATE_MUTANTS),
     "blocks": (blocks_stage, BLOCK_MUTANTS),

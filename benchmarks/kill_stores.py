@@ -46,7 +46,7 @@ SELECT (SELECT count(*) FROM record r
      + (SELECT count(*) FROM unit u
         WHERE NOT EXISTS (SELECT 1 FROM record r WHERE r.user = u.user AND r.number = u.number))
      + (SELECT count(*) FROM users s
-        WHERE turns + observations != (SELECT count(*) FROM record r WHERE r.user = s.user))
+        WHERE turns + observations + insights != (SELECT count(*) FROM record r WHERE r.user = s.user))
      + (SELECT count(*) FROM users s
         WHERE number < (SELECT coalesce(max(number), 0) FROM record r WHERE r.user = s.user))
      + (SELECT count(*) FROM item i WHERE stage = 'consolidate'

@@ -39,7 +39,7 @@ class FaultServer:
     def __init__(
         self,
         *,
-        script: dict[str, Any] | list[Any] | None = None,
+        script: Script | dict[str, Any] | list[Any] | None = None,
         faults: list[Rule] | None = None,
         latency: dict[str, Any] | None = None,
         seed: int = 0,
@@ -58,7 +58,10 @@ class FaultServer:
         self.host, self.port, self.seed, self.draw = host, port, seed, draw
         self.latency, self.record_path, self.bodies = latency, record, bodies
         self.dimensions, self.models, self.require_key = dimensions, models, require_key
-        self.script, self.plan = Script(script), Plan(faults or [], seed, draw)
+        self.script, self.plan = (
+            script if isinstance(script, Script) else Script(script),
+            Plan(faults or [], seed, draw),
+        )
         self.requests: list[dict[str, Any]] = []
         self.counts: collections.Counter[str] = collections.Counter()
         self.in_flight = self.max_in_flight = 0

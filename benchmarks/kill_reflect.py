@@ -1,0 +1,147 @@
+"""Stage ``reflect`` of ``kill.py``: workers that place facts under one subject per user, and are killed.
+
+The real workers of reflect run; a model in the process says something else each time, sometimes for longer than a
+lease. At the end every fact rests under the one current insight of its user, or waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from kill_mutants import Mutant, done_then_memories, no_reply_kept
+from kill_processes import USERS, Found, kill_at_random
+from kill_stores import Place
+
+from memscope.config.settings import Settings
+from memscope.errors import LeaseLost, StoreBusy
+from memscope.models import Message, Usage
+from memscope.pipeline import WorkerContext
+from memscope.records import ChangeSet, Claim, Insight, Json, Observation, Select, TurnInsert
+from memscope.reflection import job
+from memscope.stores import Store
+from memscope.testing.models import ScriptedChat, data
+from memscope.testing.records import observation, turn
+
+WORKERS, FACTS_A_ROUND, PATIENCE_S = 2, 20, 60.0
+SUBJECT = "things"
+
+
+def model(slowest_s: float) -> ScriptedChat:
+    chance = random.Random(os.urandom(8))
+
+    async def place(messages: list[Message]) -> Json:
+        await asyncio.sleep(chance.uniform(0, slowest_s) if chance.random() < 0.3 else 0.001)
+        shown = data(messages)
+        known = next((one["n"] for one in shown["insights"] if one["subject"] == SUBJECT), 0)
+        value = f"Alice told about {chance.randrange(10**9)} things."
+        facts = [one["n"] for one in shown["facts"]]
+        return {"insights": [{"insight": known, "subject": SUBJECT, "value": value, "facts": facts}], "alone": [],
+                "relations": []}  # fmt: skip
+
+    return ScriptedChat(place)
+
+
+async def work(place: Place, mutant: Mutant) -> None:
+    mutant.break_promise()
+    store = await place.open()
+    settings, chat = Settings(lease_s=place.lease_s), model(2 * place.lease_s)
+    ctx = WorkerContext(store, settings, lambda: datetime.now(UTC), Usage(), chat=chat)
+    while True:
+        claims: list[Claim] = []
+        with suppress(StoreBusy):
+            claims = await store.claim("reflect", 5, place.lease_s)
+        for claim in claims:
+            with suppress(LeaseLost, StoreBusy):
+                await reflect(store, ctx, mutant, claim)
+        await asyncio.sleep(0.002)
+
+
+async def reflect(store: Store, ctx: WorkerContext, mutant: Mutant, claim: Claim) -> None:
+    change_set = claim.change_set
+    if change_set is None:
+        change_set = await job(ctx).make(ctx, claim)
+        await mutant.save(store, claim, change_set)  # type: ignore[misc]
+    await mutant.complete(store, claim, change_set)  # type: ignore[misc]
+
+
+async def say_more(place: Place, round: int) -> None:
+    store = await place.open()
+    if not (await store.stats()).pending["reflect"]:
+        for user in USERS:
+            keys = [f"{user}-{round}-{number}" for number in range(FACTS_A_ROUND)]
+            turns = [TurnInsert(turn(key, f"words of {key}", user=user, statement=True)) for key in keys]
+            facts = tuple(observation(f"f-{key}", key, user=user, text=f"Alice saw thing {key}.") for key in keys)
+            await store.append(user, turns, ChangeSet(new=facts))
+    await store.close()
+
+
+async def waiting(place: Place) -> int:
+    store = await place.open()
+    stats = await store.stats()
+    await store.close()
+    return sum(counts["reflect"] for counts in (stats.pending, stats.failed, stats.parked))
+
+
+def wait_until_done(place: Place) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while asyncio.run(waiting(place)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def reflect_stage(place: Place, kills: int, chance: random.Random, mutant: Mutant) -> Found:
+    asyncio.run(say_more(place, 0))
+    died = kill_at_random(
+        place,
+        [lambda: work(place, mutant)] * WORKERS,
+        kills,
+        chance,
+        between=lambda number: asyncio.run(say_more(place, number + 1)),
+        settle=lambda: wait_until_done(place),
+    )
+    return replace(asyncio.run(check(place)), died=died)
+
+
+async def check(place: Place) -> Found:
+    """Count facts under no insight (lost), and subjects with two current insights (doubled)."""
+    found = Found(corrupt=await place.damage())
+    store = await place.open()
+    for user in USERS:
+        records = [record async for page in store.scan(Select(user)) for record in page]
+        facts = {record.id for record in records if isinstance(record, Observation)}
+        insights = [record for record in records if isinstance(record, Insight)]
+        current = [one for one in insights if one.current]
+        pending = {record.id async for page in store.scan(Select(user, pending="reflect")) for record in page}
+        found.turns += len(facts)
+        found.done += len(insights)
+        found.doubled += max(0, len(current) - 1)
+        found.unconsolidated += len(pending)
+        found.lost += len(facts - pending - {source for one in current for source in one.sources})
+    await store.close()
+    return found
+
+
+# ---- stores with a promise broken; ids follow from the batch, so that repeating one does no harm
+
+
+async def drop_earlier_facts(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    """An insight that takes the place of another rests on the new facts only."""
+    new = tuple(replace(memory, sources=memory.sources[-len(change_set.done) :]) for memory in change_set.new)
+    await store.complete(claim, replace(change_set, new=new))
+
+
+async def leave_the_old_one(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    """The old insight is not closed."""
+    await store.complete(claim, replace(change_set, closed=()))
+
+
+REFLECT_MUTANTS = (
+    Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),
+    Mutant("a new insight drops the facts of the old one", save=no_reply_kept, complete=drop_earlier_facts),
+    Mutant("the old insight stays", save=no_reply_kept, complete=leave_the_old_one),
+)
