@@ -16,6 +16,7 @@ CREATE TABLE source(user_name TEXT, memory BIGINT, source BIGINT);
 CREATE TABLE older(user_name TEXT, number BIGINT, version BIGINT, body TEXT);
 CREATE TABLE block(user_name TEXT, agent TEXT, label TEXT, version BIGINT, body TEXT);
 CREATE TABLE tombstone(user_name TEXT, id TEXT);
+CREATE TABLE receipt(user_name TEXT, body TEXT);
 CREATE TABLE unit(user_name TEXT, seq BIGINT, number BIGINT, columns BLOB, terms BLOB);
 CREATE TABLE gone(user_name TEXT, revision BIGINT, seq BIGINT);
 CREATE TABLE space(model TEXT, dims BIGINT, serving BOOLEAN);

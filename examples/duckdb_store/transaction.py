@@ -20,6 +20,7 @@ from memscope.records import (
     Claim,
     Handle,
     Observation,
+    Receipt,
     Record,
     Select,
     Stage,
@@ -33,6 +34,8 @@ from memscope.records.serialization import (
     change_set_from_json,
     change_set_to_json,
     from_json,
+    receipt_from_json,
+    receipt_to_json,
     to_json,
 )
 from memscope.stores.block_rules import by_key
@@ -144,6 +147,17 @@ class OneUser(Tables):
 
     def tombstones(self) -> list[str]:
         return sorted(self.column("SELECT DISTINCT id FROM tombstone WHERE user_name = ?", self.name))
+
+    def receipts(self) -> list[Receipt]:
+        bodies = self.column("SELECT body FROM receipt WHERE user_name = ?", self.name)
+        return list(map(receipt_from_json, map(json.loads, bodies)))
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        if receipt not in self.receipts():
+            self.insert("receipt", [(self.name, json.dumps(receipt_to_json(receipt)))])
+
+    def drop_receipts(self) -> None:
+        self.mine("DELETE FROM receipt WHERE user_name = ?")
 
     # ---- blocks
 
@@ -326,12 +340,9 @@ class WholeStore(Tables):
         self.all("DELETE FROM batch WHERE stage = 'embed' AND NOT done")
         target = self.spaces().target
         if target is not None:
-            self.all(
-                "INSERT INTO item SELECT user_name, 'embed', seq, NULL FROM unit ANTI JOIN"
-                " (SELECT * FROM vector WHERE model = ? AND dims = ?) USING (user_name, seq)",
-                target.model,
-                target.dims,
-            )
+            made = "INSERT INTO item SELECT user_name, 'embed', seq, NULL FROM unit ANTI JOIN"
+            have = "(SELECT * FROM vector WHERE model = ? AND dims = ?) USING (user_name, seq)"
+            self.all(f"{made} {have}", target.model, target.dims)
 
     def is_filled(self) -> bool:
         items = "SELECT 1 FROM item WHERE stage = 'embed'"

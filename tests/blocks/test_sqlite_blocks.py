@@ -58,7 +58,7 @@ async def test_eight_processes_edit_one_block_and_lose_nothing(tmp_path: Path) -
 async def test_a_file_without_blocks_is_upgraded(tmp_path: Path) -> None:
     path = await made(tmp_path / "memory.db")
     with closing(sqlite3.connect(path)) as db:
-        db.execute("DROP TABLE block")
+        db.executescript("DROP TABLE block; DROP TABLE receipt")
         db.execute("UPDATE meta SET value = 1 WHERE key = 'schema'")
         db.execute("PRAGMA user_version = 1")
         db.commit()

@@ -37,7 +37,7 @@ async def test_a_turn_given_back_between_two_pages_waits_in_the_export(tmp_path,
             yield page
 
     monkeypatch.setattr(memory.runtime.store, "scan", forgetting)
-    assert dict(await memory.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2}
+    assert dict(await memory.export(tmp_path / "out.jsonl")) == {"turn": 1, "forgotten": 2, "receipt": 1}
     async with AsyncMemoryScope(":memory:", settings={}) as other:
         await other.import_(tmp_path / "out.jsonl")
         assert (await other.status())["pending"]["consolidate"] == 1
@@ -99,4 +99,17 @@ async def test_whatever_a_user_can_store_is_read_back(tmp_path):
         for name in ("out.jsonl", "again.jsonl")
     )
     assert before == after  # but for places in a sequence, which have no gaps in a new store
+    await memory.close()
+
+
+async def test_receipts_of_what_was_forgotten_travel_along(tmp_path):
+    memory = await consolidated()
+    await memory.forget(user="alice", ids=["one"])
+    (receipt,) = await memory.receipts(user="alice")
+    assert (receipt.turns, receipt.observations, "green tea" in repr(receipt)) == (1, 1, False)
+    await memory.export(tmp_path / "out.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        for _ in range(2):
+            await other.import_(tmp_path / "out.jsonl")
+        assert await other.receipts(user="alice") == [receipt]
     await memory.close()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol
 
 from memscope import validation
 from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError
-from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Select, Turn
+from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Receipt, Select, Turn
 from memscope.records.identity import statement
 from memscope.runtime import Runtime
 
@@ -173,6 +173,13 @@ async def sweep(runtime: Runtime, *, user: str) -> ForgetReport:
     validation.scope(user)
     async with runtime.operation("sweep"):
         return await runtime.store.forget(Select(user, expired_by=runtime.clock()))
+
+
+async def receipts(runtime: Runtime, *, user: str) -> list[Receipt]:
+    """Return the receipts of what was forgotten, oldest first: counts and ids, no content."""
+    validation.scope(user)
+    async with runtime.operation("receipts"):
+        return await runtime.store.receipts(user)
 
 
 async def compact(runtime: Runtime) -> ForgetReport:

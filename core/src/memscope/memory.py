@@ -373,6 +373,7 @@ class AsyncMemoryScope:
 
     sweep = as_method(administration.sweep)
     audit = as_method(administration.audit)
+    receipts = as_method(administration.receipts)
     start = as_method(administration.start)
     stop = as_method(administration.stop)
     unpark = as_method(administration.unpark)

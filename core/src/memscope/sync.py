@@ -217,6 +217,7 @@ class MemoryScope:
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)
     audit = _sync(AsyncMemoryScope.audit)
+    receipts = _sync(AsyncMemoryScope.receipts)
     start = _sync(AsyncMemoryScope.start)
     stop = _sync(AsyncMemoryScope.stop)
     unpark = _sync(AsyncMemoryScope.unpark)

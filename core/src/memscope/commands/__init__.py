@@ -15,7 +15,7 @@ FAMILIES = {
     "edit": ("update", "review", "forget", "sweep", "audit"),
     "block": ("block",),
     "work": ("consolidate", "reflect", "reembed", "unpark", "worker", "mcp"),
-    "store": ("backup", "restore", "recover", "copy", "compact", "users", "status"),
+    "store": ("backup", "restore", "recover", "copy", "compact", "receipts", "users", "status"),
     "installation": ("plugins", "trust", "completion"),
     "doctor": ("doctor",),
 }

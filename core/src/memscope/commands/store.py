@@ -1,4 +1,4 @@
-"""Commands on a whole store: backup, restore, recover, copy, compact, users, status."""
+"""Commands on a whole store: backup, restore, recover, copy, compact, receipts, users, status."""
 
 from __future__ import annotations
 
@@ -144,6 +144,23 @@ def compact(call: Call) -> None:
     if report.physical == "pending":
         exit_partly(say("still pending: {reason}", reason=report.reason))
     call.show.line(say("nothing forgotten is left in the file"))
+
+
+@command("receipts", short_help="List what was forgotten.")
+@pass_call
+def receipts(call: Call) -> None:
+    """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
+    user = call.whose["user"]
+    with call.memory() as memory:
+        found = memory.receipts(user=user)
+    call.show.data({"receipts": [asdict(receipt) for receipt in found]})
+    for receipt in found:
+        kinds = ("turns", "observations", "insights", "blocks")
+        words = join(count_nouns(number, kind[:-1]) for kind in kinds if (number := getattr(receipt, kind)))
+        ids = f": {join(map(visible, receipt.ids))}" if receipt.ids else ""
+        call.show.line((f"{receipt.at.astimezone():%Y-%m-%d %H:%M}  ", "cyan"), words + ids)
+    if not found:
+        call.show.line(say("nothing was forgotten"))
 
 
 @command("users", short_help="List the users.")

@@ -39,6 +39,7 @@ from memscope.records.messages import (
     TurnInsert,
     VectorSpace,
 )
+from memscope.records.receipts import Receipt
 from memscope.records.refusals import refusals
 from memscope.records.results import (
     AddReport,
@@ -81,6 +82,7 @@ __all__ = [
     "Memory",
     "Observation",
     "Quote",
+    "Receipt",
     "Record",
     "Repeats",
     "Retrieval",

@@ -27,6 +27,7 @@ from memscope.records import (
     Json,
     Observation,
     Quote,
+    Receipt,
     Record,
     Revision,
     Scope,
@@ -37,7 +38,7 @@ from memscope.records import (
 FORMAT = 1
 Object: TypeAlias = dict[str, Json]
 Coder: TypeAlias = Callable[[Any], Any]
-R = TypeVar("R", Turn | Observation | Insight, Block)
+R = TypeVar("R", Turn | Observation | Insight, Block, Receipt)
 
 _KINDS: dict[str, type[Turn | Observation | Insight]] = {"turn": Turn, "observation": Observation, "insight": Insight}
 _NAMES = {made: name for name, made in _KINDS.items()}
@@ -56,7 +57,7 @@ def to_json(record: Record) -> Object:
     return {"kind": _NAMES[type(record)], **_fields(record)}
 
 
-def _fields(record: Record | Block) -> Object:
+def _fields(record: Record | Block | Receipt) -> Object:
     made: Object = {}
     for name, default, encode, _ in _PLANS[type(record)]:
         value = getattr(record, name)
@@ -80,6 +81,14 @@ def block_to_json(block: Block) -> Object:
 def block_from_json(made: Mapping[str, Json]) -> Block:
     """Returns the block ``block_to_json`` was given; ``InputError`` as in ``from_json``."""
     return _made("block", Block, made)
+
+
+def receipt_to_json(receipt: Receipt) -> Object:
+    return _fields(receipt)
+
+
+def receipt_from_json(made: Mapping[str, Json]) -> Receipt:
+    return _made("receipt", Receipt, made)
 
 
 def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
@@ -201,7 +210,7 @@ def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
     return rows
 
 
-_PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block)}
+_PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block, Receipt)}
 _KNOWN = {cls: {name for name, *_ in rows} for cls, rows in _PLANS.items()}
 
 

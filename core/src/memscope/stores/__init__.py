@@ -22,6 +22,7 @@ from memscope.records import (
     Handle,
     Insight,
     Observation,
+    Receipt,
     Record,
     Search,
     Select,
@@ -100,8 +101,11 @@ class Store(Protocol):
     async def tombstones(self, user: str) -> list[str]:
         """Returns the keys and ids that were forgotten, sorted."""
 
-    async def bury(self, user: str, ids: Sequence[str]) -> None:
-        """Add tombstones of another store; records stored here stay."""
+    async def receipts(self, user: str) -> list[Receipt]:
+        """Returns the receipts of what was forgotten, oldest first. That of a whole user replaces the earlier ones."""
+
+    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+        """Add tombstones and receipts of another store; records stored here stay."""
 
     async def search(self, search: Search) -> Candidates:
         """Returns candidates: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""

@@ -1,8 +1,7 @@
 """The reference store: everything in dictionaries of one process. Read this one first.
 
-It implements the primitives of a local store (``local/transaction.py``); the methods over them are ``LocalStore``'s,
-the decisions those of ``rules.py``. Nothing awaits inside a method, so each call is atomic. Use one instance from one
-event loop.
+It implements the primitives of a local store (``local/transaction.py``) below ``LocalStore``'s methods and the rules in
+``rules.py``. Nothing awaits inside a method, so each call is atomic. Use one instance per event loop.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from memscope.records import (
     Handle,
     Insight,
     Observation,
+    Receipt,
     Select,
     Stage,
     Stats,
@@ -66,6 +66,7 @@ class UserData:
     sources: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of a memory
     history: dict[int, list[Memory]] = field(default_factory=dict)
     buried: set[str] = field(default_factory=set)
+    forgets: dict[str, Receipt] = field(default_factory=dict)
     versions: dict[tuple[BlockKey, int], Block] = field(default_factory=dict)
     units: dict[int, tuple[int, Unit]] = field(default_factory=dict)  # with the number of the record
     gone: dict[int, int] = field(default_factory=dict)  # unit -> revision
@@ -99,13 +100,12 @@ class UserData:
         return [row for row, memory in self.memories() if memory.superseded_by in wanted]
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
-        current = [(row, memory) for row, memory in self.memories() if memory.current]
-        return [row for row, memory in current if (memory.name, memory.namespace) == (name, namespace)]
+        wanted = (name, namespace)
+        return [row for row, one in self.memories() if one.current and (one.name, one.namespace) == wanted]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        found = [number for number in self.numbers(select) if number > after]
-        page = [copy(self.rows[number]) for number in found[:PAGE]]
-        return page, page[-1].number if len(found) > PAGE else None
+        found = [copy(self.rows[number]) for number in self.numbers(select) if number > after]
+        return found[:PAGE], found[PAGE - 1].number if len(found) > PAGE else None
 
     def numbers(self, select: Select) -> list[int]:
         ids = self.ids.keys() if select.ids is None else select.ids & self.ids.keys()
@@ -146,6 +146,15 @@ class UserData:
     def tombstones(self) -> list[str]:
         return sorted(self.buried)
 
+    def receipts(self) -> list[Receipt]:
+        return list(self.forgets.values())
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        self.forgets.setdefault(receipt.id, receipt)
+
+    def drop_receipts(self) -> None:
+        self.forgets.clear()
+
     # ---- blocks
 
     def blocks(self, *, versions: bool = False) -> list[Block]:
@@ -161,8 +170,7 @@ class UserData:
     # ---- units and vectors
 
     def drop_units(self, row: Row) -> None:
-        dropped = range(row.unit, row.unit + row.units)
-        for unit in dropped:
+        for unit in (dropped := range(row.unit, row.unit + row.units)):
             del self.units[unit]
             self.gone[unit] = self.revision
             for vectors in self.embedded.values():
@@ -203,9 +211,8 @@ class UserData:
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
         left = set(items)
         self.pending[stage] -= left
-        for work in self.work if batched else ():
-            if work.batch.stage == stage:
-                work.items = [item for item in work.items if item not in left]
+        for work in [work for work in self.work if batched and work.batch.stage == stage]:
+            work.items = [item for item in work.items if item not in left]
 
     def waiting(self, stage: Stage, limit: int) -> list[int]:
         return sorted(self.pending[stage])[:limit]
@@ -303,10 +310,9 @@ class Whole:
             user.pending["embed"] = user.units.keys() - have.keys()
 
     def is_filled(self) -> bool:
-        batches = [work.batch for user in self.data.values() for work in user.work]
-        return not any(user.pending["embed"] for user in self.data.values()) and not any(
-            batch.stage == "embed" for batch in batches
-        )
+        users = self.data.values()
+        waits = any(user.pending["embed"] for user in users)
+        return not waits and not any(work.batch.stage == "embed" for user in users for work in user.work)
 
     def renew_indexes(self) -> None:
         for user in self.data.values():

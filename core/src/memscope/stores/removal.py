@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from typing import Generic, Literal, TypeVar
 
-from memscope.records import ForgetReport, Insight, Observation, Turn
+from memscope.records import ForgetReport, Insight, Observation, Receipt, Scope, Select, Turn
 from memscope.stores.block_rules import BlockRemoval
 from memscope.stores.rules import HasRecord
 
+MOST_IDS = 1000  # of a receipt
 R = TypeVar("R", bound=HasRecord)
 A = TypeVar("A")
 
@@ -55,3 +59,16 @@ def total(parts: Sequence[ForgetReport]) -> ForgetReport:
     may_hold = tuple(sorted({label for part in parts for label in part.may_hold}))
     last = next((part for part in parts if part.physical == "pending"), parts[0])
     return replace(last, **sums, may_hold=may_hold)
+
+
+def is_whole(select: Select) -> bool:
+    """Returns whether all of a user is selected."""
+    return select == Select(select.user)
+
+
+def receipt(select: Select, report: ForgetReport, ids: Iterable[str], at: datetime) -> Receipt:
+    """Returns the receipt to keep. Ids can be telling, so none are repeated of a user who is forgotten wholly."""
+    kept = () if is_whole(select) else tuple(islice(ids, MOST_IDS))
+    scope = Scope(select.user, select.agent, select.session)
+    counts = (report.turns, report.observations, report.insights, report.blocks)
+    return Receipt(secrets.token_hex(8), scope, at, *counts, kept)

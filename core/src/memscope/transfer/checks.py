@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError
-from memscope.records import BLOCK_ORDERS, Block, Interval, Quote, Record, Turn
+from memscope.records import BLOCK_ORDERS, Block, Interval, Quote, Receipt, Record, Turn
 from memscope.validation import Limits
 
-R = TypeVar("R", bound=Record | Block)
+R = TypeVar("R", bound=Record | Block | Receipt)
 NUMBERS = range(1 << 63)
 RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
 NAMES = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})

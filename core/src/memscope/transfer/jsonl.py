@@ -1,7 +1,7 @@
 """JSON lines out of a store and into one: lossless, idempotent, a page at a time.
 
-The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones, blocks. A
-line is ``{"turn": {...}, "pending": true}``; the line of a memory or a block has its earlier ``versions``.
+The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones, receipts,
+blocks. A line is ``{"turn": {...}, "pending": true}``; the line of a memory or a block has its earlier ``versions``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ from memscope.records import (
     Turn,
     TurnInsert,
 )
-from memscope.records.serialization import block_from_json, block_to_json, from_json, to_json
+from memscope.records.serialization import (
+    block_from_json,
+    block_to_json,
+    from_json,
+    receipt_from_json,
+    receipt_to_json,
+    to_json,
+)
 from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import record_id
@@ -39,8 +46,8 @@ from memscope.transfer import Progress
 from memscope.transfer.checks import check_record
 from memscope.validation import Limits
 
-FORMAT = 2
-READABLE = (1, 2)  # format 1 has no blocks
+FORMAT = 3
+READABLE = (1, 2, 3)  # format 1 has no blocks, 2 no receipts
 BATCH = 500
 ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
@@ -53,7 +60,7 @@ Memory = Observation | Insight
 
 @dataclass(frozen=True, slots=True)
 class ExportLine:
-    """One line. ``record``: a record, a block, an id that was forgotten, or the secret in hexadecimal (header)."""
+    """One line. ``record``: a record, receipt or block, an id that was forgotten, or the secret in hexadecimal."""
 
     kind: str
     user: str
@@ -141,6 +148,8 @@ def as_object(line: ExportLine) -> dict[str, Any]:
         return {"memscope": FORMAT, **({"secret": line.record} if line.record else {})}
     if line.kind == "forgotten":
         return {"forgotten": line.record, "user": line.user}
+    if line.kind == "receipt":
+        return {"receipt": receipt_to_json(line.record)}
     if line.kind == "block":
         return {"block": block_to_json(line.record), "versions": [block_to_json(old) for old in line.versions]}
     versions = {"versions": [to_json(old) for old in line.versions]} if line.versions else {}
@@ -156,6 +165,8 @@ async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
                 yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
     for id in await store.tombstones(name):
         yield ExportLine("forgotten", name, id)
+    for receipt in await store.receipts(name):
+        yield ExportLine("receipt", name, receipt)
     for history in by_key(await store.blocks(name, versions=True)).values():
         yield ExportLine("block", name, history[-1], tuple(history[:-1]))
 
@@ -232,6 +243,8 @@ class ImportWriter:
             await self._write_turns(written)
         elif self._kind == "forgotten":
             await self._write_tombstones([line.record for line in written])
+        elif self._kind == "receipt":
+            await self._store.bury(self._user, (), [line.record for line in written])
         elif self._kind == "block":
             await self._write_blocks(written)
         else:
@@ -332,6 +345,9 @@ def parsed(text: str | bytes, limits: Limits) -> ExportLine:
     if "forgotten" in made:
         user = validation.identifier("user", made["user"])
         return ExportLine("forgotten", user, validation.identifier("forgotten", made["forgotten"]))
+    if "receipt" in made:
+        receipt = check_record(receipt_from_json(made["receipt"]), limits)
+        return ExportLine("receipt", receipt.scope.user, receipt)
     if "block" in made:
         return _block_line(made, limits)
     kind = next((kind for kind in KINDS if kind in made), None)

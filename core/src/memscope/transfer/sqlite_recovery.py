@@ -19,7 +19,7 @@ from typing import Any
 
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records import Record
-from memscope.records.serialization import block_to_json, to_json
+from memscope.records.serialization import block_to_json, receipt_to_json, to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
 from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
@@ -203,6 +203,7 @@ SPOOL = """
 CREATE TABLE record(kind, user, number, body, PRIMARY KEY(kind, user, number)) WITHOUT ROWID;
 CREATE TABLE history(user, number, version, body, PRIMARY KEY(user, number, version)) WITHOUT ROWID;
 CREATE TABLE tombstone(user, id, PRIMARY KEY(user, id)) WITHOUT ROWID;
+CREATE TABLE receipt(user, id, body, PRIMARY KEY(user, id)) WITHOUT ROWID;
 CREATE TABLE item(user, stage, number, PRIMARY KEY(user, stage, number)) WITHOUT ROWID;
 CREATE TABLE block(user, agent, label, version, body, PRIMARY KEY(user, agent, label, version)) WITHOUT ROWID;
 """
@@ -277,6 +278,15 @@ def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> 
     spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
+def _take_receipt(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+    try:
+        checksummed.decode_receipt(str(row.values[-1]))
+    except MemscopeError:
+        found.broken += 1
+    else:
+        spool.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", row.values)
+
+
 def _take_tombstone(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
@@ -298,6 +308,7 @@ SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
     ((None, str, str, int, int, int, int, int, int, int), _take_user),
     ((int, int, int, str), _take_history),
     ((int, str, str, int, int, str), _take_block),
+    ((int, str, str), _take_receipt),
     ((int, str), _take_tombstone),
     ((int, str, int, None), _take_item),
     ((str, bytes), _take_secret),
@@ -310,6 +321,8 @@ def _lines(found: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str,
     for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):
         if user in found.users:
             yield {"forgotten": id, "user": found.users[user]}
+    for (body,) in spool.execute("SELECT body FROM receipt ORDER BY user, id"):
+        yield {"receipt": receipt_to_json(checksummed.decode_receipt(body))}
     for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
         yield _line(spool, jsonl.KINDS[kind], user, number, body)
     for user, agent, label in spool.execute("SELECT DISTINCT user, agent, label FROM block ORDER BY 1, 2, 3"):

@@ -12,12 +12,13 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from memscope.records import ForgetReport, Select, Stage, Turn
+from memscope.records import ForgetReport, Receipt, Select, Stage, Turn
+from memscope.records.serialization import receipt_from_json, receipt_to_json
 from memscope.stores.block_rules import selects_blocks
-from memscope.stores.removal import Removal
+from memscope.stores.removal import Removal, receipt
 from memscope.stores.rules import falls_with, heir, left_behind, waits_for
 from memscope.stores.rules import record_id as id_of
-from memscope_elasticsearch import blocks, reading, user_lock
+from memscope_elasticsearch import blocks, reading, receipts, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
 from memscope_elasticsearch.client import Operation
 from memscope_elasticsearch.documents import (
@@ -54,7 +55,10 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
     async with user_lock.writing(session, select.user, "forget", NOTHING, 0, redo) as intent:
         await session.refresh()
         removal = await _plan(session, select)
-        for about in _slices(removal, select):
+        slices = _slices(removal, select)
+        report = removal.report(dry_run=False)
+        slices[-1]["receipt"] = receipt_to_json(receipt(select, report, removal.rows, session.clock()))
+        for about in slices:
             intent.about = about
             await user_lock.change(session, select.user, lambda state: _stop_work(state, intent))
             await _remove(session, select.user, intent)
@@ -62,7 +66,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
     return removal
 
 
-def _slices(removal: Removal[Stored, str], select: Select) -> Iterable[Mapping[str, Any]]:
+def _slices(removal: Removal[Stored, str], select: Select) -> list[dict[str, Any]]:
     """Split a removal into intents: derived records go before their sources.
 
     "blocks" is the agent whose blocks go with it, "" for all agents, None for none; "label" that of the only block.
@@ -71,16 +75,19 @@ def _slices(removal: Removal[Stored, str], select: Select) -> Iterable[Mapping[s
     gone = list(reversed(removal.rows.items()))
     heirs = {record_id: one.record.superseded_by for record_id, one in gone if not isinstance(one.record, Turn)}
     linked = {record_id: heir for record_id, heir in heirs.items() if heir is not None}
+    slices: list[dict[str, Any]] = []
     for start in range(0, max(1, len(gone)), SLICE):
         part = gone[start : start + SLICE]
         own = {record_id: None for record_id, one in part if not isinstance(one.record, Turn)}
-        yield {
+        about = {
             "gone": [[record_id, one.parts, one.number] for record_id, one in part],
             "again": removal.again if start == 0 else [],
             "heirs": {**own, **linked},
             "blocks": whose,
             "label": select.block,
         }
+        slices.append(about)
+    return slices
 
 
 async def _plan(session: Session, select: Select) -> Removal[Stored, str]:
@@ -158,6 +165,8 @@ async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     whose = Select(user, ids=frozenset(ids)) if agent is None else Select(user, agent or None, block=about.get("label"))
     await session.cluster.bulk(_burials(session, scope, about["gone"]))
     await blocks.remove(session, whose, ids)
+    if made := about.get("receipt"):
+        await receipts.put(session, user, [receipt_from_json(made)], only=agent == "" and not about.get("label"))
     if not ids:
         return
     session.wrote()
@@ -191,8 +200,9 @@ async def _reopen(
     return dict.fromkeys(opened)
 
 
-async def bury(session: Session, user: str, ids: Sequence[str]) -> None:
-    """Write tombstones from another store, except for records that exist here."""
+async def bury(session: Session, user: str, ids: Sequence[str], made_elsewhere: Sequence[Receipt] = ()) -> None:
+    """Write tombstones and receipts from another store, except for records that exist here."""
+    await receipts.put(session, user, made_elsewhere)
     scope, names = scope_hash(user), session.names
     wanted = list(dict.fromkeys(ids))
     at = [session.at(scope, record_id)["_id"] for record_id in wanted]

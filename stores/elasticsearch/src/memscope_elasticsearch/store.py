@@ -39,6 +39,7 @@ from memscope.records import (
     Insight,
     Json,
     Observation,
+    Receipt,
     Record,
     Search,
     Select,
@@ -48,7 +49,18 @@ from memscope.records import (
     VectorSpace,
 )
 from memscope.search.changes import RecordChanges
-from memscope_elasticsearch import blocks, examination, forget, jobs, mapping, migrate, named_counters, reading, search
+from memscope_elasticsearch import (
+    blocks,
+    examination,
+    forget,
+    jobs,
+    mapping,
+    migrate,
+    named_counters,
+    reading,
+    receipts,
+    search,
+)
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
 from memscope_elasticsearch.mapping import Names
@@ -172,8 +184,11 @@ class ElasticsearchStore:
     async def tombstones(self, user: str) -> list[str]:
         return await reading.tombstones(await self._open(), user)
 
-    async def bury(self, user: str, ids: Sequence[str]) -> None:
-        await forget.bury(await self._open(), user, ids)
+    async def receipts(self, user: str) -> list[Receipt]:
+        return await receipts.read(await self._open(), user)
+
+    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+        await forget.bury(await self._open(), user, ids, receipts)
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         return await forget.forget(await self._open(), select, jobs.redo, dry_run=dry_run)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +28,7 @@ from memscope.records import (
     Handle,
     Insight,
     Observation,
+    Receipt,
     Record,
     Select,
     Stage,
@@ -38,7 +39,7 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
-from memscope.stores import block_rules
+from memscope.stores import block_rules, removal
 from memscope.stores.local import jobs, records
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
@@ -159,8 +160,14 @@ class LocalStore(LocalSearch):
     async def tombstones(self, user: str) -> list[str]:
         return await self._read_user(user, lambda tx: tx.tombstones(), [])
 
-    async def bury(self, user: str, ids: Sequence[str]) -> None:
-        await self._write_user(user, lambda tx: tx.bury(set(ids) - tx.known(ids).keys()))
+    async def receipts(self, user: str) -> list[Receipt]:
+        def read(tx: UserTransaction) -> list[Receipt]:
+            return sorted(tx.receipts(), key=lambda receipt: (receipt.at, receipt.id))
+
+        return await self._read_user(user, read, [])
+
+    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+        await self._write_user(user, lambda tx: _bury(tx, ids, receipts))
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         found = await self._read(lambda tx: _removal(tx, select))
@@ -292,18 +299,37 @@ def _put_blocks(user: UserTransaction, name: str, versions: Sequence[Block]) -> 
         user.put_block(block)
 
 
+def _bury(user: UserTransaction, ids: Sequence[str], receipts: Sequence[Receipt]) -> None:
+    user.bury(set(ids) - user.known(ids).keys())
+    for receipt in receipts:
+        user.put_receipt(receipt)
+
+
+def keep_receipt(user: UserTransaction, select: Select, report: ForgetReport, ids: Iterable[str], now: int) -> None:
+    if removal.is_whole(select):
+        user.drop_receipts()
+    user.put_receipt(removal.receipt(select, report, ids, utc(now)))
+
+
 def forget(
-    tx: Transaction, select: Select, *, before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None
+    tx: Transaction,
+    select: Select,
+    *,
+    before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None,
+    receipt: bool = True,
 ) -> ForgetReport:
     """``before`` is called with the records to be removed."""
     user = _current(tx.user(select.user))
-    removal = records.plan_removal(user, select, tx.spaces().serving, utc(tx.now))
+    planned = records.plan_removal(user, select, tx.spaces().serving, utc(tx.now))
     if before is not None:
-        before(user, removal)
-    records.remove(user, removal)
+        before(user, planned)
+    records.remove(user, planned)
     jobs.refresh(user, STAGES, tx.now)
     jobs.switch_when_filled(tx)
-    return removal.report(dry_run=False)
+    report = planned.report(dry_run=False)
+    if receipt and planned.changes:
+        keep_receipt(user, select, report, planned.rows, tx.now)
+    return report
 
 
 def _removal(tx: Transaction, select: Select) -> records.LocalRemoval | None:
@@ -357,4 +383,4 @@ def _made(
     )
 
 
-__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "utc_now"]
+__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "keep_receipt", "utc_now"]

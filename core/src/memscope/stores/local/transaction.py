@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memscope.records import Block, ChangeSet, Claim, Handle, Record, Select, Stage, Stats, VectorSpace
+from memscope.records import Block, ChangeSet, Claim, Handle, Receipt, Record, Select, Stage, Stats, VectorSpace
 from memscope.stores.rules import Batch, Memory
 from memscope.stores.spaces import Spaces
 from memscope.text.units import Unit
@@ -83,6 +83,14 @@ class UserTransaction(Protocol):
 
     def tombstones(self) -> list[str]:
         """Returns tombstones, sorted."""
+
+    def receipts(self) -> list[Receipt]:
+        """Returns the receipts of what was forgotten, in any order."""
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        """Store a receipt, unless its id is there."""
+
+    def drop_receipts(self) -> None: ...
 
     # ---- blocks
 

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from memscope.errors import ClosedError, InputError, StoreError, StoreFull, StoreGone
 from memscope.records import ForgetReport, Json, Select, Stats
 from memscope.stores import ATOMIC, BACKUP, unfinished
-from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, utc_now
+from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, keep_receipt, utc_now
 from memscope.stores.local.records import LocalRemoval, select_all
 from memscope.stores.removal import total
 from memscope.stores.rules import record_id
@@ -100,7 +100,9 @@ class SQLiteStore(LocalStore):
             wiped = secure_erase.pending(error.code)
         return replace(report, physical=wiped.physical, reason=wiped.reason)
 
-    async def _remove_rows(self, select: Select, marks: list[secure_erase.Marks]) -> ForgetReport:
+    async def _remove_rows(
+        self, select: Select, marks: list[secure_erase.Marks], *, part: bool = False
+    ) -> ForgetReport:
         """Remove in halves what is too much for a full disk: turns before their memories, which go with them."""
 
         def mark(user: UserTransaction, removal: LocalRemoval) -> None:
@@ -108,7 +110,7 @@ class SQLiteStore(LocalStore):
             marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
 
         try:
-            return await self._write(lambda tx: forget(tx, select, before=mark), last_room=True)
+            return await self._write(lambda tx: forget(tx, select, before=mark, receipt=not part), last_room=True)
         except StoreFull:
             nothing: list[str] = []
             ids = await self._read_user(
@@ -117,8 +119,11 @@ class SQLiteStore(LocalStore):
             if len(ids) < 2:
                 raise
         half = len(ids) // 2
-        parts = [replace(select, ids=frozenset(part)) for part in (ids[:half], ids[half:])]
-        return total([await self._remove_rows(part, marks) for part in (*parts, select)])  # the last one: of blocks
+        parts = [replace(select, ids=frozenset(some)) for some in (ids[:half], ids[half:])]
+        done = total([await self._remove_rows(one, marks, part=True) for one in (*parts, select)])  # the last: blocks
+        if not part:
+            await self._write(lambda tx: keep_receipt(tx.user(select.user), select, done, ids, tx.now), last_room=True)
+        return done
 
     async def backup(self, path: Path) -> None:
         target = files.plain_path(path)

@@ -1,11 +1,11 @@
-"""The table ``block``: every version of one user's blocks; the part of ``SQLiteUser`` that reads and writes it."""
+"""The tables ``block`` and ``receipt``: the part of ``SQLiteUser`` that reads and writes them."""
 
 from __future__ import annotations
 
 import sqlite3
 
-from memscope.records import Block
-from memscope.stores.sqlite.checksummed import decode_block, encode_block
+from memscope.records import Block, Receipt
+from memscope.stores.sqlite.checksummed import decode_block, decode_receipt, encode_block, encode_receipt
 
 
 class BlockTable:
@@ -32,3 +32,14 @@ class BlockTable:
         where = "user = ? AND agent = ? AND label = ? AND version = ?"
         values = (self.user, block.scope.agent or "", block.label, block.version)
         self.db.execute(f"DELETE FROM block WHERE {where}", values)
+
+    def receipts(self) -> list[Receipt]:
+        found = self.db.execute("SELECT body FROM receipt WHERE user = ?", (self.user,))
+        return [decode_receipt(body) for (body,) in found]
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        row = (self.user, receipt.id, encode_receipt(receipt))
+        self.db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", row)
+
+    def drop_receipts(self) -> None:
+        self.db.execute("DELETE FROM receipt WHERE user = ?", (self.user,))

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 from zlib import crc32
 
 from memscope.errors import InputError, StoreCorrupt
-from memscope.records import Block, ChangeSet, Json, Record
+from memscope.records import Block, ChangeSet, Json, Receipt, Record
 from memscope.records.serialization import (
     block_from_json,
     block_to_json,
     change_set_from_json,
     change_set_to_json,
     from_json,
+    receipt_from_json,
+    receipt_to_json,
     to_json,
 )
+
+T = TypeVar("T")
 
 
 def encode(record: Record) -> str:
@@ -24,10 +29,7 @@ def encode(record: Record) -> str:
 
 def decode(body: str) -> Record:
     """Returns the record; ``StoreCorrupt`` if the checksum does not match."""
-    try:
-        return from_json(_unseal(body))
-    except InputError as error:
-        raise _damaged() from error
+    return _opened(body, from_json)
 
 
 def encode_plan(change_set: ChangeSet) -> str:
@@ -35,10 +37,7 @@ def encode_plan(change_set: ChangeSet) -> str:
 
 
 def decode_plan(body: str) -> ChangeSet:
-    try:
-        return change_set_from_json(_unseal(body))
-    except InputError as error:
-        raise _damaged() from error
+    return _opened(body, change_set_from_json)
 
 
 def encode_block(block: Block) -> str:
@@ -46,8 +45,20 @@ def encode_block(block: Block) -> str:
 
 
 def decode_block(body: str) -> Block:
+    return _opened(body, block_from_json)
+
+
+def encode_receipt(receipt: Receipt) -> str:
+    return _seal(receipt_to_json(receipt))
+
+
+def decode_receipt(body: str) -> Receipt:
+    return _opened(body, receipt_from_json)
+
+
+def _opened(body: str, made: Callable[[Mapping[str, Json]], T]) -> T:
     try:
-        return block_from_json(_unseal(body))
+        return made(_unseal(body))
     except InputError as error:
         raise _damaged() from error
 

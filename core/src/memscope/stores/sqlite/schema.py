@@ -5,6 +5,7 @@
            ├─ unit ──── vector          search index: columns and terms; float16 rows
            ├─ block                     core memory: every version of every block
            ├─ gone, tombstone           units an index must drop; keys and ids that must not come back
+           ├─ receipt                   what was forgotten when: counts and ids
            └─ item ──── batch ── lane   items waiting for a stage; leased batches; users with work due
 
 Everything of a user is keyed by the integer ``user``. A user's ``revision`` is at once the last number given to a
@@ -23,13 +24,16 @@ from memscope.errors import StoreTooNew
 from memscope.text.units import units_version
 
 APPLICATION_ID = 0x6D736370  # "mscp"
-SCHEMA = 2
+SCHEMA = 3
 
 BLOCKS = """
 CREATE TABLE block(
     user INTEGER NOT NULL, agent TEXT NOT NULL, label TEXT NOT NULL, version INTEGER NOT NULL, current INTEGER NOT NULL,
     body TEXT NOT NULL, PRIMARY KEY(user, agent, label, version));
 CREATE INDEX block_current ON block(user, agent, label) WHERE current = 1;
+"""
+RECEIPTS = """
+CREATE TABLE receipt(user INTEGER NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(user, id)) WITHOUT ROWID;
 """
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -103,7 +107,9 @@ def run(db: sqlite3.Connection, script: str) -> None:
 
 
 Step = Callable[[sqlite3.Connection], None]
-MIGRATIONS: Mapping[int, Step] = MappingProxyType({1: lambda db: run(db, BLOCKS)})  # from this version to the next
+MIGRATIONS: Mapping[int, Step] = MappingProxyType(
+    {1: lambda db: run(db, BLOCKS), 2: lambda db: run(db, RECEIPTS)}
+)  # from this version to the next
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -111,7 +117,7 @@ def create(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA page_size = 8192")
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")
-    run(db, TABLES + BLOCKS)
+    run(db, TABLES + BLOCKS + RECEIPTS)
     meta = {"schema": SCHEMA, "units_version": units_version, "secret": secrets.token_bytes(32)}
     db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -15,6 +15,7 @@ from memscope.records import (
     ChangeSet,
     ForgetReport,
     Interval,
+    Receipt,
     Revision,
     Scope,
     Search,
@@ -26,7 +27,7 @@ from memscope.stores import ATOMIC, Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.leases import CONSOLIDATE, claim_one, expire
 from memscope.testing.contract.selecting import QUICK
-from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
+from memscope.testing.records import START, at, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 
 graphs = map("graph-{}".format, itertools.count())
@@ -250,6 +251,34 @@ class Forgetting(Chapter):
         store = await self.reopen(store)
         assert await ids(store) == ["b"]
         assert (await store.append("alice", inserts("a"))).outcomes == ("forgotten",)
+
+    async def test_receipts_are_kept_with_ids_and_without_content(self, store: Store) -> None:
+        assert await store.receipts("alice") == []
+        await store.append("alice", inserts("a", "b", "c", text="a secret"))
+        await remember(store, observation("o", "a"))
+        await forget(store, "a")
+        await forget(store, "missing")
+        await store.forget(Select("alice", ids=frozenset({"b"})), dry_run=True)
+        await forget(store, "b")
+        store = await self.reopen(store)
+        first, second = await store.receipts("alice")
+        assert (first.turns, first.observations, set(first.ids), second.ids) == (1, 1, {"a", "o"}, ("b",))
+        assert first.scope == Scope("alice") and first.at <= second.at
+        assert "secret" not in repr(first) and await store.receipts("bob") == []
+
+    async def test_of_a_whole_user_one_receipt_stays_without_ids(self, store: Store) -> None:
+        await store.append("alice", inserts("a", "b"))
+        await forget(store, "a")
+        await store.forget(Select("alice"))
+        (only,) = await store.receipts("alice")
+        assert (only.turns, only.ids) == (1, ())
+        assert await store.users() == []
+
+    async def test_receipts_come_with_tombstones_of_another_store(self, store: Store) -> None:
+        made = Receipt("r1", Scope("alice"), START, turns=1, ids=("gone",))
+        for _ in range(2):
+            await store.bury("alice", ["gone"], [made])
+        assert await store.receipts("alice") == [made]
 
     async def test_compact_finishes_what_forget_could_not(self, store: Store) -> None:
         await store.append("alice", inserts("a"))

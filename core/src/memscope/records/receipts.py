@@ -1,0 +1,25 @@
+"""The receipt of a forget, as a store keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memscope.records.entities import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Counts of a forget, its time and scope. No content.
+
+    ``ids`` are those that tombstones have as well, at most 1,000; none where all of a user was forgotten.
+    """
+
+    id: str
+    scope: Scope
+    at: datetime
+    turns: int = 0
+    observations: int = 0
+    insights: int = 0
+    blocks: int = 0
+    ids: tuple[str, ...] = ()
