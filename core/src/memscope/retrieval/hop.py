@@ -7,6 +7,7 @@ One more search, and only if a best hit has a name that is rare, stands elsewher
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -50,7 +51,8 @@ async def hop(question: Query, ctx: WorkerContext) -> Query:
     fetched = await fetch(question, found, sources, ctx)
     await load_names()
     handles = [found.handle[row] for row in sources]
-    bridges = _bridges(question, [text for handle in handles for text in _texts(question, handle, fetched)])
+    texts = [text for handle in handles for text in _texts(question, handle, fetched)]
+    bridges = await asyncio.to_thread(_bridges, question, texts)  # the first reads the tables of names
     return await _reached(question, handles, bridges, ctx) if bridges else question
 
 

@@ -6,6 +6,7 @@ Shown when the query asks about the user, or when nothing was found for a questi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -63,7 +64,7 @@ async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEn
     fetched = await fetch(question, found, rows, ctx)
     await load_names()
     hits = ((row, make_hit(question, found, row, fetched)) for row in rows)
-    told = {row: list(entries(hit, question)) for row, hit in hits if hit}
+    told = await asyncio.to_thread(lambda: {row: list(entries(hit, question)) for row, hit in hits if hit})
     return {row: entries for row, entries in told.items() if entries}
 
 
