@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import click
@@ -28,10 +29,20 @@ gettext.bindtextdomain(DOMAIN, str(FOLDER))
 gettext.textdomain(DOMAIN)
 
 
+@cache
+def _translations(locale: tuple[str | None, ...]) -> gettext.NullTranslations:
+    return gettext.translation(DOMAIN, str(FOLDER), fallback=True)
+
+
+def _spoken() -> gettext.NullTranslations:
+    """Returns the catalogue of the locale; gettext's own functions would look for its file at every call."""
+    return _translations(tuple(map(os.environ.get, VARIABLES)))
+
+
 def say(text: str, /, **values: object) -> str:
     """Returns a text in the language of the program, its fields filled in."""
-    said = gettext.gettext(text) if text else ""
-    return said.format(**values) if values else said
+    translated = _spoken().gettext(text) if text else ""
+    return translated.format(**values) if values else translated
 
 
 def say_error(error: MemscopeError) -> str:
@@ -42,7 +53,7 @@ def say_error(error: MemscopeError) -> str:
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:
     """Returns a number with its noun: "1 turn", "2 turns"."""
-    return gettext.ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
+    return _spoken().ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
 
 
 def join(parts: Iterable[str]) -> str:
@@ -50,7 +61,7 @@ def join(parts: Iterable[str]) -> str:
 
 
 def language() -> str:
-    return "zh" if gettext.find(DOMAIN, str(FOLDER)) else "en"
+    return "zh" if isinstance(_spoken(), gettext.GNUTranslations) else "en"
 
 
 @contextmanager
