@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 
 from memscope.reconciliation.approval import proposed
 from memscope.records import ChangeSet, Json, Observation, Revision, Supersession, Turn
@@ -57,11 +56,6 @@ class FactBatch:
         """One line of the report, in MemoryScope's manner."""
         line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
-
-
-def memory_id(batch: str, ordinal: int) -> str:
-    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
-    return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:

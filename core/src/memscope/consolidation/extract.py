@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError, field_validator, model_validator
 
-from memscope.consolidation.batch import FactBatch, memory_id
+from memscope.consolidation.batch import FactBatch
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_names import known_names
 from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, lines_data, lines_per_call
@@ -31,6 +31,7 @@ from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import REFUSED, WORDS
 from memscope.reconciliation.similarity import translated
 from memscope.records import Observation, Quote, Scope, Turn
+from memscope.records.identity import memory_id
 
 LONGEST = 2_000  # characters of a fact, or of a quote
 LONGEST_NAME = 200

@@ -1,4 +1,4 @@
-"""A turn's identity: its key."""
+"""Identity of records: keys of turns, ids of memories."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, repl
             made.append(TurnInsert(turn, basis))
         seen[basis] += 1
     return made
+
+
+def memory_id(batch: str, ordinal: int) -> str:
+    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
+    return hashlib.blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:

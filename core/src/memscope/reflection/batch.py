@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 
 from memscope.prompts import visible
 from memscope.reconciliation.approval import proposed
@@ -64,11 +63,6 @@ class TopicBatch:
         kind = "insight" if isinstance(memory, Insight) else "observation"
         line = {"action": action, "kind": kind, "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
-
-
-def memory_id(batch: str, ordinal: int) -> str:
-    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
-    return blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def value_of(insight: Insight) -> str:

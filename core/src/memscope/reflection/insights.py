@@ -9,7 +9,8 @@ from datetime import datetime
 from memscope.reconciliation.similarity import same
 from memscope.reconciliation.supersession import replaced
 from memscope.records import ChangeSet, Insight, Observation, Revision, Select
-from memscope.reflection.batch import Topic, TopicBatch, memory_id, value_of
+from memscope.records.identity import memory_id
+from memscope.reflection.batch import Topic, TopicBatch, value_of
 from memscope.stores import Store
 from memscope.text.language import language
 from memscope.text.tokens import fold
