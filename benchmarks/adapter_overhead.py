@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from stalls import counted
+
 from memscope import AsyncMemoryScope
 from memscope.prompts.memory_block import CLOSE, OPEN
 from memscope.text.tokens import estimate_tokens
@@ -124,4 +126,4 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--blocks", action="store_true")
     chosen = parser.parse_args()
-    print(json.dumps(asyncio.run(run(chosen.adapter, chosen.size, chosen.repeats, blocks=chosen.blocks))))
+    print(json.dumps(asyncio.run(counted(run(chosen.adapter, chosen.size, chosen.repeats, blocks=chosen.blocks)))))

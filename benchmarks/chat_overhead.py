@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from stalls import counted
+
 from memscope import AsyncMemoryScope
 from memscope.models import Message
 from memscope.models.endpoint import Endpoint
@@ -123,7 +125,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1000, help="turns of the user")
     parser.add_argument("--rounds", type=int, default=20, help="answers of each kind")
     given = parser.parse_args()
-    print(json.dumps(asyncio.run(benchmark(given.size, given.rounds))))
+    print(json.dumps(asyncio.run(counted(benchmark(given.size, given.rounds)))))
 
 
 if __name__ == "__main__":

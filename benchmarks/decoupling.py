@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from stalls import counted
+
 from memscope import AsyncMemoryScope
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -54,7 +56,7 @@ async def during(memory: AsyncMemoryScope, server: FaultServer, count: int) -> l
     return times
 
 
-async def main(seconds: float, rounds: int, count: int) -> None:
+async def measure(seconds: float, rounds: int, count: int) -> dict[str, float]:
     with (
         FaultServer(latency={"dist": "constant", "seconds": seconds}) as server,
         tempfile.TemporaryDirectory() as folder,
@@ -68,8 +70,8 @@ async def main(seconds: float, rounds: int, count: int) -> None:
                 quiet += await alone(memory, count)
                 busy += await during(memory, server, count)
     ratio = statistics.median(busy) / statistics.median(quiet)
-    print(json.dumps({"ratio": round(ratio, 3), "alone_ms": round(1000 * statistics.median(quiet), 3),
-                      "while_waiting": len(busy)}))  # fmt: skip
+    alone_ms = round(1000 * statistics.median(quiet), 3)
+    return {"ratio": round(ratio, 3), "alone_ms": alone_ms, "while_waiting": len(busy)}
 
 
 if __name__ == "__main__":
@@ -78,4 +80,4 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--count", type=int, default=200, help="retrieves a round, each way")
     given = parser.parse_args()
-    asyncio.run(main(given.seconds, given.rounds, given.count))
+    print(json.dumps(asyncio.run(counted(measure(given.seconds, given.rounds, given.count)))))

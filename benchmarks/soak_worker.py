@@ -11,8 +11,6 @@ import os
 import random
 import resource
 import sys
-import threading
-import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from soak_model import ITEM
+from stalls import Stalls
 
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
@@ -32,7 +31,6 @@ USERS = 200
 LINES = 6  # operations at once
 CALL_S = 60.0  # longer than any deadline
 STEPS = tuple(timedelta(hours=hours) for hours in (0, 0, 0, 2, -2, 24, -24))
-TICK_S, STALL_S = 0.01, 0.1
 
 
 def tell(**line: Any) -> None:
@@ -226,31 +224,6 @@ async def full_disk(wal: Path, seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
 
-class Watch:
-    """Stalls of the event loop: what it computed without a pause. On a busy machine it is late without a fault."""
-
-    def __init__(self) -> None:
-        self.ticked, self.late, self.seen = time.monotonic(), 0.0, list[str]()
-        self.loop_thread = threading.get_ident()
-
-    async def tick(self) -> None:
-        threading.Thread(target=self._look, daemon=True).start()
-        while True:
-            used, self.ticked = time.thread_time(), time.monotonic()
-            await asyncio.sleep(TICK_S)
-            self.late = max(self.late, time.monotonic() - self.ticked - TICK_S)
-            if (spent := time.thread_time() - used) > STALL_S:
-                tell(op="stall", ms=round(spent * 1000), at=self.seen)
-
-    def _look(self) -> None:
-        """Keep where the loop's thread is while it is late."""
-        while True:
-            time.sleep(TICK_S)
-            if time.monotonic() - self.ticked > STALL_S / 2:
-                stack = traceback.extract_stack(sys._current_frames()[self.loop_thread])
-                self.seen = [f"{Path(one.filename).name}:{one.lineno}" for one in stack[-8:]]
-
-
 def measured() -> dict[str, int]:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {"fds": len(os.listdir("/proc/self/fd")), "mb": pages * resource.getpagesize() >> 20}
@@ -258,11 +231,11 @@ def measured() -> dict[str, int]:
 
 async def main(store: Path, url: str, name: str, seconds: float) -> None:
     clock = SteppingClock()
-    watch = Watch()
+    stalls = Stalls(lambda ms, seen: tell(op="stall", ms=ms, at=seen))
     async with AsyncMemoryScope(store, settings=settings(url), clock=clock) as memory:
         await memory.start()
         process = Process(memory, name, store.parent)
-        work = [process.line() for _ in range(LINES)] + [trouble(process, clock, store), watch.tick()]
+        work = [process.line() for _ in range(LINES)] + [trouble(process, clock, store), stalls.tick()]
         tasks = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(seconds / 3)
         early = measured()
@@ -272,7 +245,7 @@ async def main(store: Path, url: str, name: str, seconds: float) -> None:
             task.cancel()
         await asyncio.wait(tasks)
     growth = {key: late[key] - early[key] for key in late}
-    tell(op="end", calls=process.typed, late_ms=round(watch.late * 1000), **growth)
+    tell(op="end", calls=process.typed, late_ms=round(stalls.late * 1000), **growth)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ import click
 import numpy as np
 from datasets import conversations
 from numpy.typing import NDArray
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import VectorSpace
@@ -271,7 +272,7 @@ async def _hot_and_cold(path: Path, queries: Sequence[str], dims: int) -> tuple[
 @click.option("--dims", default=384, show_default=True)
 def main(size: int, users: int, texts: str | None, dims: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(asyncio.run(measure(size, users, texts, dims, Path(folder)))))
+        print(json.dumps(asyncio.run(counted(measure(size, users, texts, dims, Path(folder))))))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,16 @@ import asyncio
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from memscope.errors import MemscopeError, StoreCorrupt
-from memscope.records import Select
+from memscope.records import ChangeSet, Select, VectorSpace
 from memscope.testing.records import ids, inserts
 from stores.sqlite_file import made, needs_posix, opened
 
@@ -99,3 +101,18 @@ asyncio.run(main())
 """
     done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "1 wiped ['b']\n", done.stderr
+
+
+async def test_a_vector_of_another_length_is_a_typed_error(path: Path) -> None:
+    async with opened(path) as store:
+        await store.use_space(VectorSpace("m", 4))
+        await store.append("alice", inserts("a", "b"))
+        (claim,) = await store.claim("embed", 10, 60)
+        vectors = {item: [1.0, 0.0, 0.0, 0.0] for item in claim.items}
+        await store.complete(claim, ChangeSet(vectors=vectors, done=claim.items))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE vector SET data = x'00' WHERE seq = 1")
+        db.commit()
+    async with opened(path) as store:
+        with pytest.raises(StoreCorrupt, match="another length"):
+            await store.changes("alice", 0)

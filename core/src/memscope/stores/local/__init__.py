@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memscope.errors import StoreError
+from memscope.errors import StoreCorrupt, StoreError
 from memscope.records import (
     AppendResult,
     Block,
@@ -369,8 +369,10 @@ def _made(
 ) -> Changes:
     import numpy as np
 
-    rows: NDArray[np.float16] = np.frombuffer(b"".join([data for _, data in vectors]), "<f2")
     dims = space.dims if space is not None else 0
+    if any(len(data) != 2 * dims for _, data in vectors):
+        raise StoreCorrupt("a stored vector has another length", hint="run 'memscope reembed' to make all anew")
+    rows: NDArray[np.float16] = np.frombuffer(b"".join([data for _, data in vectors]), "<f2")
     return Changes(
         revision,
         columns=b"".join([columns for columns, _ in units]),
