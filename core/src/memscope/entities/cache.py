@@ -19,6 +19,7 @@ from memscope.entities.reading import ReadRecords, read
 from memscope.records import Handle, Record, Select
 from memscope.stores import Store
 from memscope.stores.rules import record_id
+from memscope.text import load_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,4 +171,5 @@ async def _read(page: Sequence[Record], known: _User) -> set[str]:
     def reading() -> set[str]:
         return set(read(page, known.records))
 
+    await load_names()
     return reading() if len(page) <= FEW else await asyncio.to_thread(reading)
