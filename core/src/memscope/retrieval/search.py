@@ -7,6 +7,7 @@ from dataclasses import replace
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Search
 from memscope.retrieval.query import Query
+from memscope.retrieval.synonyms import expansion, merge
 from memscope.text.language import language
 
 
@@ -16,6 +17,7 @@ from memscope.text.language import language
         "vector",
         "scope",
         "terms",
+        "about_user",
         "periods",
         "topics",
         "meaning",
@@ -35,13 +37,15 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
     if embedder is not None and vector is None and knows(embedder.languages, question.query):
         vector = await ctx.embed_query(question.query)
     space = embedder.space if embedder is not None and vector is not None else None
+    builtin = ctx.settings.builtin_vectors
+    added = expansion(question.query, question.terms) if builtin and not question.about_user else {}
     asked = Search(
         scope=question.scope,
-        terms=question.terms,
+        terms=(*question.terms, *added),
         periods=question.periods,
         vector=vector,
         space=space,
-        meaning=question.meaning if ctx.settings.builtin_vectors else None,
+        meaning=question.meaning if builtin else None,
         topics=question.topics,
         as_of=question.as_of,
         now=question.now,
@@ -50,7 +54,7 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
         filter=question.filter,
         k=question.k,
     )
-    found = await ctx.store.search(asked)
+    found = merge(await ctx.store.search(asked), len(question.terms), added)
     cjk = embedder is None or knows(embedder.languages, "中")
     return replace(question, candidates=found, vector=vector, space=space, cjk_vectors=cjk)
 

@@ -3,6 +3,7 @@
 ``data/word_vectors.npz`` (made by ``benchmarks/make_vectors.py`` from all-MiniLM-L6-v2, Apache-2.0: see NOTICE) has one
 row per WordPiece token. A text's vector is the weighted sum of its words' rows at length 1, so that a dot product is a
 cosine. Stop words do not count. Texts in Chinese, Japanese and Korean have no vector: the table has no words of them.
+``data/synonyms.npz``, made along, has the closest neighbours of each word.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ VECTORS_VERSION = "1"
 DIMENSIONS = 128
 
 DATA = Path(__file__).parent / "data"
+NONE = 0xFFFF  # in the table of synonyms: no further one
 
 _WORD = re.compile(r"[^\W\d_]+")
 _MOST_PIECES = 2  # a word of more is a name, a typing error or no word: its pieces say nothing of its meaning
@@ -71,6 +73,12 @@ def _summed(found: Sequence[int]) -> Floats:
     return summed
 
 
+def synonyms(word: str) -> Sequence[str]:
+    """Returns the words closest in meaning, the closest first, of different stems; none for a word not known."""
+    at = _table().tokens.get(word)
+    return () if at is None else [_names()[other] for other in _near()[at] if other != NONE]
+
+
 def _tokens(text: str) -> list[int]:
     if language(text) != "en":
         return []
@@ -101,6 +109,21 @@ def word_pieces(word: str, known: Mapping[str, int]) -> Sequence[int]:
         found.append(known[prefix + word[start:end]])
         start = end
     return found
+
+
+@lru_cache(maxsize=1)
+def _names() -> Sequence[str]:
+    return list(_table().tokens)
+
+
+@lru_cache(maxsize=1)
+def _near() -> NDArray[np.uint16]:
+    """[tokens, 6]: the rows of a word's synonyms."""
+    import numpy as np
+
+    with np.load(DATA / "synonyms.npz") as stored:
+        near: NDArray[np.uint16] = stored["near"]
+        return near
 
 
 @lru_cache(maxsize=1)
