@@ -106,7 +106,7 @@ def quantise(table: Floats, weights: NDArray[np.float64]) -> tuple[NDArray[np.in
 
 
 def synonyms(tokens: list[str], rows: NDArray[np.int8]) -> NDArray[np.uint16]:
-    """[tokens, SYNONYMS]: the rows of the words with a cosine of ``CLOSE`` or more, the closest first, then ``NONE``."""
+    """[tokens, SYNONYMS]: rows of the words with a cosine of ``CLOSE`` or more, the closest first, then ``NONE``."""
     told = [not token.startswith("##") and len(token) >= LETTERS and token not in STOP_WORDS for token in tokens]
     words, names = np.flatnonzero(told), [stem(token) for token in tokens]
     unit = rows[words].astype(np.float32)

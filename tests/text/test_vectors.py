@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memscope.text import vectors
-from memscope.text.vectors import DIMENSIONS, sentence_vector, word_pieces
+from memscope.text.vectors import DIMENSIONS, sentence_vector, synonyms, word_pieces
 
 ROOT = Path(__file__).parents[2]
 # A text, one that is about the same in other words, one that is not.
@@ -86,6 +86,11 @@ def test_the_longest_piece_wins_and_a_word_with_an_unknown_piece_is_left_out():
     assert not word_pieces("unaffected", known) and not word_pieces("affable", known)
 
 
+def test_synonyms_are_other_words_of_a_close_meaning():
+    assert "bicycle" in synonyms("bike") and "bikes" not in synonyms("bike")
+    assert not synonyms("the") and not synonyms("blorfen")
+
+
 def test_a_word_outside_the_table_changes_nothing():
     assert np.array_equal(sentence_vector("green tea"), sentence_vector(f"green чай tea {'x' * 10_000} 2026"))
 
@@ -96,7 +101,7 @@ def test_words_of_every_day_are_known_whole():
 
 
 def test_the_table_fits_into_the_wheel_and_has_its_licence():
-    assert (vectors.DATA / "word_vectors.npz").stat().st_size <= 4_000_000
+    assert sum(table.stat().st_size for table in vectors.DATA.glob("*.npz")) <= 4_000_000
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert "all-MiniLM-L6-v2" in notice and "Apache License, Version 2.0" in notice
     assert (ROOT / "core" / "NOTICE").read_text(encoding="utf-8") == notice

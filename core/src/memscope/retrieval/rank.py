@@ -126,11 +126,11 @@ def _header(e: Evidence) -> Values:
 
 
 def _covered(e: Evidence) -> Values:
-    return np.minimum(1, ((e.found.tf > 0) & (e.weights > 0)).sum(axis=1) / 5)
+    return np.minimum(1, (np.minimum(e.found.tf, 1) * (e.weights > 0)).sum(axis=1) / 5)
 
 
 def _rare(e: Evidence) -> Values:
-    return ((e.found.tf > 0) * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
+    return (np.minimum(e.found.tf, 1) * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
 
 
 def _speaker(e: Evidence) -> Values:
@@ -247,8 +247,8 @@ def has_evidence(question: Query, found: Candidates) -> Values:
 
 def _is_known(question: Query, found: Candidates) -> bool:
     """Returns whether some unit has a fair part of the query, and the scope most of its words or a name in it."""
-    known = dict(zip(found.terms, (found.document_frequency > 0).tolist(), strict=True))
-    named = any(known.get(one) for name in _NAME.findall(question.query) for one in terms(name))
+    known = dict(zip(found.terms, presence(found).max(axis=0, initial=0).tolist(), strict=True))
+    named = any(known.get(one, 0) == 1 for name in _NAME.findall(question.query) for one in terms(name))
     if named or not question.names.isdisjoint(found.speakers.tolist()):
         return True
     met = [known[one] for one, weight in zip(question.terms, question.weights, strict=True) if weight]
@@ -263,8 +263,13 @@ def coverage(question: Query, found: Candidates) -> Values:
     """[candidates] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
     rare = rarity(found.units, np.maximum(found.document_frequency, 0.5))
     weights = rare * np.array(question.weights, np.float32)
-    share: Values = (((found.tf > 0) | (found.tf_header > 0)) @ weights) / max(float(weights.sum()), 1e-9)
+    share: Values = (presence(found) @ weights) / max(float(weights.sum()), 1e-9)
     return share
+
+
+def presence(found: Candidates) -> Values:
+    """[candidates, terms] 1 where the unit or its header has the term, a synonym's share where it has only that."""
+    return np.maximum(np.minimum(found.tf, 1), found.tf_header > 0)
 
 
 @worker(
