@@ -12,24 +12,10 @@ from memscope.text.language import language
 
 
 @worker(
-    reads=(
-        "query",
-        "vector",
-        "scope",
-        "terms",
-        "about_user",
-        "periods",
-        "topics",
-        "meaning",
-        "as_of",
-        "now",
-        "kinds",
-        "exclude",
-        "filter",
-        "k",
-    ),
+    reads=("query", "vector", "scope", "terms", "about_user", "periods", "topics", "meaning",
+           "as_of", "now", "kinds", "exclude", "filter", "k"),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
-)
+)  # fmt: skip
 async def search(question: Query, ctx: WorkerContext) -> Query:
     if not question.terms:
         return replace(question, reason="empty query")
