@@ -31,7 +31,7 @@ NAMED_TWICE = {
     "_Table": "two tables of data, each known in its file alone",
 }
 LAYERS = """
-    errors telemetry
+    errors telemetry imports
     records
     dates
     text validation

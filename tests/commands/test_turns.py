@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from memscope.cli import cli
+from memscope.transfer import jsonl
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_an_export_for_the_user_has_no_secret_and_can_be_read(run, tmp_path):
     run("add", "I live in Berlin.")
     assert run("export", "--for-user", str(tmp_path / "mine.jsonl")).exit_code == 0
     head = json.loads((tmp_path / "mine.jsonl").read_text().splitlines()[0])
-    assert head == {"memscope": 2}
+    assert head == {"memscope": jsonl.FORMAT}
     run("export", str(tmp_path / "whole.jsonl"))
     assert len(json.loads((tmp_path / "whole.jsonl").read_text().splitlines()[0])["secret"]) >= 32
     other = ["--store", str(tmp_path / "other.db")]

@@ -226,6 +226,32 @@ memory.close()
     assert done.stdout.strip() == "0 12", done.stdout + done.stderr
 
 
+@needs_posix
+async def test_a_fork_waits_for_an_import_that_is_under_way() -> None:
+    """The child would wait for ever for the lock of a module that its parent's thread was importing."""
+    code = """
+import os, threading, warnings
+warnings.simplefilter("ignore")
+from memscope.imports import importing
+began, over = threading.Event(), []
+def load():
+    with importing:
+        began.set()
+        threading.Event().wait(0.3)
+        over.append(1)
+threading.Thread(target=load).start()
+began.wait()
+child = os.fork()
+if not child:
+    os._exit(len(over) + 10 * importing.acquire(timeout=5))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "11", done.stdout + done.stderr
+
+
 async def test_one_store_serves_several_loops_at_once(path: Path) -> None:
     async with opened(path) as store:
 

@@ -24,12 +24,13 @@ def test_each_block_stands_in_the_code(block):
 
 
 def test_each_name_of_the_session_exists():
-    from memscope.adapters import instances, session
+    from memscope.adapters import instances, memory_tools, session
     from memscope.prompts import memory_block
 
     rows = re.findall(r"^\| (.*?) \|", GUIDE, re.MULTILINE)
     called = [name for row in rows for name in re.findall(r"`(?:await session\.)?(\w+)", row)]
     names = [name for name in called if name not in ("coroutine", "memscope")]
     assert len(names) > 10
+    places = (session, session.MemorySession, instances, memory_tools, memory_block)
     for name in names:
-        assert any(hasattr(place, name) for place in (session, session.MemorySession, instances, memory_block)), name
+        assert any(hasattr(place, name) for place in places), name

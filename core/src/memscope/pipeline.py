@@ -19,7 +19,9 @@ from memscope.errors import (
     PluginError,
     WorkerError,
 )
+from memscope.imports import importing
 from memscope.records import Json
+from memscope.text import load_tables
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -72,11 +74,11 @@ class WorkerContext:
     counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # where the store keeps none
 
     async def import_operations(self) -> None:
-        """Import in a thread what the first calls need: it takes longer than an event loop may stand still."""
+        """Import and read in a thread what the first calls need: an event loop may neither wait nor read files."""
         names = ["memscope.retrieval", "memscope.search.candidates"]
         if self.chat is not None:
             names += ["memscope.jobs.background", "memscope.consolidation", "memscope.reflection"]
-        await asyncio.to_thread(lambda: [import_module(name) for name in names])
+        await asyncio.to_thread(_import, names)
 
     async def prepare_models(self) -> None:
         """Load what the first request of a query needs, which else counts towards its deadline."""
@@ -111,6 +113,13 @@ class WorkerContext:
         except ModelError as error:
             self.notes.append(f"not reranked: {error.code}")
             return None
+
+
+def _import(names: Sequence[str]) -> None:
+    with importing:
+        load_tables()
+        for name in names:
+            import_module(name)
 
 
 async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:

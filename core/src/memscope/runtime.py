@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,6 @@ from memscope.pipeline import Worker, WorkerContext
 from memscope.pipeline import assemble as steps
 from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Turn, WorkReport
 from memscope.records.identity import inserts
-from memscope.text import load_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +67,6 @@ class Runtime:
         if self.is_closed:
             raise ClosedError("this memory is closed", hint="make a new one")
         if not self.is_open:
-            await asyncio.to_thread(load_tables)  # reads files, which an event loop may forbid
             await self.ctx.import_operations()
             await self.store.open()
             self.is_open = True

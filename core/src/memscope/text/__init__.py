@@ -1,12 +1,15 @@
 """Analyse text: language, tokens, terms, and the units that are searched. Pure functions, no I/O."""
 
+from memscope.imports import importing
+
 
 def load_tables() -> None:
-    """Read the tables of word vectors and topics, once per process; blocks for some 30 ms."""
+    """Read the tables of word vectors, synonyms and topics, once per process; blocks for some 30 ms."""
     from memscope.text import topics, vectors
 
     topics.names()
     vectors.sentence_vector("word")
+    vectors.synonyms("word")
 
 
 async def load_names() -> None:
@@ -20,7 +23,8 @@ async def load_names() -> None:
 
 
 def _read_names() -> None:
-    from memscope.text import names  # noqa: F401  # reads its own as it is imported
-    from memscope.text.lexicon import lexicon
+    with importing:
+        from memscope.text import names  # noqa: F401  # reads its own as it is imported
+        from memscope.text.lexicon import lexicon
 
-    lexicon()
+        lexicon()

@@ -375,8 +375,10 @@ def _secret(made: Mapping[str, Any]) -> str:
         newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
         hint = "it needs a newer memscope" if newer else ""
         raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
-    secret: str = made.get("secret", "")  # an export for a user has none
-    if secret and len(bytes.fromhex(secret)) not in SECRET_BYTES:
+    if "secret" not in made:  # an export for a user
+        return ""
+    secret: str = made["secret"]
+    if len(bytes.fromhex(secret)) not in SECRET_BYTES:
         raise InputError("a secret that is none")
     return secret
 
