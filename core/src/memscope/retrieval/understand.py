@@ -11,11 +11,12 @@ from functools import lru_cache
 from memscope import dates
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
+from memscope.retrieval.first_person import in_first_person
 from memscope.retrieval.query import Query
 from memscope.text.lasting import LASTING, PROFILE_TERMS
 from memscope.text.statements import about_user
-from memscope.text.terms import names, term
-from memscope.text.tokens import fold, words
+from memscope.text.terms import names, piece_terms, term
+from memscope.text.tokens import fold, pieces, words
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
@@ -99,7 +100,7 @@ _LIFE_TOPICS = (
 
 
 @worker(
-    reads=("query", "now", "as_of"),
+    reads=("query", "scope", "now", "as_of"),
     writes=(
         "terms",
         "weights",
@@ -118,14 +119,16 @@ _LIFE_TOPICS = (
     ),
 )
 async def understand(question: Query, ctx: WorkerContext) -> Query:
-    wording, ends = fold(question.query), _ends(question.query)
-    if question.about_user or about_user(ends):
+    asked = in_first_person(question.query, question.scope.user)
+    wording, ends = fold(asked), _ends(asked)
+    only_named = asked != question.query and not any(map(piece_terms, pieces(wording)))  # "Who is Alice?"
+    if question.about_user or only_named or about_user(ends):
         return profile_question(question)
     about, reference = topics(ends), question.as_of or question.now
     named = [one for one in dates.mentions(ends, reference) if not one.dayless]
-    found = {term(word): word for word in _content(words(question.query))}
+    found = {term(word): word for word in _content(words(asked))}
     terms = tuple(found)[:MOST_TERMS]
-    asks_period = ends == question.query and _asks_period(ends, named, [found[one] for one in terms if one not in OPEN])
+    asks_period = ends == asked and _asks_period(ends, named, [found[one] for one in terms if one not in OPEN])
     aside = [one for one in named if asks_period or one.interval.start == one.interval.end]  # "right now"
     told = frozenset(map(term, words(_without(ends, aside, kept=True)))) if aside else found.keys()
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
@@ -135,7 +138,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         question,
         terms=(*terms, LASTING) if lasting else terms,
         weights=(*weights, 0.0) if lasting else weights,
-        names=names(ends),
+        names=names(_ends(question.query)),
         periods=periods(named, ends, reference),
         asks_number=_NUMBER.search(wording) is not None,
         asks_when=_WHEN.search(wording) is not None,
