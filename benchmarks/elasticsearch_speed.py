@@ -26,6 +26,7 @@ from uuid import uuid4
 
 import click
 import numpy as np
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Select, TurnInsert, VectorSpace
@@ -275,7 +276,7 @@ async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -
 @click.option("--vectors", default=Options.vectors, show_default=True, help="type of the vector field")
 @click.option("--url", default=lambda: os.environ.get("MEMSCOPE_TEST_ES_URL", "http://127.0.0.1:19200"))
 def main(size: int, users: int, dims: int | None, vectors: str, url: str) -> None:
-    print(json.dumps(asyncio.run(run(url, size, users, dims, vectors))))
+    print(json.dumps(asyncio.run(counted(run(url, size, users, dims, vectors)))))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from zoneinfo import ZoneInfo
 
 import click
 from nonsense import QUESTIONS
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.testing.models import IdealChat
@@ -239,7 +240,7 @@ def main(
     scenarios: str, noise: str, mode: str | None, others: int, embedder: str | None, languages: str, store: str | None
 ) -> None:
     setup = Setup(read(noise), others, settings(embedder, languages), store)
-    print(json.dumps(asyncio.run(measure(read(scenarios), mode, setup))))
+    print(json.dumps(asyncio.run(counted(measure(read(scenarios), mode, setup)))))
 
 
 if __name__ == "__main__":

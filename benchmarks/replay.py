@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from datasets import Conversation, conversations
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.models import Message
@@ -60,7 +61,7 @@ def _fact(observation: Mapping[str, Any], lines: Mapping[str, Any]) -> Mapping[s
     }
 
 
-async def measure(path: str, configured: Mapping[str, Any]) -> tuple[list[Asked], list[Asked]]:
+async def measure(path: str, configured: Mapping[str, Any]) -> dict[str, list[Asked]]:
     """Recall without observations, and with them."""
     before, after = [], []
     for conversation in conversations(path):
@@ -75,7 +76,7 @@ async def measure(path: str, configured: Mapping[str, Any]) -> tuple[list[Asked]
                     pass
                 print(conversation.id, report.new, "new", report.merged, "merged", dict(report.rejected), "rejected")
                 after += await ask(memory, conversation)
-    return before, after
+    return {"before": before, "after": after}
 
 
 @click.command()
@@ -83,8 +84,10 @@ async def measure(path: str, configured: Mapping[str, Any]) -> tuple[list[Asked]
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--languages", default="en", show_default=True, help="what the embedder understands")
 def main(path: str, embedder: str | None, languages: str) -> None:
-    before, after = asyncio.run(measure(path, settings(embedder, languages)))
-    print(json.dumps({**figures(after), "tokens_at_10_turns": figures(before)["tokens_at_10"]}))
+    measured = asyncio.run(counted(measure(path, settings(embedder, languages))))
+    turns = figures(measured["before"])
+    beside = {"tokens_at_10_turns": turns["tokens_at_10"], "stalls": measured["stalls"]}
+    print(json.dumps({**figures(measured["after"]), **beside}))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 
 import click
 from datasets import ADVERSARIAL, Conversation, Query, conversations, recall
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import Retrieval
@@ -72,15 +73,15 @@ async def ask(memory: AsyncMemoryScope, conversation: Conversation) -> list[Aske
 
 
 def figures(asked: list[Asked]) -> Mapping[str, Any]:
-    counted = [one for one in asked if one.question.category != ADVERSARIAL]
+    counting = [one for one in asked if one.question.category != ADVERSARIAL]
     groups: dict[str, list[float]] = defaultdict(list)
     for one in asked:
         groups[one.question.category].append(_recall(one, 10))
     return {
-        **{f"recall_at_{k}": _percent([_recall(one, k) for one in counted]) for k in (5, 10, 20)},
+        **{f"recall_at_{k}": _percent([_recall(one, k) for one in counting]) for k in (5, 10, 20)},
         "by_category": {name: _percent(values) for name, values in sorted(groups.items())},
         "tokens_at_10": round(
-            statistics.mean(sum(estimate_tokens(line(hit)) for hit in one.hits.hits[:10]) for one in counted)
+            statistics.mean(sum(estimate_tokens(line(hit)) for hit in one.hits.hits[:10]) for one in counting)
         ),
         "ms_p50": round(statistics.median(one.milliseconds for one in asked), 2),
     }
@@ -95,14 +96,14 @@ def _percent(shares: list[float]) -> float:
     return round(100 * statistics.mean(shares), 1)
 
 
-async def measure(path: str, store: str | None, configured: Mapping[str, Any]) -> list[Asked]:
+async def measure(path: str, store: str | None, configured: Mapping[str, Any]) -> dict[str, Any]:
     with place(store) as location:
         async with AsyncMemoryScope(location, settings=configured, clock=lambda: NOW) as memory:
             asked = []
             for conversation in conversations(path):
                 await ingest(memory, conversation)
                 asked += await ask(memory, conversation)
-            return asked
+            return {"asked": asked}
 
 
 @click.command()
@@ -111,12 +112,13 @@ async def measure(path: str, store: str | None, configured: Mapping[str, Any]) -
 @click.option("--languages", default="en", show_default=True, help="what the embedder understands")
 @click.option("--store", help="a store's URL or path; by default a file that goes away")
 def main(data: tuple[str, ...], embedder: str | None, languages: str, store: str | None) -> None:
-    everything = []
+    everything, stalls = [], 0
     for path in (path for given in data for path in given.split(",")):
-        asked = asyncio.run(measure(path, store, settings(embedder, languages)))
+        measured = asyncio.run(counted(measure(path, store, settings(embedder, languages))))
+        asked, stalls = measured["asked"], stalls + measured["stalls"]
         everything += asked
         print(Path(path).stem, json.dumps(figures(asked)))
-    print(json.dumps(figures(everything)))
+    print(json.dumps({**figures(everything), "stalls": stalls}))
 
 
 if __name__ == "__main__":
