@@ -12,6 +12,7 @@ from memscope.dates import mentions, nearest
 from memscope.dates.cascade import compiled, needed
 from memscope.dates.lexer import blanked, skeleton, tokens
 from memscope.dates.rules import ROWS
+from memscope.retrieval.events import with_dates
 from memscope.text.periods import named_periods
 
 SAID = datetime(2026, 3, 4, 9, tzinfo=UTC)  # a Wednesday
@@ -45,6 +46,24 @@ def test_a_statement_names_the_periods_of_its_words(before: str, when: str, afte
 @pytest.mark.parametrize("text", ["See you on Friday?", "I like tea.", "since March", "in 1999", "下周三见吗？"])
 def test_a_question_and_a_long_or_open_time_name_none(text: str) -> None:
     assert named_periods(text, SAID) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("I moved to Lisbon in March.", 0), ("We got married in June.", 0), ("I visited Rome on May 3rd.", 0),
+        ("我三月搬到了里斯本。", 0), ("我们六月结婚了。", 0),
+        ("I'm flying to Rome in March.", 1), ("The deadline is March 31.", 1), ("我三月要去罗马。", 1),
+    ],
+)  # fmt: skip
+def test_a_date_without_a_year_has_that_of_the_sentences_tense(text: str, year: int) -> None:
+    said = datetime(2026, 11, 22, 9, tzinfo=UTC)
+    assert [one.start.year for one in named_periods(text, said)] == [2026 + year]
+    assert f"({2026 + year}-" in with_dates(text, said) or f"（{2026 + year}-" in with_dates(text, said)
+
+
+def test_a_birth_has_no_year() -> None:
+    assert with_dates("She was born on March 3rd.", SAID) == "She was born on March 3rd."
 
 
 def test_sentences_built_alike_have_one_skeleton() -> None:

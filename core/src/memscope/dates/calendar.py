@@ -49,11 +49,15 @@ _REACH = 48  # cycles looked at for a period that is not in each of them (29 Feb
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The reference, and the direction the sentence states."""
+    """The reference, and the direction the sentence states.
+
+    ``decided`` where it has words of the past, verbs included, or of the future, and not both.
+    """
 
     when: datetime
     future: bool = False
     past: bool = False
+    decided: bool = False
 
     @property
     def local(self) -> datetime:

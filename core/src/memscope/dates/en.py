@@ -153,7 +153,12 @@ WORDS: dict[str, tuple[str, Any]] = {
     **words("future", {"i'll|we'll|he'll|she'll|they'll|you'll|it'll": None}),
     **words(
         "pasttense",
-        {"was|were|did|had|went|got|came|took|made|said|told|saw|met|bought|found|left|finished|been": None},
+        {
+            "was|were|did|had|went|got|came|took|made|said|told|saw|met|bought|found|left|finished|been": None,
+            "moved|visited|started|began|joined|quit|married|divorced|graduated|lived|worked|flew|travelled|traveled|hiked|ran"
+            "|climbed|adopted|gave|won|lost|broke|died|passed|born|retired|celebrated|attended|watched|ate|wrote|sold"
+            "|spent|stayed|returned|arrived|launched|fixed|shipped|ended|stopped|received|hurt|fell|happened": "verb",
+        },
     ),
     **{
         word: (word.split()[0], None)

@@ -79,7 +79,12 @@ def readings(mention: Mention) -> list[Interval]:
 
 
 def nearest(mention: Mention, said: datetime) -> Interval:
-    """Returns the reading nearest to ``said``; a future one counts as half as far, since it is more often meant."""
+    """Returns the reading of the sentence's tense; without one, or with both, the one nearest to ``said``.
+
+    A future one counts as half as far there, since it is more often meant.
+    """
+    if mention._now and mention._now.decided:
+        return mention.interval
 
     def distance(one: Interval) -> timedelta:
         return (one.start - said) / 2 if one.start > said else max(said - one.end, timedelta())

@@ -40,7 +40,9 @@ def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[list[Toke
     found = tokens(blank)
     kinds = {token.kind for token in found}
     if not kinds <= _CONNECTORS:
-        now = Now(reference, "future" in kinds and "pasttense" not in kinds, "pasttense" in kinds)
+        future = "future" in kinds
+        past = any(token.kind == "pasttense" and token.value is None for token in found)
+        now = Now(reference, future and not past, past, decided=future is not ("pasttense" in kinds))
         yield _CASCADE.run(condensed(found), now), now
 
 

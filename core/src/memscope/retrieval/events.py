@@ -11,6 +11,7 @@ from memscope.text.language import language
 
 MOST = 3  # dates printed behind a turn
 _YEAR = re.compile(r"\d{4}|[〇零一二三四五六七八九]{4}年")
+_BORN = re.compile(r"(?i)\bborn\b|出生|生于|生於")
 _END = re.compile(r"\s*([.!?。！？…]*)$")
 _LONGEST = timedelta(days=400)
 
@@ -26,6 +27,8 @@ def with_event(words: str, happened: Interval | None, said: datetime) -> str:
 
 def with_dates(words: str, said: datetime) -> str:
     """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said."""
+    if _BORN.search(words):  # the year is hardly that of the saying
+        return words
     found = (one for one in dates.mentions(words, said) if not one.dayless and one.shape in ("point", "range"))
     relative = (
         dates.nearest(one, said) if one.yearless else one.interval for one in found if not _YEAR.search(one.text)
