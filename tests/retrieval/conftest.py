@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adapters.conftest import loops_stay_free  # noqa: F401
 from memscope import AsyncMemoryScope
 from memscope.records import Scope
 from memscope.retrieval import Query
