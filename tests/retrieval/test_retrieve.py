@@ -235,3 +235,19 @@ async def test_many_questions_at_once(memory: AsyncMemoryScope) -> None:
     found = await asyncio.gather(*(memory.retrieve(query, user="alice") for query in queries))
     assert [hits[0].id for hits in found[:5]] == ["t1", "t4", "t5", "t6", "t7"]
     assert found[5:10] == found[:5]
+
+
+async def test_a_task_that_asks_again_and_again_leaves_the_loop_to_others(memory: AsyncMemoryScope) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.create_task(tick())
+    for _ in range(20):
+        await memory.retrieve("dog", user="alice")
+    ticking.cancel()
+    assert ticks >= 20
