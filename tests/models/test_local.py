@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import threading
 import time
 
 import numpy as np
@@ -190,3 +191,23 @@ def test_without_fastembed_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"core\[local\]"):
         FastEmbedder(NAME)
+
+
+async def test_while_texts_are_embedded_the_event_loop_goes_on(folder):
+    embedder = FastEmbedder(NAME, parameters={"specific_model_path": str(folder)})
+    await embedder.measure()
+    began, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(texts, **_):
+        began.set()
+        go.wait(5)
+        ended.set()
+        return [np.ones(DIMS, np.float32) for _ in texts]
+
+    embedder._load().result().passage_embed = slow
+    embedding = asyncio.create_task(embedder.embed(["cat"]))
+    await asyncio.to_thread(began.wait, 5)
+    await embedder.prepare()
+    assert not ended.is_set()
+    go.set()
+    assert (await embedding).shape == (1, DIMS)

@@ -64,7 +64,8 @@ class FastEmbedder:
         self._deadline_s, self._query_deadline_s, self._batch = deadline_s, query_deadline_s, batch_texts
         self._space = VectorSpace(model, 0)
         self._cache = VectorCache(CACHED)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of what is being loaded; taken on event loops, so never held for long
+        self._running = threading.Lock()  # one call at a time: each uses all threads that it may
         self._loading: Future[Any] | None = None
         self._begun = 0.0
         self._pid = os.getpid()
@@ -119,7 +120,7 @@ class FastEmbedder:
 
         began = time.perf_counter()
         try:
-            with self._lock:  # one at a time: each call uses all threads that it may
+            with self._running:
                 made = model.query_embed(texts) if query else model.passage_embed(texts, batch_size=self._batch)
                 rows = np.stack([np.asarray(row, np.float32) for row in made])
         except Exception as error:  # its words may be those of a conversation
