@@ -125,3 +125,15 @@ def serving(store: Path, tokens: Any, settings: Mapping[str, Any] | None = None)
         server.should_exit = True
         thread.join(timeout=20)
         listening.close()
+
+
+@pytest.fixture
+def alice(served):
+    with served.client(served.alice) as client:
+        yield client
+
+
+@pytest.fixture
+def operator(served):
+    with served.client(served.operator) as client:
+        yield client

@@ -20,18 +20,6 @@ ALICE = "/api/v1/users/alice"
 TURN = {"role": "user", "content": "x"}
 
 
-@pytest.fixture
-def alice(served):
-    with served.client(served.alice) as client:
-        yield client
-
-
-@pytest.fixture
-def operator(served):
-    with served.client(served.operator) as client:
-        yield client
-
-
 # ----------------------------------------------------------------------------------------------------------- operations
 
 

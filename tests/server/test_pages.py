@@ -9,18 +9,6 @@ from memscope_server.tokens import TokenFile
 from .conftest import Served, serving
 
 
-@pytest.fixture
-def alice(served):
-    with served.client(served.alice) as client:
-        yield client
-
-
-@pytest.fixture
-def operator(served):
-    with served.client(served.operator) as client:
-        yield client
-
-
 def test_names_of_any_kind_are_shown_as_text(operator):
     hostile = "\"><script>document.title='owned'</script>"
     place = "/" + "".join(f"%{byte:02X}" for byte in hostile.encode())
