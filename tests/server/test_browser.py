@@ -16,7 +16,7 @@ selenium = pytest.importorskip("selenium", reason="selenium is not installed")
 axe = pytest.importorskip("axe_core_python.selenium", reason="axe-core-python is not installed")
 
 from selenium import webdriver  # noqa: E402
-from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
+from selenium.common.exceptions import WebDriverException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
@@ -81,8 +81,8 @@ def text(browser):
 
 
 def wait_for(browser, words):
-    """Wait until a page with these words is there; the one before it may go meanwhile."""
-    waiting = WebDriverWait(browser, 20, ignored_exceptions=[StaleElementReferenceException])
+    """Wait until a page with these words is there. Chrome has several errors for a page that goes while it is read."""
+    waiting = WebDriverWait(browser, 20, ignored_exceptions=[WebDriverException])
     waiting.until(lambda driver: words in text(driver))
 
 
