@@ -1,11 +1,11 @@
 """memscope: long-term memory for LLM agents, native in the framework you already use."""
 
-from memscope.errors import MemscopeError
+from memscope.errors import VERSION, MemscopeError
 from memscope.memory import AsyncMemoryScope
 from memscope.records import Hit, Insight, Interval, Observation, Retrieval, Scope, Turn
 from memscope.sync import MemoryScope
 
-__version__ = "0.2.0"
+__version__ = VERSION
 
 __all__ = [
     "AsyncMemoryScope",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from memscope import validation
-from memscope.errors import ConfigError, Conflict, InputError, NotFound, StoreError
+from memscope.errors import VERSION, ConfigError, Conflict, InputError, NotFound, StoreError
 from memscope.records import ChangeSet, ForgetReport, Insight, Json, Observation, Receipt, Select, Turn
 from memscope.records.identity import statement
 from memscope.runtime import Runtime
@@ -335,7 +335,6 @@ async def users(runtime: Runtime) -> list[str]:
 
 async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, Json]:
     """Versions, store, models, plugins, counts; pending, failed and parked work with its errors."""
-    from memscope import __version__
     from memscope.jobs import costs
 
     validation.owner(user)
@@ -344,7 +343,7 @@ async def status(runtime: Runtime, *, user: str | None = None) -> Mapping[str, J
         ctx, error = runtime.ctx, runtime.work.filler.error
         usage = {name: asdict(usage) for name, usage in runtime.usage_by_operation.items() if usage.calls}
         return {
-            "version": __version__,
+            "version": VERSION,
             "store": runtime.location,
             "capabilities": sorted(runtime.store.capabilities),
             "models": _models_of(runtime),

@@ -44,6 +44,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 C = TypeVar("C")
+VERSION = "0.2.0"  # of the package: here, so that what ``memscope`` itself imports can name it
 
 # Extras that are distributions of their own, with what a checkout installs beside ./core.
 DISTRIBUTIONS = {
@@ -60,10 +61,8 @@ def install_hint(extra: str) -> str:
 
     Never the bare name: a public index has an unrelated package called memscope, and resolvers step back to it.
     """
-    from memscope import __version__
-
     checkout = f"./core {DISTRIBUTIONS[extra]}" if extra in DISTRIBUTIONS else f'"./core[{extra}]"'
-    wheels = f'"memscope[{extra}]=={__version__}" --find-links DIST'
+    wheels = f'"memscope[{extra}]=={VERSION}" --find-links DIST'
     return (
         f"run pip install {checkout} in a checkout of memscope, or pip install {wheels} with the folder of its wheels"
     )

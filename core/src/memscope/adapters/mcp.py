@@ -13,11 +13,10 @@ from functools import wraps
 from pkgutil import resolve_name
 from typing import Any
 
-from memscope import __version__
 from memscope.adapters import memory_tools
 from memscope.adapters.memory_tools import READING, Tool, ToolSet, bound, described, tool_set
 from memscope.adapters.session import MemorySession
-from memscope.errors import ConfigError, MemscopeError, install_hint
+from memscope.errors import VERSION, ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
 from memscope.records import Record, Turn, WorkReport
 from memscope.validation import count
@@ -52,7 +51,7 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
     made = _in_own_words(server_class, tool_error)("memscope", instructions=INSTRUCTIONS)
     for part in (made, *vars(made).values()):  # version 1 of the SDK would tell its own
         if hasattr(part, "create_initialization_options"):
-            part.version = __version__
+            part.version = VERSION
     named = {name: bound(tool, session) for name, tool in tool_set(more).items()} if more else {}
     every = tools(session, _progress(made)) | {name: (described(tool), tool) for name, tool in named.items()}
     for name, (about, tool) in every.items():
