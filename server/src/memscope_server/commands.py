@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.commands.options import Call, Group, command, pass_call
+from memscope.commands.options import Call, Group, command
 from memscope.errors import ConfigError
 from memscope_server.tokens import ROLES, Role, TokenFile
 
@@ -25,7 +25,6 @@ from memscope_server.tokens import ROLES, Role, TokenFile
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="Its private key, in PEM.")
 @click.option("--insecure", is_flag=True, help="Listen on other addresses without TLS.")
 @click.option("--work", is_flag=True, help="Consolidate and reflect in the background for all users.")
-@pass_call
 def serve(
     call: Call,
     address: str,
@@ -86,10 +85,9 @@ def token() -> None:
     """Say who may call the server, and as whom. A token is shown once; only its digest is kept."""
 
 
-@token.command("add")
+@command("add", group=token)
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What it may do.")
 @click.option("--name", default="", help="What it is for, to know it again.")
-@pass_call
 def add(call: Call, role: str, name: str) -> None:
     """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""
     owner = None if role == "operator" else call.user
@@ -99,8 +97,7 @@ def add(call: Call, role: str, name: str) -> None:
     call.show.line((f"token {made.id}, for {made.user or 'all users'}; it is not shown again", "dim"))
 
 
-@token.command("list")
-@pass_call
+@command("list", group=token)
 def list_(call: Call) -> None:
     """List all tokens without their secrets."""
     for one in TokenFile().tokens():
@@ -111,9 +108,8 @@ def list_(call: Call) -> None:
         )
 
 
-@token.command("revoke")
+@command("revoke", group=token)
 @click.argument("id")
-@pass_call
 def revoke(call: Call, id: str) -> None:
     """Revoke the token ID; a server refuses it from its next request on."""
     gone = TokenFile().revoke(id)

@@ -9,7 +9,7 @@ import click
 
 from memscope.commands.edit import end_with_receipt
 from memscope.commands.language import say
-from memscope.commands.options import Call, Group, confirm_or_exit, pass_call
+from memscope.commands.options import Call, Group, command, confirm_or_exit
 from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound
 from memscope.records import Block
@@ -41,17 +41,15 @@ def _edit(call: Call, work: Callable[[SyncBlocks], Block], *, new: bool = False)
     show_block(call.show, _ask(call, work, new=new))
 
 
-@block.command("list", short_help="The blocks, in the order of the context.")
-@pass_call
+@command("list", group=block, short_help="The blocks, in the order of the context.")
 def list_(call: Call) -> None:
     """List the blocks in the order of the context, empty ones too."""
     show_blocks(call.show, _ask(call, lambda blocks: blocks.list()))
 
 
-@block.command("show", short_help="One block.")
+@command("show", group=block, short_help="One block.")
 @label_argument
 @click.option("--version", type=int, help="An earlier version.")
-@pass_call
 def show(call: Call, /, label: str, version: int | None) -> None:
     """Show block LABEL with its value."""
 
@@ -65,7 +63,7 @@ def show(call: Call, /, label: str, version: int | None) -> None:
     _edit(call, find)
 
 
-@block.command("set", short_help="Set a block's text or its properties, or make it.")
+@command("set", group=block, short_help="Set a block's text or its properties, or make it.")
 @label_argument
 @click.argument("text", required=False)
 @click.option("--limit", type=int, help="Characters at most.")
@@ -73,7 +71,6 @@ def show(call: Call, /, label: str, version: int | None) -> None:
 @click.option("--order", type=int, help="Its place in the context; small ones come first.")
 @click.option("--read-only/--editable", "read_only", default=None, help="Whether its text may be edited.")
 @reason_option
-@pass_call
 def set_(call: Call, /, label: str, text: str | None, reason: str, **properties: Any) -> None:
     """Set the text of block LABEL, or its properties; a block that is not there is made."""
     given = {name: value for name, value in properties.items() if value is not None}
@@ -89,22 +86,20 @@ def set_(call: Call, /, label: str, text: str | None, reason: str, **properties:
     _edit(call, change, new=True)
 
 
-@block.command("append", short_help="Add lines to a block.")
+@command("append", group=block, short_help="Add lines to a block.")
 @label_argument
 @click.argument("text")
 @reason_option
-@pass_call
 def append(call: Call, /, label: str, text: str, reason: str) -> None:
     """Add TEXT as new lines at the end of block LABEL."""
     _edit(call, lambda blocks: blocks.append(label, text, reason=reason), new=True)
 
 
-@block.command("replace", short_help="Replace text in a block.")
+@command("replace", group=block, short_help="Replace text in a block.")
 @label_argument
 @click.argument("old")
 @click.argument("new")
 @reason_option
-@pass_call
 def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
     """Replace OLD, which must stand once in block LABEL, by NEW; an empty NEW removes it."""
     if new:
@@ -113,9 +108,8 @@ def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
         _edit(call, lambda blocks: blocks.remove(label, old, reason=reason))
 
 
-@block.command("history", short_help="All versions of a block.")
+@command("history", group=block, short_help="All versions of a block.")
 @label_argument
-@pass_call
 def history(call: Call, /, label: str) -> None:
     """List the versions of block LABEL, oldest first, with author and reason."""
     found = _ask(call, lambda blocks: blocks.history(label))
@@ -128,21 +122,19 @@ def history(call: Call, /, label: str) -> None:
         print_error(say("memscope: nobody wrote block {label} yet", label=repr(label)))
 
 
-@block.command("revert", short_help="Bring back an earlier version of a block.")
+@command("revert", group=block, short_help="Bring back an earlier version of a block.")
 @label_argument
 @click.argument("version", type=int)
 @reason_option
-@pass_call
 def revert(call: Call, /, label: str, version: int, reason: str) -> None:
     """Bring back VERSION of block LABEL, as its newest."""
     _edit(call, lambda blocks: blocks.revert(label, version, reason=reason))
 
 
-@block.command("erase", short_help="Remove a block with its history, for good.")
+@command("erase", group=block, short_help="Remove a block with its history, for good.")
 @label_argument
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@pass_call
 def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
     """Remove block LABEL and every earlier version of it, for good."""
     if not (yes or dry_run):

@@ -13,7 +13,7 @@ import click
 from memscope.commands import slash
 from memscope.commands.input import Pipe, Terminal, read_message
 from memscope.commands.language import LANGUAGES, say, say_error, speaking
-from memscope.commands.options import Call, command, exit_code, pass_call
+from memscope.commands.options import Call, command, exit_code
 from memscope.commands.output import print_error, visible, visible_text
 from memscope.commands.slash import Talk
 from memscope.commands.work import ReportReceiver
@@ -35,7 +35,6 @@ or in memscope.yaml; docs/models.md has the lines for other servers."""
 @click.option("--persona", metavar="TEXT", help="Who the assistant is.")
 @click.option("--window", type=int, default=3000, show_default=True, help="Tokens of recent turns that it is shown.")
 @click.option("--tokens", type=int, default=1000, show_default=True, help="Tokens of memories that it is shown.")
-@pass_call
 def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     """Talk with the chat model of the settings, which remembers: a line is a message, /help shows the commands.
 

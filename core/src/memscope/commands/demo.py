@@ -16,7 +16,7 @@ import click
 
 from memscope.commands.formatting import days, hit_json, hit_parts, why
 from memscope.commands.language import count_nouns, join, language, say
-from memscope.commands.options import Call, command, file_of, pass_call
+from memscope.commands.options import Call, command, file_of
 from memscope.commands.output import Display, Part, speaks_unicode, visible
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class PlayedConversation:
               help="Of the conversation; both, or zh where this program speaks Chinese.")  # fmt: skip
 @click.option("--data", metavar="FILE", help="Conversations of your own, one a line as JSON (docs/commands.md).")
 @click.option("--all", "everything", is_flag=True, help="Show every question in full.")
-@pass_call
 def demo(call: Call, which: str | None, data: str | None, everything: bool) -> None:
     """Watch a conversation of some weeks being remembered, asked about, and partly forgotten.
 

@@ -19,7 +19,6 @@ from memscope.commands.options import (
     exit_partly,
     filter_option,
     json_object,
-    pass_call,
     period,
     period_options,
     time_option,
@@ -42,7 +41,6 @@ SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --f
 @click.option("--data", metavar="JSON", callback=json_object, help="Its data from now on.")
 @time_option("--expires", "When it goes out of sight.")
 @click.option("--version", type=int, help="Only if this is the current version.")
-@pass_call
 def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
     if all(changes[name] is None for name in ("text", "data", "expires")):
@@ -55,7 +53,6 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
 @command("review", short_help="Accept or reject proposed memories.")
 @click.option("--accept", metavar="ID", multiple=True, help="Make this proposal a memory; may be repeated; 'all'.")
 @click.option("--reject", metavar="ID", multiple=True, help="Close this proposal; may be repeated; 'all'.")
-@pass_call
 def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
     """Show the memories that wait for a person's word (the setting approve), and accept or reject them."""
     whose = {"user": call.whose["user"]}
@@ -97,7 +94,6 @@ def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
 @click.option("--everything", is_flag=True, help="All of the user's (or agent's) memory; asks first.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@pass_call
 def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | None, yes: bool, **chosen: Any) -> None:
     """Remove what is selected, and all that was derived from it, for good. Several selectors narrow each other."""
     when = period(since, until)
@@ -139,7 +135,6 @@ def show_receipt(show: Display, report: ForgetReport) -> None:
 
 
 @command("sweep", short_help="Remove what has expired.")
-@pass_call
 def sweep(call: Call) -> None:
     """Remove what has expired of a user's memory, for good; it is out of sight already."""
     user = call.whose["user"]
@@ -150,7 +145,6 @@ def sweep(call: Call) -> None:
 
 
 @command("audit", short_help="Find doubled, contradicting and groundless memories.")
-@pass_call
 def audit(call: Call) -> None:
     """Find what is wrong in a user's memories, without a model, and the command that mends it.
 

@@ -9,7 +9,7 @@ import click
 
 from memscope.commands.formatting import days, record_json, record_line
 from memscope.commands.language import count_nouns, join, say
-from memscope.commands.options import Call, as_of_option, command, pass_call, time_option
+from memscope.commands.options import Call, as_of_option, command, time_option
 from memscope.commands.output import Display, Part, print_error, visible, visible_text
 from memscope.records import Record
 
@@ -38,7 +38,6 @@ def _bar_part(show: Display, value: float, most: float) -> Part:
 @time_option("--since", "Only mentions from this date or time on (ISO 8601).")
 @click.option("--kind", type=ENTITY_KINDS, help="Only this kind.")
 @as_of_option
-@pass_call
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
     with call.memory() as memory:
@@ -64,7 +63,6 @@ def _entity_parts(one: Entity) -> list[Part]:
 @click.option("--merge", metavar="OTHER", help="Say that OTHER is this entity too.")
 @click.option("--split", metavar="OTHER", help="Say that the alias OTHER is another one.")
 @as_of_option
-@pass_call
 def entity(call: Call, /, name: str, merge: str | None, split: str | None, **asked: Any) -> None:
     """Show the facts, insights, turns and neighbours of entity NAME, which may be an alias.
 
@@ -100,7 +98,6 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
 @click.option("--by", type=click.Choice(["day", "week", "month"]), default="week", show_default=True,
               help="How long a line is.")  # fmt: skip
 @as_of_option
-@pass_call
 def timeline(call: Call, /, **asked: Any) -> None:
     """Show turns per day, week or month, of ENTITY or of all: bursts, who is named, themes that come and go.
 
@@ -142,7 +139,6 @@ def _change(rank: int, before: int | None) -> str:
 @click.option("--dot", "form", flag_value="dot", help="For Graphviz.")
 @click.option("--graphml", "form", flag_value="graphml", help="For programs that draw graphs.")
 @as_of_option
-@pass_call
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
     with call.memory() as memory:
@@ -160,7 +156,6 @@ def graph(call: Call, /, form: str | None, **asked: Any) -> None:
 
 @command("reindex", short_help="Read the names of all records anew.")
 @click.option("--entities", is_flag=True, required=True, help="The names of people, places and things.")
-@pass_call
 def reindex(call: Call, /, entities: bool) -> None:
     """Read the names of all records of a user, or of all users, anew, and count them.
 

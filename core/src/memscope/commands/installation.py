@@ -13,7 +13,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from memscope.commands.language import join, say
-from memscope.commands.options import Call, command, pass_call
+from memscope.commands.options import Call, command
 from memscope.commands.output import pad, visible
 from memscope.errors import ConfigError, InputError
 
@@ -22,7 +22,6 @@ STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 
 @command("plugins", short_help="Show the plugins, loaded or not and why.")
 @click.option("--hook", metavar="NAME", help="Only those with this hook.")
-@pass_call
 def plugins(call: Call, hook: str | None) -> None:
     """Show the plugins: loaded, blocked by the settings, or broken and why; with what they take part in."""
     from memscope.plugins.loader import Plugins
@@ -68,7 +67,6 @@ def installed_version(name: str) -> str:
 @click.argument("file", default="memscope.yaml", type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="Show the trusted files.")
 @click.option("--revoke", is_flag=True, help="Trust FILE no more.")
-@pass_call
 def trust(call: Call, file: str, listing: bool, revoke: bool) -> None:
     """Trust FILE, by default ./memscope.yaml, as it is now: it may name models, servers, prompts and plugins.
 
@@ -123,7 +121,6 @@ SHELLS = click.Choice(list(RC_FILES))
 @command("completion", short_help="Let the shell complete commands and options.")
 @click.argument("shell", required=False, type=SHELLS)
 @click.option("--install", is_flag=True, help="Write it where the shell reads it when it starts.")
-@pass_call
 def completion(call: Call, shell: str | None, install: bool) -> None:
     """Print the lines that let SHELL (bash, zsh or fish; by default $SHELL) complete commands and options.
 

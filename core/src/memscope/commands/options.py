@@ -204,8 +204,16 @@ class Group(click.Group):
     command_class = Command
 
 
-def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
-    return click.command(name, cls=Command, **more)
+def command(name: str, *, group: click.Group | None = None, **more: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function whose first argument is the ``Call`` a command, of ``group`` where one is given."""
+
+    def make(function: Callable[..., Any]) -> Command:
+        made = click.command(name, cls=Command, **more)(pass_call(function))
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return make
 
 
 def confirm_or_exit(call: Call, question: str) -> None:

@@ -16,7 +16,7 @@ from memscope.commands.formatting import (
     show_record,
 )
 from memscope.commands.language import say
-from memscope.commands.options import Call, as_of_option, command, filter_option, pass_call, period, period_options
+from memscope.commands.options import Call, as_of_option, command, filter_option, period, period_options
 from memscope.commands.output import print_error, visible_columns
 
 KINDS = click.Choice(["turn", "observation", "insight"])
@@ -42,7 +42,6 @@ def _tokens_option(default: int) -> Callable[[Callable[..., Any]], Callable[...,
 @click.argument("query")
 @asked_options
 @click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
-@pass_call
 def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines with their ids, best first."""
     with call.memory() as memory:
@@ -63,7 +62,6 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
 @_tokens_option(1000)
 @click.option("--lines", type=click.Choice(["memories", "turns"]), default="memories", show_default=True,
               help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
-@pass_call
 def context(call: Call, /, query: str, **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
     with call.memory() as memory:
@@ -75,7 +73,6 @@ def context(call: Call, /, query: str, **asked: Any) -> None:
 @command("profile", short_help="Show what is known about the user.")
 @_tokens_option(200)
 @as_of_option
-@pass_call
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
     with call.memory() as memory:
@@ -100,7 +97,6 @@ def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
 @filter_option
 @click.option("--superseded", is_flag=True, help="Memories that were superseded too.")
 @click.option("--limit", type=int, default=50, show_default=True, help="The newest ones; 0: all.")
-@pass_call
 def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
     when = period(since, until)
@@ -114,7 +110,6 @@ def list_(call: Call, /, since: str | None, until: str | None, limit: int, **ask
 
 @command("show", short_help="Show one record with all its fields.")
 @click.argument("id")
-@pass_call
 def show(call: Call, id: str) -> None:
     """Show the turn or memory ID with all its fields."""
     with call.memory() as memory:
@@ -126,7 +121,6 @@ def show(call: Call, id: str) -> None:
 
 @command("history", short_help="Show all versions of a memory.")
 @click.argument("id")
-@pass_call
 def history(call: Call, id: str) -> None:
     """Show all versions of memory ID, and what superseded what, oldest first."""
     with call.memory() as memory:

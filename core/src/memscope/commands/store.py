@@ -19,7 +19,6 @@ from memscope.commands.options import (
     confirm_or_exit,
     exit_partly,
     file_of,
-    pass_call,
     require_store,
     resumable,
 )
@@ -35,7 +34,6 @@ file_argument = click.argument("file", type=click.Path(dir_okay=False))
 
 @command("backup", short_help="Write a consistent copy of the store.")
 @file_argument
-@pass_call
 def backup(call: Call, file: str) -> None:
     """Write a consistent copy of the store to the new file FILE, while others use the store."""
     with call.memory() as memory:
@@ -48,7 +46,6 @@ def backup(call: Call, file: str) -> None:
 @command("restore", short_help="Put a backup in the place of the store.")
 @file_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@pass_call
 def restore(call: Call, file: str, yes: bool) -> None:
     """Put the backup FILE in the place of the store. What was added or forgotten since is undone by that."""
     from memscope.transfer import sqlite_recovery
@@ -67,7 +64,6 @@ def restore(call: Call, file: str, yes: bool) -> None:
 @command("recover", short_help="Save what is readable of a damaged store.")
 @click.argument("damaged", type=click.Path(dir_okay=False))
 @click.argument("new", type=click.Path(dir_okay=False))
-@pass_call
 def recover(call: Call, damaged: str, new: str) -> None:
     """Save what is readable of the DAMAGED store into the store NEW, and say what was lost.
 
@@ -98,7 +94,6 @@ def _loss(report: Mapping[str, Any]) -> str:
 @command("copy", short_help="Copy a store into another.")
 @click.option("--from", "source", metavar="PLACE", required=True, help="A path, or a store's URL.")
 @click.option("--to", "target", metavar="PLACE", required=True, help="A path, or a store's URL.")
-@pass_call
 def copy(call: Call, source: str, target: str) -> None:
     """Copy everything (or one user's memory, with --user) from one store into another, and verify it.
 
@@ -135,7 +130,6 @@ async def _copy_store(call: Call, source: str, target: str, progress: Progress) 
 
 
 @command("compact", short_help="Finish what a forget could not wipe.")
-@pass_call
 def compact(call: Call) -> None:
     """Finish what a 'forget' could not wipe from the file at once. Stopped by Ctrl-C, it changes nothing."""
     with call.memory() as memory, call.show.progress(say("compacting")):
@@ -147,7 +141,6 @@ def compact(call: Call) -> None:
 
 
 @command("receipts", short_help="List what was forgotten.")
-@pass_call
 def receipts(call: Call) -> None:
     """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
     user = call.whose["user"]
@@ -164,7 +157,6 @@ def receipts(call: Call) -> None:
 
 
 @command("users", short_help="List the users.")
-@pass_call
 def users(call: Call) -> None:
     """List the users of the store, one per line."""
     with call.memory() as memory:
@@ -177,7 +169,6 @@ def users(call: Call) -> None:
 
 
 @command("status", short_help="Show the store, the models, what is waiting.")
-@pass_call
 def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""
     with call.memory() as memory:

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from memscope.commands.language import count_nouns, join, say
-from memscope.commands.options import Call, command, exit_partly, pass_call, resumable, time_option
+from memscope.commands.options import Call, command, exit_partly, resumable, time_option
 from memscope.commands.output import print_error
 from memscope.errors import InputError
 from memscope.records import ROLES, AddReport
@@ -79,7 +79,6 @@ class Added:
 @click.option("--replay", is_flag=True, help="The lines are a history shown again: add what is new of it, or nothing.")
 @click.option("--skip", type=click.IntRange(0), default=0, help="Lines of stdin that are stored already.")
 @click.option("--strict", is_flag=True, help="Add nothing when a line is broken.")
-@pass_call
 def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, **about: str | None) -> None:
     """Remember a turn: TEXT, or JSON lines from stdin.
 
@@ -214,7 +213,6 @@ def _report_added(call: Call, added: Added) -> None:
 @click.option("--from", "name", metavar="NAME", help="Another system: openai, chatgpt, mem0, memoryscope, ...")
 @click.option("--dry-run", is_flag=True, help="With --from: count what would be taken, and write nothing.")
 @click.option("--strict", is_flag=True, help="Import nothing when a line is broken.")
-@pass_call
 def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: bool, strict: bool) -> None:
     """Read what 'memscope export' wrote from a file ("-": stdin), for one user with --user.
 
@@ -271,7 +269,6 @@ def _source(file: str) -> Iterator[Path]:
 @command("export", short_help="Write all records as JSON lines.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--for-user", is_flag=True, help="With --user, to hand out: without the secret of the store.")
-@pass_call
 def export(call: Call, file: str, for_user: bool) -> None:
     """Write all records as JSON lines to FILE ("-": stdout), of one user with --user.
 

@@ -16,7 +16,7 @@ from memscope import AsyncMemoryScope
 from memscope.adapters.memory_tools import ToolSet
 from memscope.commands.formatting import show_work, summarize
 from memscope.commands.language import count_nouns, say
-from memscope.commands.options import Call, command, exit_partly, pass_call, require_store, resumable
+from memscope.commands.options import Call, command, exit_partly, require_store, resumable
 from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import ConfigError
 from memscope.jobs.background import serve
@@ -27,7 +27,6 @@ preview_option = click.option("--preview", is_flag=True, help="Show what would c
 
 @command("consolidate", short_help="Make observations of what is pending.")
 @preview_option
-@pass_call
 def consolidate(call: Call, preview: bool) -> None:
     """Make observations of the turns that are pending: of one user with --user, else of all."""
     with call.memory() as memory:
@@ -36,7 +35,6 @@ def consolidate(call: Call, preview: bool) -> None:
 
 @command("reflect", short_help="Bring a user's insights up to date.")
 @preview_option
-@pass_call
 def reflect(call: Call, preview: bool) -> None:
     """Consolidate what is pending of a user, then bring the insights up to date."""
     user = call.whose["user"]
@@ -54,7 +52,6 @@ def _report(call: Call, report: WorkReport) -> None:
 
 
 @command("reembed", short_help="Make the vectors anew.")
-@pass_call
 def reembed(call: Call) -> None:
     """Make all vectors anew with the embedder that is set now; the old ones serve until then.
 
@@ -66,7 +63,6 @@ def reembed(call: Call) -> None:
 
 
 @command("unpark", short_help="Try again what failed too often.")
-@pass_call
 def unpark(call: Call) -> None:
     """Give batches that failed too often another chance: of one user with --user, else of all."""
     with call.memory() as memory:
@@ -81,7 +77,6 @@ def unpark(call: Call) -> None:
 @command("worker", short_help="Consolidate, reflect and embed for all users.")
 @click.option("--drain", "drain_s", type=click.FloatRange(min=0), default=5.0, show_default=True,
               help="Seconds that work under way gets at the end.")  # fmt: skip
-@pass_call
 def worker(call: Call, drain_s: float) -> None:
     """Consolidate, reflect and embed for all users until SIGTERM or Ctrl-C; run as many of these as you like.
 
@@ -153,7 +148,6 @@ def stop_on_signal() -> Iterator[asyncio.Event]:
 @click.option(
     "--tools", type=click.Choice(["core", "archival", "all"]), help="More tools: for core memory, or archival."
 )
-@pass_call
 def mcp(call: Call, tools: ToolSet | None) -> None:
     """Serve one user's memory to an MCP client over stdio, as five tools, and more with --tools.
 

@@ -29,7 +29,7 @@ from memscope.commands.doctor.memory_checks import clock, memories, secrets, wor
 from memscope.commands.doctor.model_checks import models
 from memscope.commands.installation import installed_version
 from memscope.commands.language import count_nouns, join, say
-from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, pass_call, require_store
+from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, require_store
 from memscope.commands.output import Display, pad, visible
 from memscope.errors import MemscopeError
 from memscope.stores import unfinished
@@ -42,7 +42,6 @@ USER = "memscope-doctor"
 
 
 @command("doctor", short_help="Find what is wrong, and what mends it.")
-@pass_call
 def doctor(call: Call) -> None:
     """Examine the installation, the settings, the store and what is waiting; say what mends it.
 
