@@ -249,6 +249,38 @@ async def test_after_a_correction_the_old_words_are_marked(
             assert all(any(mark in line for mark in ALL_MARKS) for line in shown.splitlines() if old in line)
 
 
+@pytest.mark.parametrize(
+    ("said", "facts", "corrected", "queries"),
+    [
+        (
+            "My violin teacher is Petra in Bonn, and I rent the cello",
+            ("Petra in Bonn teaches the user the violin", "The user rents the cello"),
+            "Agnes gives the user lessons",
+            ("Who is my violin teacher?", "Petra in Bonn", "Is Bonn where I got the cello?"),
+        ),
+        (
+            "我的小提琴老师是波恩的佩特拉，大提琴是租的",
+            ("波恩的佩特拉教用户小提琴", "用户的大提琴是租的"),
+            "阿格尼丝给用户上课",
+            ("我的小提琴老师是谁？", "佩特拉"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("noted", [1, 2])
+async def test_the_corrected_text_is_shown_to_a_question_of_other_words(
+    memory: AsyncMemoryScope, said: str, facts: tuple[str, ...], corrected: str, queries: tuple[str, ...], noted: int
+) -> None:
+    key = await say(memory, said)
+    for id, text in enumerate(facts[:noted]):
+        await note(memory, str(id), text, key)
+    memory.days.now += timedelta(days=1)  # type: ignore[attr-defined]
+    await memory.update("0", user="u", text=corrected)
+    for query in queries:
+        lines = (await memory.context(query, user="u")).splitlines()
+        assert any(line.endswith(corrected) for line in lines), lines
+        assert all(any(mark in line for mark in ALL_MARKS) for line in lines if said in line), lines
+
+
 async def test_the_assistants_restatement_of_what_changed_is_marked(memory: AsyncMemoryScope) -> None:
     key = await say(memory, "My Corolla makes a noise, that car is old")
     await say(memory, "Check the roof trim of the Corolla, it is a car of that age.", "assistant", day=1)

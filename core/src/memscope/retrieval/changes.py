@@ -53,18 +53,26 @@ def changed(question: Query, turn: Turn, observations: Sequence[Observation]) ->
     ended = [(memory, when) for memory in observations if (when := _ended(question, turn, memory, own))]
     over = {memory.id for memory, _ in ended}
     holding = [share(question, memory.text) for memory in observations if memory.id not in over]
-    met = [(share(question, memory.text), when) for memory, when in ended]
-    telling = [when for part, when in met if not holding or (part and part >= max(holding))]
+    best = max(holding, default=0.0)
+    unmet = best == 0 or share(question, turn.text) > best  # the query may have met the words before a correction
+    telling = (
+        when
+        for memory, when in ended
+        if not holding
+        or (unmet and corrected(question, turn, memory))
+        or ((part := share(question, memory.text)) and part >= best)
+    )
     return max(telling, default=None)
 
 
 def _ended(question: Query, turn: Turn, memory: Observation, own: set[str]) -> datetime | None:
     """Returns when a memory was superseded by one that does not rest on the same turn, or corrected by hand."""
     when = closed(memory, question) if memory.superseded_by not in own else None
-    return when or (memory.recorded if _corrected(question, turn, memory) else None)
+    return when or (memory.recorded if corrected(question, turn, memory) else None)
 
 
-def _corrected(question: Query, turn: Turn, memory: Observation) -> bool:
+def corrected(question: Query, turn: Turn, memory: Memory) -> bool:
+    """Returns whether a person wrote a memory anew, in other words than its turn's."""
     by_hand = memory.origin == "user" and memory.version > 1
     seen = question.as_of is None or memory.recorded <= question.as_of
     return by_hand and seen and not set(terms(memory.text)) <= set(terms(turn.text))

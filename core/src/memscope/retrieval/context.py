@@ -74,7 +74,7 @@ def line(hit: Hit, lines: Lines = "memories") -> str:
 
 def _told(hit: Hit, lines: Lines) -> str:
     """Returns the speaker and the words of a turn, or a memory's text alone."""
-    if hit.turn is not None and not (hit.matched and lines == "memories"):
+    if hit.turn is not None and not (hit.matched and (lines == "memories" or hit.words)):
         words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
         return f"{hit.turn.speaker}: {with_dates(words, hit.time)}{_mark(hit, words)}"
     return " ".join(_memory(hit, memory) for memory in hit.matched) or _one_line(hit.text)

@@ -1,12 +1,16 @@
-"""Show beside a fact that no longer holds its successor: the question may have words of the old one only."""
+"""Show beside a fact that no longer holds its successor, beside a corrected turn the new text.
+
+The question may have words of the old one only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from memscope.pipeline import WorkerContext
 from memscope.records import Hit, Observation, Record, Turn
-from memscope.retrieval.changes import is_current, was_said
+from memscope.retrieval.changes import corrected, is_current, was_said
 from memscope.retrieval.distinct import visible
 from memscope.retrieval.query import Query
 
@@ -15,12 +19,14 @@ FOUND_BY = ("supersedes",)
 
 
 async def with_successors(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> list[Hit]:
-    """Returns the hits, behind each changed one the current fact that superseded it, at most ``k`` in all."""
+    """Returns the hits, behind each changed one what holds in its place, at most ``k`` in all."""
+    if "observation" in question.kinds:
+        hits = [one for hit in hits for one in (hit, *_rewritten(question, hit))]
     there = {hit.id for hit in hits} | {memory.id for hit in hits for memory in hit.matched}
     wanted = {hit.id: _next(hit) for hit in hits if hit.changed and "observation" in question.kinds}
     missing = {id for id in wanted.values() if id and id not in there}
     if not missing or question.filter:
-        return [*hits]
+        return [*hits][: question.k]
     current = await _current(question, missing, ctx)
     turns = await _fetched(question, [one.sources[0] for one in current.values()], ctx)
     made: list[Hit] = []
@@ -32,6 +38,15 @@ async def with_successors(question: Query, hits: Sequence[Hit], ctx: WorkerConte
             made.append(_hit(hit, newer, turn))
             there |= {newer.id, turn.key}
     return made[: question.k]
+
+
+def _rewritten(question: Query, hit: Hit) -> list[Hit]:
+    """Returns the hit with the text that a person gave its memories, where it shows the turn's own words."""
+    if hit.turn is None or not hit.changed or hit.matched:
+        return []
+    new = tuple(memory for memory in hit.observations if corrected(question, hit.turn, memory))
+    words = " ".join(memory.text for memory in new)
+    return [replace(hit, found_by=FOUND_BY, matched=new, changed=None, words=words)] if new else []
 
 
 def _next(hit: Hit) -> str:
