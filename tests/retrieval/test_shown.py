@@ -4,46 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.session import MemorySession
-from memscope.records import ChangeSet, Interval, Observation, Quote, Scope, Supersession
-
-START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-ALL_MARKS = ("(changed later: ", "(superseded: ", "（后来有变：")
-
-
-class Days:
-    """A clock that stands still until it is moved."""
-
-    now = START
-
-    def __call__(self) -> datetime:
-        return self.now
+from memscope.records import ChangeSet, Interval, Quote, Supersession
+from talk import ALL_MARKS, START, note, say, talking
 
 
 @pytest.fixture
 async def memory() -> AsyncIterator[AsyncMemoryScope]:
-    clock = Days()
-    async with AsyncMemoryScope(":memory:", clock=clock, settings={"timezone": "UTC"}) as memory:
-        memory.days = clock  # type: ignore[attr-defined]
+    async with talking() as memory:
         yield memory
-
-
-async def say(memory: AsyncMemoryScope, text: str, role: str = "user", *, day: int = 0, session: str = "s") -> str:
-    memory.days.now = START + timedelta(days=day)  # type: ignore[attr-defined]
-    said = {"role": role, "content": text}
-    return (await memory.add_turns([said], user="u", session=f"{session}{day}")).keys[0]
-
-
-async def note(memory: AsyncMemoryScope, id: str, text: str, *keys: str, day: int = 0, **given: Any) -> Observation:
-    when = START + timedelta(days=day)
-    made = Observation(id=id, scope=Scope("u"), text=text, sources=keys, said=when, recorded=when, **given)
-    await memory.runtime.store.apply("u", ChangeSet(new=(made,)))
-    return made
 
 
 FACTS = {
@@ -289,122 +261,3 @@ async def test_the_assistants_restatement_of_what_changed_is_marked(memory: Asyn
     await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("o", None, later, later),)))
     lines = (await memory.context("Which car does the user drive?", user="u")).splitlines()
     assert len(lines) == 2 and all("(changed later: 2026-03-22)" in line for line in lines)
-
-
-# ---- the profile
-
-SELF = {
-    "en": ["My name is Rosalind.", "I work at the harbour in Leeds.", "I'm allergic to nuts, so no cake for me."],
-    "zh": ["我叫马秀兰。", "我在郑州开面馆。", "我对花生过敏。"],
-}
-REMARKS = {"en": "The bus was late, number {} of the week.", "zh": "今天公交又晚点了，第{}次。"}
-ABOUT = {
-    "en": ["What do you know about me?", "Who am I?", "Describe me.", "Tell me what you remember"],
-    "zh": ["你知道我的哪些事", "我是谁？", "介绍一下我", "你还记得我什么"],
-}
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_a_question_about_the_user_gets_the_profile(memory: AsyncMemoryScope, lang: str) -> None:
-    for day, text in enumerate(SELF[lang]):
-        await say(memory, text, day=day)
-        for n in range(20):
-            await say(memory, REMARKS[lang].format(n), day=day)
-    for query in ABOUT[lang]:
-        found = await memory.retrieve(query, user="u")
-        assert {hit.text.strip() for hit in found.profile} == set(SELF[lang])
-        assert not {hit.id for hit in found.profile} & {hit.id for hit in found.hits}
-        lines = await memory.context(query, user="u")
-        assert all(text in lines for text in SELF[lang])
-    told = await memory.profile("u")
-    assert all(text in told for text in SELF[lang])
-
-
-@pytest.mark.parametrize(
-    ("told", "remark"),
-    [
-        ("The twins are teething, both of them, and Pablo is on the rigs.", "I've noticed that I say it a lot."),
-        ("老公去重庆出差，双胞胎发烧了", "排行榜上的歌我一首也没听过"),
-    ],
-)
-async def test_what_names_or_is_about_somebody_is_told_of_the_user(
-    memory: AsyncMemoryScope, told: str, remark: str
-) -> None:
-    await say(memory, told)
-    for n in range(8):
-        await say(memory, f"{remark} ({n})")
-    found = await memory.retrieve("What do you know about me?", user="u")
-    assert found.profile[0].text == told
-
-
-async def test_of_a_time_what_happens_then_is_shown_first(memory: AsyncMemoryScope) -> None:
-    await say(memory, "On March 30th the cellar flooded.", day=20)
-    for n in range(30):
-        await say(memory, f"What a queue at the till, number {n}.", day=29)
-    found = await memory.retrieve("What happened at the end of March?", user="u")
-    assert found[0].text == "On March 30th the cellar flooded."
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_the_profile_helps_a_request_for_which_nothing_is_found(memory: AsyncMemoryScope, lang: str) -> None:
-    for text in SELF[lang]:
-        await say(memory, text)
-    wanted = {"en": "Recommend a restaurant for tonight", "zh": "推荐个餐厅"}[lang]
-    for query, shown in ((wanted, True), ("xyzzy", False), ("Hello there!", False), ("嗯", False)):
-        found = await memory.retrieve(query, user="u")
-        if not found.hits:
-            assert bool(found.profile) == shown and found.reason
-
-
-async def test_the_profile_prefers_what_still_holds_and_is_serious(memory: AsyncMemoryScope) -> None:
-    old, new = await say(memory, "I live in Berlin."), await say(memory, "I live in Lisbon.", day=5)
-    later = START + timedelta(days=5)
-    await note(memory, "old", "The user lives in Berlin.", old, quotes=(Quote(old, "I live in Berlin"),))
-    await note(memory, "new", "The user lives in Lisbon.", new, quotes=(Quote(new, "I live in Lisbon"),))
-    await memory.runtime.store.apply("u", ChangeSet(closed=(Supersession("old", "new", later, later),)))
-    assert await memory.profile("u") == "[2026-03-07] The user lives in Lisbon."
-
-
-async def test_the_profile_keeps_to_its_tokens_and_its_user(memory: AsyncMemoryScope) -> None:
-    for n in range(40):
-        await say(memory, f"I really love dish number {n}, with all of its many sauces and spices.", day=n)
-    assert 0 < len(await memory.profile("u", tokens=60)) <= 240
-    assert len(await memory.context("Who am I?", user="u", k=1)) <= 4 * 260
-    assert await memory.profile("somebody") == ""
-
-
-@pytest.mark.parametrize(
-    ("query", "given", "reason"),
-    [
-        ("Where is Rome?", {"user": "nobody"}, "add_turns"),
-        ("Where is Rome?", {"user": "u", "session": "other"}, "within session"),
-        ("Where is Rome?", {"user": "u"}, "other words"),
-        ("", {"user": "u"}, "empty query"),
-    ],
-)
-async def test_the_reason_says_why_and_what_would_help(
-    memory: AsyncMemoryScope, query: str, given: dict[str, Any], reason: str
-) -> None:
-    await say(memory, "The tea was cold")
-    found = await memory.retrieve(query, **given)
-    assert not found.hits and reason in found.reason
-
-
-# ---- in chat, MCP and adapters
-
-
-@pytest.mark.parametrize(("kinds", "shown"), [(["turn"], True), (["insight"], False)])
-async def test_a_tool_searches_the_kinds_it_is_asked_for(
-    memory: AsyncMemoryScope, kinds: list[Any], shown: bool
-) -> None:
-    await say(memory, "The spare key is under the blue pot")
-    answer = await MemorySession("u", memory=memory).answer_search("Where is my spare key?", kinds=kinds)
-    assert ("blue pot" in answer) == shown
-
-
-async def test_an_adapter_shows_the_profile_for_a_question_about_the_user(memory: AsyncMemoryScope) -> None:
-    await say(memory, "My name is Rosalind.")
-    session = MemorySession("u", memory=memory)
-    assert "Rosalind" in (await session.recall("Who am I?")).text
-    assert "Rosalind" in await session.answer_search("What do you know about me?")
-    assert not (await session.recall("Who am I?", shown=["My name is Rosalind."])).text

@@ -1,0 +1,44 @@
+"""A memory whose clock stands still until it is moved, and what a person said in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from memscope import AsyncMemoryScope
+from memscope.records import ChangeSet, Observation, Scope
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+ALL_MARKS = ("(changed later: ", "(superseded: ", "（后来有变：")
+
+
+class Days:
+    """A clock that stands still until it is moved."""
+
+    now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[AsyncMemoryScope]:
+    clock = Days()
+    async with AsyncMemoryScope(":memory:", clock=clock, settings={"timezone": "UTC"}) as memory:
+        memory.days = clock  # type: ignore[attr-defined]
+        yield memory
+
+
+async def say(memory: AsyncMemoryScope, text: str, role: str = "user", *, day: int = 0, session: str = "s") -> str:
+    memory.days.now = START + timedelta(days=day)  # type: ignore[attr-defined]
+    said = {"role": role, "content": text}
+    return (await memory.add_turns([said], user="u", session=f"{session}{day}")).keys[0]
+
+
+async def note(memory: AsyncMemoryScope, id: str, text: str, *keys: str, day: int = 0, **given: Any) -> Observation:
+    when = START + timedelta(days=day)
+    made = Observation(id=id, scope=Scope("u"), text=text, sources=keys, said=when, recorded=when, **given)
+    await memory.runtime.store.apply("u", ChangeSet(new=(made,)))
+    return made
