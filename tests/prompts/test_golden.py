@@ -13,19 +13,24 @@ import pytest
 from pydantic import BaseModel
 
 from memscope.blocks.maintenance import BlockLines, BlockState, block_data
+from memscope.config.settings import Settings
 from memscope.consolidation import FactBatch
 from memscope.consolidation.extract import schema as extraction
 from memscope.consolidation.reconcile import make_pair, pair_data
 from memscope.consolidation.reconcile import schema as verdicts
 from memscope.consolidation.transcript import lines_data, lines_per_call
+from memscope.models import Usage
 from memscope.models.structured_output import schema_text
+from memscope.pipeline import WorkerContext
 from memscope.prompts.loader import Prompts
 from memscope.records import Block, Insight, Interval, Observation, Scope, Turn
 from memscope.reflection.batch import Topic, TopicBatch
 from memscope.reflection.split import Parts, split_data
+from memscope.reflection.summary import Summary, summary_data
 from memscope.reflection.update import ShownFacts, Updates, update_data
+from memscope.stores.memory import InMemoryStore
 
-WORKERS = ("extract", "reconcile", "update", "split", "block")
+WORKERS = ("extract", "reconcile", "update", "split", "block", "summary")
 SUBJECT = {"en": "living situation", "zh": "居住情况"}
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -56,10 +61,17 @@ def sent(worker: str, language: str) -> str:
     elif worker == "block":
         kept = Block(scope=Scope("alice"), label="human", recorded=NOW, value=f"{old.text}\n...", limit=500)
         shown, schema = block_data(BlockState(kept, (old.text,), (new.text,)), [home]), BlockLines
+    elif worker == "summary":
+        shown, schema = summary_data(context(), old.text, batch(SAID[language]).turns), Summary
     else:
         shown, schema = split_data(Topic(home.subject, home, old.text, (new, old)), (new, old)), Parts
     system = Prompts().text(worker, language, boundary="<boundary>")
     return "\n\n".join((system, json.dumps(shown, ensure_ascii=False, indent=1), schema_text(schema))) + "\n"
+
+
+def context() -> WorkerContext:
+    settings = Settings(context={"budget": 1000})
+    return WorkerContext(InMemoryStore(), settings, lambda: NOW, Usage(), zone=UTC)
 
 
 def batch(texts: list[str]) -> FactBatch:

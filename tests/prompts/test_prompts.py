@@ -22,7 +22,7 @@ from memscope.prompts.loader import LANGUAGES, Prompts, built_in, enclose, fill
 from memscope.records import Scope, Turn
 from memscope.testing.models import data
 
-WORKERS = ("extract", "reconcile", "update", "split", "block")
+WORKERS = ("extract", "reconcile", "update", "split", "block", "summary")
 FOLDER = Path(memscope.prompts.__file__).parent
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 

@@ -205,11 +205,14 @@ class Runtime:
         if self._stage_jobs is None:
             from memscope import consolidation, reflection
             from memscope.blocks.maintenance import maintain
+            from memscope.reflection.summary import with_summary
 
             names, known = self.settings.pipelines, self.plugins.workers
             consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.FactBatch)
             reflect = steps("reflect", names.reflect, known("reflect"), reflection.TopicBatch)
             first = consolidation.job(self.ctx, consolidate, self.plugins)
+            if self.settings.context.budget is not None:
+                first = with_summary(first)
             self._stage_jobs = first, reflection.job(self.ctx, reflect, self.plugins, maintain)
         return self._stage_jobs
 

@@ -21,7 +21,7 @@ from memscope.models.structured_output import ask
 from memscope.prompts import visible as visible_text
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import same, translated
-from memscope.records import Block, Insight, Json, Select
+from memscope.records import SUMMARY, Block, Insight, Json, Select
 from memscope.stores.block_rules import by_key
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ async def maintain(ctx: WorkerContext, user: str) -> list[Mapping[str, Json]]:
     if not ctx.settings.blocks.maintain or ctx.chat is None:
         return []
     select = Select(user, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
-    insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
+    found = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
+    insights = [one for one in found if one.namespace != SUMMARY]
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
     for block, of_block in _maintained(ctx, user, insights, [history[-1] for history in histories.values()]):

@@ -21,10 +21,10 @@ from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
 from memscope.chat.assembly import Assembly, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
-from memscope.chat.window import recent_turns
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Retrieval, Scope, Turn
+from memscope.retrieval.window import recent_turns
 from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
 

@@ -144,11 +144,12 @@ class ContextSettings(Section):
     core: Share = 0.25
     entities: Share = 0.05
     recent: Share = 0.4
+    summary: Share = 0.1
 
     @model_validator(mode="after")
     def _check_shares(self) -> ContextSettings:
-        if self.core + self.entities + self.recent > 0.9:
-            raise ValueError("core, entities and recent must leave a tenth of the budget for what is recalled")
+        if self.core + self.entities + self.recent + self.summary > 0.9:
+            raise ValueError("core, entities, recent and summary must leave a tenth of the budget for what is recalled")
         return self
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
-from memscope.records import INJECTED, Insight, Observation, Record, Turn
+from memscope.records import INJECTED, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.lexicon import lexicon
 from memscope.text.names import FoundName, name_form, names
 from memscope.text.topics import topics
@@ -120,7 +120,7 @@ def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
 
 
 def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
-    if memory.namespace == CORRECTIONS:
+    if memory.namespace in (CORRECTIONS, SUMMARY):
         return
     yield from (name for name in names(memory.text) if not name.role)
     if isinstance(memory, Insight):

@@ -11,6 +11,7 @@ from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORD
 from memscope.records.entities import (
     INJECTED,
     ROLES,
+    SUMMARY,
     Handle,
     Insight,
     Interval,
@@ -61,6 +62,7 @@ __all__ = [
     "INJECTED",
     "LONGEST_WAIT_S",
     "ROLES",
+    "SUMMARY",
     "AddReport",
     "AppendResult",
     "Author",

@@ -13,6 +13,7 @@ Role = Literal["user", "assistant", "system", "tool", "person"]
 Kind = Literal["turn", "observation", "insight"]
 Stage = Literal["embed", "consolidate", "reflect"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
+SUMMARY = "memscope.summary"  # the namespace of insights that sum up a session: shown with its window, never found
 INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words there, nothing is learned from them
 
 

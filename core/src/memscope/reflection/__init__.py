@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, merge_reports, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
-from memscope.records import ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
+from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
 from memscope.reflection.batch import TopicBatch, change_set
 from memscope.reflection.insights import with_insights
 from memscope.reflection.reconcile import reconcile
@@ -72,7 +72,7 @@ async def _with_known(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
     scope = batch.scope
     select = Select(scope.user, scope.agent, kinds=frozenset({"insight"}), current=True, live_at=ctx.clock())
     insights = [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Insight)]
-    insights = [one for one in insights if one.scope.agent == scope.agent]
+    insights = [one for one in insights if one.scope.agent == scope.agent and one.namespace != SUMMARY]
     ids = dict.fromkeys(id for insight in insights for id in insight.sources)
     records = (await ctx.store.fetch(scope.user, list(ids))).records.values()
     sources = {one.id: one for one in records if isinstance(one, Observation)}

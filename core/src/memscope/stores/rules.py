@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import (
     LONGEST_WAIT_S,
+    SUMMARY,
     ChangeSet,
     Claim,
     Insight,
@@ -186,7 +187,8 @@ class PendingChanges:
         if old.closed is not None:
             kept = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
             new = replace(new, **kept)
-        state.older.append(old)
+        if old.namespace != SUMMARY:
+            state.older.append(old)
         state.record = new
         self.take_name(new)
 
@@ -262,7 +264,8 @@ def left_behind(removed: Mapping[str, Record]) -> set[str]:
     A memory that was itself selected, with all its sources left, is not derived again: it was to be forgotten.
     """
     memories = [record for record in removed.values() if not isinstance(record, Turn)]
-    fallen = [memory for memory in memories if any(source in removed for source in memory.sources)]
+    made = [memory for memory in memories if memory.namespace != SUMMARY]  # a summary is not made of single turns
+    fallen = [memory for memory in made if any(source in removed for source in memory.sources)]
     return {source for memory in fallen for source in memory.sources} - removed.keys()
 
 

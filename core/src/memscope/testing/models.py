@@ -99,7 +99,13 @@ class IdealChat(ScriptedChat):
         shown = data(messages)
         if isinstance(shown, list):
             return self._verdicts(shown) if "pair" in shown[0] else self._extraction(shown)
-        return self._reflection(shown)
+        return self._summary(shown) if "so_far" in shown else self._reflection(shown)
+
+    def _summary(self, shown: Mapping[str, Any]) -> Json:
+        """Returns the summary so far and the facts of the turns; where there are none, how the turns begin."""
+        texts = [line["text"] for line in shown["turns"]]
+        told = [fact["text"] for fact, cited in self._facts if any(text in texts for text, _ in cited)]
+        return {"summary": " ".join(filter(None, [shown["so_far"], *(told or [text[:80] for text in texts])]))}
 
     def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
         heard = {line["n"]: 0 for line in lines if not line.get("context")}

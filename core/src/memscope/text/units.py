@@ -10,7 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memscope.records import ROLES, Insight, Observation, Record, Turn
+from memscope.records import ROLES, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.analysis import analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
@@ -172,7 +172,8 @@ def _memory_unit(
 ) -> Unit:
     happened = memory.happened
     who = memory.subject if isinstance(memory, Insight) else turn.speaker if turn else memory.about
-    state = Flag.CLOSED * bool(memory.closed_said) | Flag.PROPOSED * memory.proposed | Flag.PRIMARY * primary
+    hidden = memory.proposed or memory.namespace == SUMMARY
+    state = Flag.CLOSED * bool(memory.closed_said) | Flag.PROPOSED * hidden | Flag.PRIMARY * primary
     columns = {
         "seq": seq, "number": number, "target": target, "time": microseconds(memory.said),
         "part": _part(memory, turn) if turn and isinstance(memory, Observation) else 0,

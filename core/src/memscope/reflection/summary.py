@@ -1,0 +1,111 @@
+"""summary: what left the window of a session, as one insight that is replaced, never a second one beside it.
+
+Made with ``context.budget`` in the settings, by the batch of consolidate that sees turns leave: one call for what left
+since the last time, once that is half a window. Its change set is part of the batch's, so that it is saved, applied and
+repeated with it. It rests on every turn that it tells of, goes with any of them, and is no hit of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from pydantic import BaseModel, Field
+
+from memscope.errors import ModelError, ModelReplyError
+from memscope.jobs.runner import StageJob
+from memscope.models.structured_output import ask
+from memscope.pipeline import WorkerContext
+from memscope.prompts import visible
+from memscope.prompts.loader import Prompts
+from memscope.reconciliation.similarity import translated
+from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Json, Revision, Scope, Turn
+from memscope.records.identity import memory_id
+from memscope.retrieval.window import cost, fit_turns, said_lately, summary_name, summary_of
+from memscope.text.language import language
+
+LONGEST = 4_000  # characters of a reply
+LONGEST_TURN, SHOWN = 1_000, 10_000  # characters of a turn, and of all turns, that are shown in one call
+SUBJECT = {"en": "conversation", "zh": "对话"}
+
+
+class Summary(BaseModel):
+    summary: str = Field(min_length=1, max_length=LONGEST)
+
+
+def with_summary(job: StageJob) -> StageJob:
+    """Returns the job of consolidate, whose batches also bring the summaries of their sessions up to date.
+
+    A call that fails leaves the summary as it is, and its code in the report; the next batch tries again.
+    """
+
+    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
+        change_set = await job.make(ctx, claim)
+        records = (await ctx.store.fetch(claim.user, change_set.done)).records.values()
+        for where in dict.fromkeys(turn.scope for turn in records if isinstance(turn, Turn)):
+            try:
+                change_set = await _with_summary_of(where, change_set, ctx, claim)
+            except ModelError as error:
+                errors = change_set.report.get("errors", {})
+                counted = {**errors, error.code: errors.get(error.code, 0) + 1}
+                change_set = replace(change_set, report={**change_set.report, "errors": counted})
+        return change_set
+
+    return replace(job, make=make)
+
+
+async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: WorkerContext, claim: Claim) -> ChangeSet:
+    old = await summary_of(ctx.store, where)
+    turns = await said_lately(ctx.store, where, ctx.clock())
+    told = _left(turns, old, ctx)
+    if not told:
+        return change_set
+    # One of an earlier conversation is not continued: the new one takes its place.
+    known = old if old is not None and not {turn.key for turn in turns}.isdisjoint(old.sources) else None
+    text = await _ask(ctx, known.text if known else "", told)
+    made = Insight(
+        id=old.id if old else memory_id("/".join((claim.id, *claim.items, "summary")), len(change_set.new)),
+        scope=where, text=text, sources=(*(known.sources if known else ()), *(turn.key for turn in told)),
+        said=told[-1].time, recorded=ctx.clock(), origin="summary", name=summary_name(where), namespace=SUMMARY,
+        subject=SUBJECT["zh" if language(text) == "zh" else "en"],
+    )  # fmt: skip
+    action = {"action": "updated", "kind": "insight", "id": made.id, "text": text}
+    report = {**change_set.report, "actions": [*change_set.report.get("actions", ()), action]}
+    if old is None:
+        return replace(change_set, new=(*change_set.new, made), report=report)
+    return replace(change_set, revised=(*change_set.revised, Revision(made, old.version)), report=report)
+
+
+def _left(turns: Sequence[Turn], old: Insight | None, ctx: WorkerContext) -> list[Turn]:
+    """Returns the turns for one call, the oldest that left the window since the last time; [] while they are few."""
+    shares = ctx.settings.context
+    window = int((shares.budget or 0) * shares.recent)
+    left = turns[: len(turns) - len(fit_turns(turns, window))]
+    fresh = [turn for turn in left if old is None or turn.key not in old.sources]
+    sizes = accumulate(min(len(turn.text), LONGEST_TURN) for turn in fresh)
+    told = [turn for turn, size in zip(fresh, sizes, strict=True) if size <= SHOWN]
+    return told if sum(map(cost, fresh)) >= window / 2 else []
+
+
+async def _ask(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> str:
+    """Returns the summary of an earlier one and of the turns after it."""
+    assert ctx.chat is not None
+    texts = [turn.text for turn in turns]
+    messages = (ctx.prompts or Prompts()).messages("summary", texts, summary_data(ctx, goes_on, turns))
+    text = " ".join(visible((await ask(ctx.chat, messages, Summary)).summary).split())
+    if not text or translated(text, [goes_on, *texts]):
+        raise ModelReplyError("the summary is empty, or not in the language of the conversation")
+    return text
+
+
+def summary_data(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> Json:
+    shares = ctx.settings.context
+    tokens = int((shares.budget or 0) * shares.summary)
+    wide = language("\n".join(turn.text for turn in turns)) in ("zh", "ja")
+    told = [
+        {"at": f"{turn.time.astimezone(ctx.zone):%Y-%m-%d %H:%M}", "by": turn.speaker,
+         "text": visible(turn.text)[:LONGEST_TURN]}
+        for turn in turns
+    ]  # fmt: skip
+    return {"so_far": goes_on, "turns": told, "characters": tokens if wide else 4 * tokens}
