@@ -48,6 +48,7 @@ from memscope.text.units import Unit
 
 PAGE = 500
 USERS = "SELECT user_name FROM record UNION SELECT user_name FROM block"
+LEFT = " UNION SELECT user_name FROM tombstone UNION SELECT user_name FROM receipt"
 ROW = "number, body, unit, units, valid_to"
 
 
@@ -298,8 +299,8 @@ class WholeStore(Tables):
                 self.seen[name] = OneUser(self, name, counters[0])
         return self.seen.get(name)
 
-    def users(self) -> list[str]:
-        return sorted(self.column(USERS))
+    def users(self, *, forgotten: bool = False) -> list[str]:
+        return sorted(self.column(USERS + LEFT if forgotten else USERS))
 
     def due_users(self, stage: Stage) -> list[str]:
         """Returns users with items or batches; a claim finds out which are due."""

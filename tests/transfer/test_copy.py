@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memscope.records import ChangeSet, Select
+from memscope.records import ChangeSet, Receipt, Scope, Select
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.records import ids, inserts, observation
+from memscope.testing.records import START, ids, inserts, observation
 from memscope.transfer.copy import check, copy
 
 
@@ -55,3 +55,20 @@ async def test_a_copy_that_goes_on_forgets_what_was_forgotten_since() -> None:
     await source.forget(Select("alice"))
     check(await copy(source, target, user="alice"))
     assert await ids(target) == []
+
+
+async def test_a_copy_of_all_takes_along_those_who_were_wholly_forgotten() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    await source.forget(Select("alice"))
+    check(await copy(source, target))
+    assert await target.tombstones("alice") == ["a", "b", "c", "o", "p"]
+    assert await target.receipts("alice") == await source.receipts("alice") != []
+
+
+async def test_receipts_are_copied_where_all_else_is_there_already() -> None:
+    source, target = await consolidated(), InMemoryStore()
+    check(await copy(source, target))
+    made = Receipt("r1", Scope("alice"), START, blocks=1)
+    await source.bury("alice", (), [made])
+    check(await copy(source, target))
+    assert await target.receipts("alice") == [made]

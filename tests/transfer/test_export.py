@@ -113,3 +113,16 @@ async def test_receipts_of_what_was_forgotten_travel_along(tmp_path):
             await other.import_(tmp_path / "out.jsonl")
         assert await other.receipts(user="alice") == [receipt]
     await memory.close()
+
+
+async def test_a_user_who_was_wholly_forgotten_stays_so_in_an_older_store(tmp_path):
+    memory = await consolidated()
+    await memory.export(tmp_path / "older.jsonl")
+    await memory.forget(user="alice", everything=True)
+    await memory.export(tmp_path / "newer.jsonl")
+    async with AsyncMemoryScope(":memory:", settings={}) as other:
+        await other.import_(tmp_path / "newer.jsonl")
+        await other.import_(tmp_path / "older.jsonl")
+        assert await other.list(user="alice") == []
+        assert await other.receipts(user="alice") == await memory.receipts(user="alice") != []
+    await memory.close()

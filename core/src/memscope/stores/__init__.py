@@ -110,7 +110,8 @@ class Store(Protocol):
     async def search(self, search: Search) -> Candidates:
         """Returns candidates: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""
 
-    async def users(self) -> list[str]: ...
+    async def users(self, *, forgotten: bool = False) -> list[str]:
+        """Returns the users with records or blocks, sorted; ``forgotten``: those too who left tombstones or receipts."""
 
     async def searchable(self, user: str) -> None:
         """Wait until every process's search sees all acknowledged writes; returns at once where it always does."""

@@ -273,8 +273,12 @@ class Whole:
     def find_user(self, name: str) -> UserData | None:
         return self.data.get(name)
 
-    def users(self) -> list[str]:
-        return sorted(name for name, user in self.data.items() if user.rows or user.versions)
+    def users(self, *, forgotten: bool = False) -> list[str]:
+        return sorted(
+            name
+            for name, user in self.data.items()
+            if user.rows or user.versions or (forgotten and (user.buried or user.forgets))
+        )
 
     def due_users(self, stage: Stage) -> list[str]:
         return sorted(self.data)

@@ -61,7 +61,7 @@ async def digest(store: Store, user: str) -> Digest:
 async def copy(source: Store, target: Store, *, user: str | None = None, progress: Progress | None = None) -> Copied:
     """Copy one user's memory, or everybody's. Breaking off does no harm: the next call goes on."""
     adopted = await target.adopt_secret(await source.secret())
-    names = [user] if user is not None else await source.users()
+    names = [user] if user is not None else await source.users(forgotten=True)
     counts: Counter[str] = Counter()
     skipped, unequal = 0, list[str]()
     for done, name in enumerate(names):
@@ -70,6 +70,7 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
         wanted = await digest(source, name)
         if await digest(target, name) == wanted:
             skipped += 1
+            await target.bury(name, (), await source.receipts(name))
             continue
         await _copy_user(source, target, name, counts)
         if (made := await digest(target, name)) != wanted and made != await digest(source, name):

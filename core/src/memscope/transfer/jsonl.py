@@ -102,7 +102,7 @@ async def _write_lines(
     counts: Counter[str] = Counter()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(_encoded(ExportLine("header", "", (await store.secret()).hex() if secret else "")))
-        for name in [user] if user is not None else await store.users():
+        for name in [user] if user is not None else await store.users(forgotten=True):
             counts += await write_user(store, file, name)
             if progress:
                 progress(counts.total(), None)

@@ -18,7 +18,7 @@ from memscope.stores.block_rules import selects_blocks
 from memscope.stores.removal import Removal, receipt
 from memscope.stores.rules import falls_with, heir, left_behind, waits_for
 from memscope.stores.rules import record_id as id_of
-from memscope_elasticsearch import blocks, reading, receipts, user_lock
+from memscope_elasticsearch import blocks, counters, reading, receipts, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
 from memscope_elasticsearch.client import Operation
 from memscope_elasticsearch.documents import (
@@ -210,7 +210,8 @@ async def bury(session: Session, user: str, ids: Sequence[str], made_elsewhere: 
         Operation("create", names.memory, id, scope, tombstone(scope, record_id))
         for id, record_id in zip(at, wanted, strict=True)
     ]
-    await session.cluster.bulk(made)
+    head = counters.save(names, user, counters.UserCounters())  # names the user; refused where there is one
+    await session.cluster.bulk([head, *made])
     session.wrote(user, at)
 
 

@@ -11,7 +11,7 @@ from memscope.search.changes import RecordChanges
 from memscope.stores.rules import STAGES, expired, in_words
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
-from memscope_elasticsearch import blocks, counters, metadata_tokens, user_lock
+from memscope_elasticsearch import blocks, counters, metadata_tokens, receipts, user_lock
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
@@ -176,20 +176,21 @@ async def tombstones(session: Session, user: str) -> list[str]:
         after = hits[-1]["sort"][0]
 
 
-async def users(session: Session) -> list[str]:
+async def users(session: Session, *, forgotten: bool) -> list[str]:
     await session.settle()
-    found: list[str] = []
+    found = [*await blocks.counts(session), *(await receipts.users(session) if forgotten else ())]
+    kinds = [*KINDS, GONE] if forgotten else list(KINDS)
     after: dict[str, Any] = {}
     while True:
         sources = {"size": 1000, "sources": [{"scope": {"terms": {"field": "scope"}}}], **after}
-        body = {"size": 0, "query": {"terms": {"kind": list(KINDS)}}, "aggs": {"scopes": {"composite": sources}}}
+        body = {"size": 0, "query": {"terms": {"kind": kinds}}, "aggs": {"scopes": {"composite": sources}}}
         answer = await session.cluster.search(session.names.memory, body, paths="aggregations.scopes.buckets.key")
         buckets = answer.get("aggregations", {}).get("scopes", {}).get("buckets", [])
         found += (
             await counters.names_of(session.cluster, session.names, [one["key"]["scope"] for one in buckets])
         ).values()
         if len(buckets) < 1000:
-            return sorted({*found, *await blocks.counts(session)})
+            return sorted(set(found))
         after = {"after": buckets[-1]["key"]}
 
 

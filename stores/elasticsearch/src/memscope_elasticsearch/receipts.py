@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from memscope.records import Receipt
@@ -16,19 +16,30 @@ PAGE = 5000
 
 
 async def read(session: Session, user: str) -> list[Receipt]:
+    found = [receipt_from_json(made) async for made in _stored(session, scope_hash(user))]
+    return sorted(found, key=lambda receipt: (receipt.at, receipt.id))
+
+
+async def users(session: Session) -> set[str]:
+    return {receipt_from_json(made).scope.user async for made in _stored(session)}
+
+
+async def _stored(session: Session, scope: str | None = None) -> AsyncIterator[dict[str, Any]]:
     await session.cluster.refresh(session.names.work)
-    scope, after, found = scope_hash(user), -1, list[Receipt]()
+    mine = [{"term": {"scope": scope}}] if scope is not None else []
+    query = {"bool": {"filter": [*mine, {"term": {"kind": RECEIPT}}]}}
+    after: list[Any] = ["", -1]  # a number is given once in a shard, and a user is in one shard
     while True:
-        query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": RECEIPT}}]}}
-        body: dict[str, Any] = {"size": PAGE, "sort": [{"_seq_no": "asc"}], "search_after": [after], "query": query}
+        body = {"size": PAGE, "sort": ["scope", "_seq_no"], "search_after": after, "query": query}
         answer = await session.cluster.search(
             session.names.work, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
         )
         hits = answer.get("hits", {}).get("hits", [])
-        found += [receipt_from_json(hit["_source"]["state"]) for hit in hits]
+        for hit in hits:
+            yield hit["_source"]["state"]
         if len(hits) < PAGE:
-            return sorted(found, key=lambda receipt: (receipt.at, receipt.id))
-        after = hits[-1]["sort"][0]
+            return
+        after = hits[-1]["sort"]
 
 
 async def put(session: Session, user: str, receipts: Iterable[Receipt], *, only: bool = False) -> None:

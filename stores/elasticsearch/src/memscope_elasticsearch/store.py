@@ -178,8 +178,8 @@ class ElasticsearchStore:
         async for page in reading.changed(await self._open(), user, since):
             yield page
 
-    async def users(self) -> list[str]:
-        return await reading.users(await self._open())
+    async def users(self, *, forgotten: bool = False) -> list[str]:
+        return await reading.users(await self._open(), forgotten=forgotten)
 
     async def tombstones(self, user: str) -> list[str]:
         return await reading.tombstones(await self._open(), user)

@@ -154,8 +154,8 @@ class LocalStore(LocalSearch):
     async def _page(self, select: Select, after: int) -> tuple[list[Row], int | None]:
         return await self._read_user(select.user, lambda tx: tx.select(select, after), ([], None))
 
-    async def users(self) -> list[str]:
-        return await self._read(lambda tx: tx.users())
+    async def users(self, *, forgotten: bool = False) -> list[str]:
+        return await self._read(lambda tx: tx.users(forgotten=forgotten))
 
     async def tombstones(self, user: str) -> list[str]:
         return await self._read_user(user, lambda tx: tx.tombstones(), [])

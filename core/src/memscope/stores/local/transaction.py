@@ -173,8 +173,8 @@ class Transaction(Protocol):
 
     def find_user(self, name: str) -> UserTransaction | None: ...
 
-    def users(self) -> list[str]:
-        """Returns the names of the users with records or blocks, sorted."""
+    def users(self, *, forgotten: bool = False) -> list[str]:
+        """Returns the users with records or blocks, sorted; ``forgotten``: those too with tombstones or receipts."""
 
     def due_users(self, stage: Stage) -> list[str]:
         """Returns users whose stage is due, longest first, enough for one claim; too many are harmless."""

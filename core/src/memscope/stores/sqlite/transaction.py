@@ -14,6 +14,10 @@ from memscope.text.units import units_version
 
 LOOKED_AT = 64
 _FILLED = "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user = users.user))"
+_LEFT = (
+    " OR EXISTS (SELECT 1 FROM tombstone WHERE tombstone.user = users.user)"
+    " OR EXISTS (SELECT 1 FROM receipt WHERE receipt.user = users.user)"
+)
 _USER = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
 
 
@@ -48,8 +52,8 @@ class SQLiteTransaction:
             self._users[name] = SQLiteUser(self.db, self.now, self._spaces, id, terms, counters)
         return self._users[name]
 
-    def users(self) -> list[str]:
-        query = f"SELECT name FROM users WHERE {_FILLED} ORDER BY name"
+    def users(self, *, forgotten: bool = False) -> list[str]:
+        query = f"SELECT name FROM users WHERE {_FILLED} {_LEFT if forgotten else ''} ORDER BY name"
         return [name for (name,) in self.db.execute(query)]
 
     def due_users(self, stage: Stage) -> list[str]:

@@ -274,6 +274,16 @@ class Forgetting(Chapter):
         assert (only.turns, only.ids) == (1, ())
         assert await store.users() == []
 
+    async def test_users_of_whom_nothing_is_left_are_named_when_asked_for(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        await store.append("bob", inserts("a", user="bob"))
+        await store.forget(Select("alice"))
+        await store.bury("carol", ["gone"])
+        await store.bury("dora", (), [Receipt("r1", Scope("dora"), START, blocks=1)])
+        store = await self.reopen(store)
+        assert await store.users() == ["bob"]
+        assert await store.users(forgotten=True) == ["alice", "bob", "carol", "dora"]
+
     async def test_receipts_come_with_tombstones_of_another_store(self, store: Store) -> None:
         made = Receipt("r1", Scope("alice"), START, turns=1, ids=("gone",))
         for _ in range(2):
