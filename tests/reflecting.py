@@ -68,7 +68,7 @@ HOME = {"living situation": ["Berlin", "Munich", "flat"]}
 async def reflected(world, model, user="alice", preview=False):
     world.clock.now += timedelta(minutes=10)
     ctx = world.ctx(chat=model if isinstance(model, ScriptedChat) else ScriptedChat(model))
-    return await run_until_idle(ctx, job(ctx), user, preview=preview)
+    return await run_until_idle(ctx, job(ctx), user=user, preview=preview)
 
 
 async def insights(world, current=True):

@@ -305,5 +305,5 @@ async def test_a_plugin_that_refuses_leaves_the_turns_pending(world):
 
     await world.say("tea")
     ctx = world.ctx()
-    report = await run_until_idle(ctx, job(ctx, STEPS, Refusing()), "alice")
+    report = await run_until_idle(ctx, job(ctx, STEPS, Refusing()), user="alice")
     assert (report.done, report.calls) == (0, 0)

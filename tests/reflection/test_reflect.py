@@ -20,7 +20,7 @@ from memscope.records import (
     Supersession,
 )
 from memscope.reflection import reflect
-from memscope.testing.models import data
+from memscope.testing.models import ScriptedChat, data
 from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected, unseen
 
 from workbench import NOW, answering, fact, noted
@@ -129,6 +129,18 @@ async def test_a_model_that_is_down_loses_nothing(world):
     report = await reflected(world, lambda messages: ModelUnavailable("down"))
     assert (report.done, report.pending, dict(report.errors)) == (0, 2, {"model_unavailable": 1})
     assert (await reflected(world, Placing(HOME))).new == 1
+
+
+async def test_what_waits_for_either_stage_counts_once_and_so_do_its_errors(world):
+    """A turn waits for its facts, a fact for its insight: no record waits for both."""
+    await know(world, BERLIN, FLAT)
+    await world.say("I like rye bread.", "I keep a boat.", "I play chess.")
+    ctx = world.ctx(chat=ScriptedChat(lambda messages: ModelUnavailable("down")))
+    for _ in range(2):  # the second time both stages rest after their failures, and nobody is asked
+        report = await reflect(ctx, "alice", consolidating(ctx))
+        assert (report.operation, report.done, report.pending) == ("reflect", 0, 5)
+        assert dict(report.errors) == {"model_unavailable": 2}
+    assert report.calls == 0
 
 
 @pytest.mark.parametrize(

@@ -220,18 +220,17 @@ class Runtime:
         """Consolidate all pending turns of ``user``, or of every user."""
         from memscope.jobs.runner import run_until_idle
 
-        report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user, preview=preview)
+        report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user=user, preview=preview)
         self.work.wake()
         return report
 
     async def reflect(self, user: str, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
-        """Consolidate, then reflect; returns one merged report."""
-        from memscope.jobs.runner import merge_reports, run_until_idle
+        """Consolidate, then reflect; returns one report."""
+        from memscope.jobs.runner import run_until_idle
 
-        ctx = self._in_zone(zone)
-        reports = [await run_until_idle(ctx, job, user, preview=preview) for job in self.stage_jobs()]
+        report = await run_until_idle(self._in_zone(zone), *self.stage_jobs(), user=user, preview=preview)
         self.work.wake()
-        return merge_reports("reflect", reports)
+        return report
 
     def _in_zone(self, zone: tzinfo | None) -> WorkerContext:
         return replace(self.ctx, zone=zone) if zone else self.ctx

@@ -37,7 +37,7 @@ async def consolidate(
     preview: bool = False,
 ) -> WorkReport:
     """Consolidate all pending turns of a user (None: of all users). Without a chat model: only report how many wait."""
-    return await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)
+    return await run_until_idle(ctx, job(ctx, steps, hooks), user=user, preview=preview)
 
 
 def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:

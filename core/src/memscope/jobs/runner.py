@@ -82,18 +82,20 @@ class JobResult:
 
 
 async def run_until_idle(
-    ctx: WorkerContext, job: StageJob, user: str | None = None, *, preview: bool = False
+    ctx: WorkerContext, *jobs: StageJob, user: str | None = None, preview: bool = False
 ) -> WorkReport:
-    """Work until nothing more can be claimed (of one user, or of all). Failed items stay pending and are in the report.
+    """Work until nothing more can be claimed (of one user, or of all), one stage after the other.
 
-    ``preview`` makes the change sets of one batch per user and writes nothing.
+    Failed items stay pending and are in the report, which is named after the last stage. ``preview`` makes the change
+    sets of one batch per user and stage and writes nothing.
     """
+    stages = [job.stage for job in jobs]
     if ctx.chat is None:
-        return await _with_pending(ctx, job.stage, user, WorkReport(job.stage, model="none", preview=preview))
+        return await _with_pending(ctx, stages, user, WorkReport(stages[-1], model="none", preview=preview))
     began, usage = time.perf_counter(), Usage()
     with usage.counting():
-        results = await results_of(ctx, job, user, preview, set())
-    report = await _with_pending(ctx, job.stage, user, summary(job.stage, results, preview=preview))
+        results = [result for job in jobs for result in await results_of(ctx, job, user, preview, set())]
+    report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
     return replace(
         report,
         model=ctx.chat.name,
@@ -166,29 +168,14 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
     )
 
 
-def merge_reports(operation: str, reports: Sequence[WorkReport]) -> WorkReport:
-    """Returns several reports as one."""
-    first, last = reports[0], reports[-1]
-    count: dict[str, Any] = {
-        name: sum(getattr(report, name) for report in reports)
-        for name in ("new", "merged", "superseded", "done", "pending", "calls", "prompt_characters", "milliseconds")
-    }
-    rejected, errors = Counter[str](), Counter[str]()
-    for report in reports:
-        rejected.update(report.rejected)
-        errors.update(report.errors)
-    actions = tuple(action for report in reports for action in report.actions)
-    return WorkReport(
-        operation, first.model, actions, rejected=dict(rejected), errors=dict(errors), preview=last.preview, **count
-    )
-
-
-async def _with_pending(ctx: WorkerContext, stage: Stage, user: str | None, report: WorkReport) -> WorkReport:
-    """Add pending items and their errors, including batches that failed before and wait."""
+async def _with_pending(
+    ctx: WorkerContext, stages: Sequence[Stage], user: str | None, report: WorkReport
+) -> WorkReport:
+    """Add pending items, each once, and their errors, including batches that failed before and wait."""
     stats = await ctx.store.stats(user)
-    waiting = stats.failed[stage] + stats.parked[stage]
+    waiting = sum(stats.failed[stage] + stats.parked[stage] for stage in stages)
     errors = report.errors or (stats.errors if waiting else {})
-    return replace(report, pending=stats.pending[stage] + waiting, errors=errors)
+    return replace(report, pending=waiting + sum(stats.pending[stage] for stage in stages), errors=errors)
 
 
 # ----------------------------------------------------------------------------------------------------------- one claim
@@ -321,7 +308,6 @@ __all__ = [
     "NoHooks",
     "StageJob",
     "attempt",
-    "merge_reports",
     "process_is_ending",
     "results_of",
     "run_until_idle",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, merge_reports, run_until_idle
+from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
 from memscope.reflection.batch import TopicBatch, change_set
@@ -33,8 +33,7 @@ async def reflect(
     preview: bool = False,
 ) -> WorkReport:
     """Consolidate pending turns, then update the insights. Without a chat model: report the pending count."""
-    first = await run_until_idle(ctx, consolidating, user, preview=preview)
-    return merge_reports("reflect", [first, await run_until_idle(ctx, job(ctx, steps, hooks), user, preview=preview)])
+    return await run_until_idle(ctx, consolidating, job(ctx, steps, hooks), user=user, preview=preview)
 
 
 def job(
