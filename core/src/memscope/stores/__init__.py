@@ -111,7 +111,7 @@ class Store(Protocol):
         """Returns candidates: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""
 
     async def users(self, *, forgotten: bool = False) -> list[str]:
-        """Returns the users with records or blocks, sorted; ``forgotten``: those too who left tombstones or receipts."""
+        """Returns the users with records or blocks, sorted; ``forgotten``: those too with tombstones or receipts."""
 
     async def searchable(self, user: str) -> None:
         """Wait until every process's search sees all acknowledged writes; returns at once where it always does."""
