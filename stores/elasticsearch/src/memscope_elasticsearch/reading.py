@@ -176,7 +176,7 @@ async def tombstones(session: Session, user: str) -> list[str]:
         after = hits[-1]["sort"][0]
 
 
-async def users(session: Session, *, forgotten: bool) -> list[str]:
+async def users(session: Session, *, forgotten: bool = False) -> list[str]:
     await session.settle()
     found = [*await blocks.counts(session), *(await receipts.users(session) if forgotten else ())]
     kinds = [*KINDS, GONE] if forgotten else list(KINDS)
