@@ -294,9 +294,8 @@ class WholeStore(Tables):
 
     def find_user(self, name: str) -> OneUser | None:
         if name not in self.seen:
-            counters = self.all("SELECT number, revision, floor, terms FROM users WHERE name = ?", name)
-            if counters:
-                self.seen[name] = OneUser(self, name, counters[0])
+            for counters in self.all("SELECT number, revision, floor, terms FROM users WHERE name = ?", name):
+                self.seen[name] = OneUser(self, name, counters)
         return self.seen.get(name)
 
     def users(self, *, forgotten: bool = False) -> list[str]:
