@@ -10,9 +10,11 @@ FAMILIES = {
     "demo": ("demo",),
     "chat": ("chat",),
     "turns": ("add", "import_", "export"),
-    "read": ("retrieve", "context", "profile", "list_", "show", "history"),
+    "memories": (
+        *("retrieve", "context", "profile", "list_", "show", "history"),
+        *("update", "review", "forget", "sweep", "audit"),
+    ),
     "entities": ("entities", "entity", "timeline", "graph", "reindex"),
-    "edit": ("update", "review", "forget", "sweep", "audit"),
     "block": ("block",),
     "work": ("consolidate", "reflect", "reembed", "unpark", "worker", "mcp"),
     "store": ("backup", "restore", "recover", "copy", "compact", "receipts", "users", "status"),

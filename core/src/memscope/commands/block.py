@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memscope.commands.edit import end_with_receipt
 from memscope.commands.language import say
+from memscope.commands.memories import end_with_receipt
 from memscope.commands.options import Call, Group, command, confirm_or_exit
 from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
 from memscope.commands.language import count_nouns, join, say
 from memscope.commands.output import Display, Part, pad, visible
 from memscope.reconciliation.approval import REFUSED, WORDS
-from memscope.records import Hit, Insight, Interval, Observation, Record, Retrieval, Turn, WorkReport, refusals
+from memscope.records import ForgetReport, Hit, Memory, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
 from memscope.stores.rules import record_id
 
@@ -75,7 +76,7 @@ def record_line(show: Display, record: Record) -> None:
     show.line(*parts, (f"  {visible(record_id(record))}", "dim"), *_state(record), hang=2)
 
 
-def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequence[str]) -> None:
+def show_proposal(show: Display, memory: Memory, replaced: Sequence[str]) -> None:
     """Print a proposal with its quotes, why the words were refused as a quote, and the texts that it would replace."""
     show_record(show, memory)
     for quote in memory.quotes if isinstance(memory, Observation) else ():
@@ -164,9 +165,30 @@ def list_counts(counts: Mapping[str, int]) -> str:
 
 def show_work(show: Display, report: WorkReport) -> None:
     """Print the memory actions of a report and its summary."""
+    show.data(asdict(report))
     for action in report.actions:
         show.line(*action_parts(action), indent=2, hang=12)
     show.line(f"{say(report.operation)}: {summarize(report)}")
+
+
+def show_receipt(show: Display, report: ForgetReport) -> None:
+    """Print the receipt of a ``forget``."""
+    show.data(asdict(report))
+    counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
+    counts["block"] = report.blocks
+    gone = join(count_nouns(number, noun) for noun, number in counts.items() if number)
+    if not gone:
+        show.line(say("nothing matches") if report.dry_run else say("nothing matched, nothing was removed"))
+    elif report.dry_run:
+        show.line(say("{records} would be removed", records=gone))
+        for id in report.ids:
+            show.line((id, "dim"), indent=2)
+    else:
+        wiped = report.physical == "wiped"
+        show.line(say("{records} removed and wiped from the file" if wiped else "{records} removed", records=gone))
+        if report.may_hold:
+            blocks = join(report.may_hold)
+            show.line(say("these blocks may repeat it, look at them: {blocks}", blocks=blocks))
 
 
 # ----------------------------------------------------------------------------------------------------------------- JSON
@@ -180,14 +202,10 @@ def retrieval_json(query: str, found: Retrieval) -> dict[str, Any]:
     return {
         "query": query,
         "reason": found.reason,
-        "periods": [interval_json(period) for period in found.periods],
+        "periods": [[period.start.isoformat(), period.end.isoformat()] for period in found.periods],
         "considered": found.considered,
         "hits": [{"rank": rank, **hit_json(hit)} for rank, hit in enumerate(found, 1)],
     }
-
-
-def interval_json(interval: Interval) -> list[str]:
-    return [interval.start.isoformat(), interval.end.isoformat()]
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

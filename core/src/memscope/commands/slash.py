@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memscope.commands.block import show_block, show_blocks
-from memscope.commands.edit import show_receipt
 from memscope.commands.formatting import (
     action_parts,
     hit_json,
     retrieval_json,
     show_hits,
+    show_receipt,
     show_record,
     show_work,
     summarize,
@@ -176,9 +176,7 @@ def _list_new(talk: Talk, limit: int, shown: frozenset[str]) -> frozenset[str]:
 
 
 def status(talk: Talk, _: str) -> None:
-    found = talk.memory.status(user=talk.user)
-    talk.show.data(found)
-    show_status(talk.show, found)
+    show_status(talk.show, talk.memory.status(user=talk.user))
 
 
 def help_(talk: Talk, _: str) -> None:
@@ -203,7 +201,6 @@ def forget(talk: Talk, what: str) -> None:
         report = talk.memory.forget(**talk.whose, ids=what.split())
     except NotFound:
         report = _forget_containing(talk, what)
-    talk.show.data(asdict(report))
     show_receipt(talk.show, report)
 
 
@@ -234,7 +231,6 @@ def _show_work(talk: Talk, report: WorkReport) -> None:
     ids = _ids(report)
     talk.unread = [news for news in talk.unread if isinstance(news, str) or not {*_ids(news)} <= {*ids}]
     talk.ids += ids
-    talk.show.data(asdict(report))
     show_work(talk.show, report)
 
 

@@ -173,12 +173,12 @@ def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""
     with call.memory() as memory:
         found = memory.status(user=call.user)
-    call.show.data(found)
     show_status(call.show, found)
 
 
 def show_status(show: Display, status: Mapping[str, Any]) -> None:
     """Print a status, one thing per line."""
+    show.data(status)
     holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
     searchable = f"{count_nouns(status['units'], 'unit')}, {count_nouns(status['vectors'], 'vector')}"
     if space := status.get("space"):

@@ -43,7 +43,6 @@ def reflect(call: Call, preview: bool) -> None:
 
 
 def _report(call: Call, report: WorkReport) -> None:
-    call.show.data(asdict(report))
     show_work(call.show, report)
     if report.model == "none":
         print_error(say("memscope: there is no chat model; set chat in the settings (docs/models.md)"))
