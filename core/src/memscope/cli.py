@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -23,15 +23,6 @@ from memscope.commands.language import say, say_error, speaking
 from memscope.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope.commands.output import json_line, print_error
 from memscope.errors import MemscopeError
-
-
-class Failure(click.ClickException):
-    """An error on its way to stderr; ``about`` is its object for programs."""
-
-    def __init__(self, message: str, exits: int, **about: Any) -> None:
-        super().__init__(message)
-        self.exits = exits
-        self.about = about
 
 
 class Program(Group):
@@ -60,24 +51,6 @@ class Program(Group):
         except MemscopeError as error:
             print_error(say("memscope: plugins are left out: {error}", error=error))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except MemscopeError as error:
-            about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
-            self._fail(ctx, error, Failure(say_error(error), exit_code(error), **about))
-        except (click.ClickException, click.Abort, click.exceptions.Exit, OSError):
-            raise
-        except Exception as error:
-            told = say("{error}, which is a bug of memscope or of a plugin; --debug shows where",
-                       error=type(error).__name__)  # fmt: skip
-            self._fail(ctx, error, Failure(told, BUG, code="bug"))
-
-    def _fail(self, ctx: click.Context, error: Exception, failure: Failure) -> NoReturn:
-        if ctx.ensure_object(Call).debug:
-            traceback.print_exception(error)
-        raise failure from error
-
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **more: Any
     ) -> Any:
@@ -86,10 +59,12 @@ class Program(Group):
         with speaking(_asked_language(given)):
             try:
                 code = super().main(given, prog_name, standalone_mode=False, **more)
-            except (click.ClickException, click.Abort) as error:
+            except OSError:
+                raise
+            except Exception as error:
                 if not standalone:
                     raise
-                code = _report(error, machine="--json" in given)
+                code = _report(error, machine="--json" in given, debug="--debug" in given)
         if not standalone:
             return code
         sys.exit(code if isinstance(code, int) else 0)
@@ -101,27 +76,37 @@ def _asked_language(args: Sequence[str]) -> str | None:
     return next((value for name, value in pairwise(words) if name == "--lang"), None)
 
 
-def _report(error: click.ClickException | click.Abort, *, machine: bool) -> int:
+def _report(error: Exception, *, machine: bool, debug: bool) -> int:
     """Print an error, for programs as an object; returns its exit code."""
-    about: dict[str, Any] = {"code": "usage", "hint": "", "retryable": False}
-    if isinstance(error, click.Abort):
-        code, message, about["code"] = INTERRUPTED, say("interrupted"), "interrupted"
-    elif isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2
+    shows_help = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.2
+    if isinstance(error, click.UsageError) and isinstance(error, shows_help):
         error.show()
         return error.exit_code
-    else:
-        code, message = error.exit_code, error.format_message()
-    if isinstance(error, Failure):
-        code, about = error.exits, about | error.about
-    elif isinstance(error, click.UsageError) and error.ctx:
-        about["hint"] = say("see {command} --help", command=error.ctx.command_path)
+    code, about = _explained(error)
+    if debug and not isinstance(error, click.ClickException | click.Abort):
+        traceback.print_exception(error)
     if machine:
-        told = {"code": about["code"], "message": message, "hint": about["hint"], "retryable": about["retryable"]}
+        told = {"code": "usage", "message": "", "hint": "", "retryable": False} | about
         click.echo(json_line({"error": told}, ascii_only=True), err=True)
     else:
-        see = say(" ({hint})", hint=about["hint"]) if about["code"] == "usage" and about["hint"] else ""
-        print_error(f"memscope: {message}{see}")
+        see = say(" ({hint})", hint=about["hint"]) if isinstance(error, click.UsageError) and "hint" in about else ""
+        print_error(f"memscope: {about['message']}{see}")
     return code
+
+
+def _explained(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Returns the exit code of an error, and what its object for programs says."""
+    if isinstance(error, MemscopeError):
+        about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
+        return exit_code(error), {**about, "message": say_error(error)}
+    if isinstance(error, click.Abort):
+        return INTERRUPTED, {"code": "interrupted", "message": say("interrupted")}
+    if isinstance(error, click.ClickException):
+        seen = error.ctx if isinstance(error, click.UsageError) else None
+        hint = {"hint": say("see {command} --help", command=seen.command_path)} if seen else {}
+        return error.exit_code, {"message": error.format_message(), **hint}
+    words = "{error}, which is a bug of memscope or of a plugin; --debug shows where"
+    return BUG, {"code": "bug", "message": say(words, error=type(error).__name__)}
 
 
 @click.group("memscope", cls=Program, params=shared_options(hidden=False))

@@ -71,7 +71,7 @@ def install_hint(extra: str) -> str:
 class MemscopeError(Exception):
     """Root of the tree.
 
-    ``str(error)`` says what happened and what to do, and never holds conversation text.
+    ``str(error)`` says what happened and, after ``message``, what to do; it never holds conversation text.
     ``detail`` may hold what a server said; it is kept out of the message.
     """
 
@@ -80,6 +80,7 @@ class MemscopeError(Exception):
 
     def __init__(self, message: str, *, hint: str = "", detail: str = "", retry_after: float | None = None) -> None:
         super().__init__(f"{message}; {hint}" if hint else message)
+        self.message = message
         self.hint = hint
         self.detail = detail
         self.retry_after = retry_after

@@ -52,7 +52,7 @@ def status_of(error: MemscopeError) -> int:
 
 def detail_of(error: MemscopeError) -> str:
     """Return what went wrong, without the hint."""
-    return str(error).removesuffix(f"; {error.hint}")
+    return error.message
 
 
 def problem(status: int, code: str, detail: str, hint: str = "", **more: Any) -> JSONResponse:

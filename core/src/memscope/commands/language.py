@@ -47,8 +47,8 @@ def say(text: str, /, **values: object) -> str:
 
 def say_error(error: MemscopeError) -> str:
     """Returns an error with its hint; a sentence without a name or number in it is in the catalogue."""
-    message = str(error).removesuffix(error.hint).removesuffix("; ") if error.hint else str(error)
-    return say("{message}; {hint}", message=say(message), hint=say(error.hint)) if error.hint else say(message)
+    message = say(error.message)
+    return say("{message}; {hint}", message=message, hint=say(error.hint)) if error.hint else message
 
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:

@@ -80,8 +80,7 @@ async def _findings(check: Check, exam: Examination) -> list[Finding]:
         async for finding in check(exam):
             found.append(finding)
     except MemscopeError as error:
-        message = str(error).removesuffix(error.hint).rstrip("; ")
-        found.append(Finding(check.__name__, "fail", message, error.hint, exit_code(error)))
+        found.append(Finding(check.__name__, "fail", error.message, error.hint, exit_code(error)))
     except Exception as error:
         told = say("the check itself failed: {error}", error=type(error).__name__)
         found.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))

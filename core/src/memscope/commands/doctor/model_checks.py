@@ -104,8 +104,7 @@ ASK: Mapping[str, Callable[[Any], Awaitable[str]]] = {"chat": _chat, "embedding"
 
 
 async def _failed(section: str, name: str, model: Any, error: ModelError) -> Finding:
-    reason = str(error).removesuffix(error.hint).rstrip("; ")
-    told = say("{section} {model} does not answer: {reason}", section=section, model=name, reason=reason)
+    told = say("{section} {model} does not answer: {reason}", section=section, model=name, reason=error.message)
     served = await _served(model) if error.code == "model_rejected" else None
     if served is not None and name not in served:
         told += say("; its endpoint has no model of that name ({nearest})", nearest=nearest(name, served))
