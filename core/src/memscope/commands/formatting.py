@@ -10,7 +10,7 @@ from typing import Any
 from memscope.commands.language import count_nouns, join, say
 from memscope.commands.output import Display, Part, pad, visible
 from memscope.reconciliation.approval import REFUSED, WORDS
-from memscope.records import ForgetReport, Hit, Memory, Observation, Record, Retrieval, Turn, WorkReport, refusals
+from memscope.records import ForgetReport, Hit, Insight, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
 from memscope.stores.rules import record_id
 
@@ -76,7 +76,7 @@ def record_line(show: Display, record: Record) -> None:
     show.line(*parts, (f"  {visible(record_id(record))}", "dim"), *_state(record), hang=2)
 
 
-def show_proposal(show: Display, memory: Memory, replaced: Sequence[str]) -> None:
+def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequence[str]) -> None:
     """Print a proposal with its quotes, why the words were refused as a quote, and the texts that it would replace."""
     show_record(show, memory)
     for quote in memory.quotes if isinstance(memory, Observation) else ():
