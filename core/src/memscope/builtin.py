@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from memscope.config.paths import folder
 from memscope.errors import ConfigError, StoreUnavailable
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from memscope.config.settings import ModelSettings, Settings
     from memscope.models.local import FastEmbedder
-    from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
     from memscope.plugins.registry import Register
     from memscope.stores import Store
 
@@ -47,18 +47,13 @@ def memscope_register_stores(register: Register) -> None:
     register("sqlite", sqlite_store)
 
 
-def chat(section: ModelSettings, settings: Settings) -> OpenAIChat:
+def openai_model(kind: Literal["chat", "embed", "rerank"], section: ModelSettings, settings: Settings) -> object:
+    """A client of an endpoint with OpenAI's API."""
+    from memscope.models import openai
     from memscope.models.endpoint import endpoint
-    from memscope.models.openai import OpenAIChat
 
-    return OpenAIChat(endpoint("chat", **section.options()))
-
-
-def embedding(section: ModelSettings, settings: Settings) -> OpenAIEmbedder:
-    from memscope.models.endpoint import endpoint
-    from memscope.models.openai import OpenAIEmbedder
-
-    return OpenAIEmbedder(endpoint("embed", **section.options()))
+    made = {"chat": openai.OpenAIChat, "embed": openai.OpenAIEmbedder, "rerank": openai.OpenAIReranker}
+    return made[kind](endpoint(kind, **section.options()))
 
 
 def local_embedding(section: ModelSettings, settings: Settings) -> FastEmbedder:
@@ -74,18 +69,11 @@ def local_embedding(section: ModelSettings, settings: Settings) -> FastEmbedder:
     return FastEmbedder(**{name: value for name, value in given.items() if name in own})
 
 
-def rerank(section: ModelSettings, settings: Settings) -> OpenAIReranker:
-    from memscope.models.endpoint import endpoint
-    from memscope.models.openai import OpenAIReranker
-
-    return OpenAIReranker(endpoint("rerank", **section.options()))
-
-
 def memscope_register_models(register: Register) -> None:
-    register("chat.openai", chat)
-    register("embedding.openai", embedding)
+    register("chat.openai", partial(openai_model, "chat"))
+    register("embedding.openai", partial(openai_model, "embed"))
+    register("rerank.openai", partial(openai_model, "rerank"))
     register("embedding.fastembed", local_embedding)
-    register("rerank.openai", rerank)
 
 
 def memscope_register_workers(register: Register) -> None:
@@ -101,14 +89,9 @@ def memscope_register_workers(register: Register) -> None:
 
 
 def memscope_register_importers(register: Register) -> None:
-    for name, module in {
-        "openai": "messages",
-        "chatgpt": "chatgpt",
-        "mem0": "mem0",
-        "memoryscope": "memoryscope",
-        "letta": "letta",
-    }.items():
-        register(name, f"memscope.transfer.importers.{module}:read")
+    register("openai", "memscope.transfer.importers.messages:read")
+    for name in ("chatgpt", "mem0", "memoryscope", "letta"):
+        register(name, f"memscope.transfer.importers.{name}:read")
 
 
 def memscope_register_commands(cli: click.Group) -> None:

@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from memscope.records import Scope, Turn
     from memscope.stores import Store
 
-B = TypeVar("B")
-
-if TYPE_CHECKING:  # a protocol costs more at import than the rest of this file
-
+    # a protocol costs more at import than the rest of this file
     class Host(Protocol):
         """The part of the runtime that blocks and entities work with."""
 
@@ -55,6 +52,9 @@ if TYPE_CHECKING:  # a protocol costs more at import than the rest of this file
         def operation(self, name: str) -> AbstractAsyncContextManager[Any]: ...
         async def secret(self) -> bytes: ...
         async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
+
+
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)

@@ -249,12 +249,13 @@ def assemble(
     from memscope.config.clock import checked_clock
     from memscope.config.settings import hide_credentials, load
     from memscope.plugins.loader import Plugins
-    from memscope.plugins.redaction import redactors
+    from memscope.plugins.redaction import Redaction
     from memscope.prompts.loader import Prompts
 
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
-    loaded = Plugins(configured.plugins, extra=[*redactors(configured), *plugins], limits=limits)
+    redaction = [Redaction(configured.redaction.mask)] if configured.redaction.mask else []
+    loaded = Plugins(configured.plugins, extra=[*redaction, *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
     made = loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place

@@ -26,18 +26,8 @@ MODELS = frozenset({"chat", "embedding", "rerank"})
 SECRETS = frozenset({"key", "headers"})
 #: What any file may set: nothing here reaches another machine, code of others, or what a model is told.
 HARMLESS = frozenset(
-    {"timezone", "index_cache_mb", "batch_turns", "lease_s", "retry_s", "idle_s", "poll_s", "retrieve_s"}
-    | {
-        "background",
-        "builtin_vectors",
-        "concurrency",
-        "approve",
-        "consolidation",
-        "reflection",
-        "context",
-        "limits",
-        "redaction",
-    }
+    {"timezone", "index_cache_mb", "batch_turns", "lease_s", "retry_s", "idle_s", "poll_s", "retrieve_s", "background"}
+    | {"builtin_vectors", "concurrency", "approve", "consolidation", "reflection", "context", "limits", "redaction"}
 )
 
 

@@ -11,10 +11,11 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pluggy
@@ -83,21 +84,20 @@ class Plugins:
         self._warned: set[tuple[str, str]] = set()
         for module in DEFAULT_PLUGINS:
             self._add(import_module(module), module)
-        for entry in _found():
+        installed = entry_points(group=GROUP)
+        for entry in {(one.name, one.value): one for one in installed}.values():  # once, editable over a wheel
             self._load(entry)
         for plugin in extra:
             self._add(plugin, _name(plugin))
         self._check_required()
-        self._operations = {
-            name: self._calls(name)
-            for name in vars(hookspecs)
-            if name.startswith((f"{PREFIX}before", f"{PREFIX}after"))
-        }
+        operations = (f"{PREFIX}before", f"{PREFIX}after")
+        self._operations = {name: self._calls(name) for name in vars(hookspecs) if name.startswith(operations)}
 
     # ---- loading
 
     def _load(self, entry: EntryPoint) -> None:
-        about = Plugin(entry.name, "loaded", *_origin(entry.dist))
+        origin = (entry.dist.metadata["Name"], entry.dist.version) if entry.dist else ()
+        about = Plugin(entry.name, "loaded", *origin)
         if reason := self._unwanted(entry.name):
             self._listed[entry.name] = replace(about, state="blocked", reason=reason)
         elif entry.name in self._listed:
@@ -155,7 +155,7 @@ class Plugins:
         for kind, registry in self._registries.items():
             for impl in getattr(self._hooks.hook, f"{PREFIX}register_{kind}").get_hookimpls():
                 if impl.plugin_name == plugin:
-                    _call(impl, {"register": _register(registry, plugin)})
+                    _call(impl, {"register": partial(registry.add, plugin=plugin)})
 
     def _remove(self, plugin: str) -> None:
         if self._hooks.has_plugin(plugin):
@@ -233,11 +233,8 @@ class Plugins:
             try:
                 reply = await self._answer(impl, _arguments(given, value, context))
             except Exception as error:
-                raise PluginError(
-                    f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}",
-                    hint="nothing was stored",
-                    detail=str(error),
-                ) from error
+                said = f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}"
+                raise PluginError(said, hint="nothing was stored", detail=str(error)) from error
             if reply is not None:
                 self._check_reply(impl.plugin_name, operation, value, reply)
                 value = reply
@@ -248,10 +245,8 @@ class Plugins:
             replies.check(operation, value, reply, self._limits)
         except Exception as error:
             said = str(error) if isinstance(error, InputError) else type(error).__name__
-            raise PluginError(
-                f"plugin {plugin!r} returned from before_{operation} what cannot be taken: {said}",
-                hint="nothing was stored",
-            ) from None
+            told = f"plugin {plugin!r} returned from before_{operation} what cannot be taken: {said}"
+            raise PluginError(told, hint="nothing was stored") from None
 
     async def after(self, operation: str, value: object, **context: Any) -> None:
         """Call the plugins' hooks; an error is logged once per plugin and operation, without its text."""
@@ -294,19 +289,6 @@ def _arguments(names: Sequence[str], value: object, context: Mapping[str, Any]) 
 
 def _call(impl: pluggy.HookImpl, arguments: Mapping[str, Any]) -> Any:
     return impl.function(*(arguments[name] for name in impl.argnames))
-
-
-def _register(registry: Registry, plugin: str) -> Callable[[str, object], None]:
-    return lambda name, what: registry.add(name, what, plugin)
-
-
-def _found() -> list[EntryPoint]:
-    """Entry points without duplicates (editable over a wheel)."""
-    return list({(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}.values())
-
-
-def _origin(dist: Distribution | None) -> tuple[str, str]:
-    return (dist.metadata["Name"], dist.version) if dist else ("", "")
 
 
 def _name(plugin: object) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memscope.records import Turn
 from memscope.text.secrets import mask
-
-if TYPE_CHECKING:
-    from memscope.config.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -28,8 +25,3 @@ class Redaction:
         if isinstance(value, Mapping):
             return {mask(key, self.kinds): self._masked(inner) for key, inner in value.items()}
         return [self._masked(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def redactors(settings: Settings) -> list[object]:
-    """Returns the plugin that the settings ask for, if they do."""
-    return [Redaction(settings.redaction.mask)] if settings.redaction.mask else []

@@ -48,7 +48,14 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self:
             raise ConfigError(f"no {self.prefix}{name!r} in {self.kind}", hint=nearest(name, self))
-        return resolved(self.entries[self.prefix + name])
+        entry = self.entries[self.prefix + name]
+        if not isinstance(entry.what, str):
+            return entry.what
+        try:
+            return resolve_name(entry.what)
+        except (Exception, SystemExit) as error:
+            said = f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}"
+            raise PluginError(said) from error
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.prefix + name in self.entries
@@ -58,15 +65,6 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def resolved(entry: Registration) -> Any:
-    if not isinstance(entry.what, str):
-        return entry.what
-    try:
-        return resolve_name(entry.what)
-    except (Exception, SystemExit) as error:
-        raise PluginError(f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}") from error
 
 
 def one_line(error: BaseException) -> str:
