@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
 import time
@@ -10,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +17,9 @@ from memscope.commands.formatting import days, hit_json, hit_parts, why
 from memscope.commands.language import count_nouns, join, language, say
 from memscope.commands.options import Call, command, file_of
 from memscope.commands.output import Display, Part, speaks_unicode, visible
-
-if TYPE_CHECKING:
-    from memscope.demo.play import AskedQuestion, Conversation, ForgottenSecret
-    from memscope.sync import MemoryScope
+from memscope.demo import LANGUAGES, conversations, load, play, said_at
+from memscope.demo.play import AskedQuestion, Conversation, ForgottenSecret
+from memscope.sync import MemoryScope
 
 HANDFUL = 4  # questions shown in full, for each conversation
 LINES = 2  # hits shown of each, besides the known evidence
@@ -51,11 +49,9 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
     Without --store, everything happens in a file in a temporary folder; without any network, always.
     """
     from memscope.config.settings import Settings
-    from memscope.demo.play import DemoClock
-    from memscope.sync import MemoryScope
 
     store = call.store or str(Path(tempfile.mkdtemp(prefix="memscope-demo-"), "memory.db"))
-    stage, clock = DemoView(call.show, store, everything), DemoClock()
+    stage, clock = DemoView(call.show, store, everything), play.DemoClock()
     stage.open()
     with MemoryScope(store, settings=Settings(), clock=clock) as memory:
         for conversation in _conversations(which or ("zh" if language() == "zh" else "both"), data):
@@ -65,8 +61,6 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
 
 
 def _conversations(language: str, data: str | None) -> Iterable[Conversation]:
-    from memscope.demo import LANGUAGES, conversations, load
-
     if data is not None:
         return conversations(data)
     return [load(one) for one in LANGUAGES if language in (one, "both")]
@@ -88,8 +82,6 @@ class DemoView:
         self.show.line((say("store") + "  ", "dim"), self.store)
 
     def play(self, memory: MemoryScope, conversation: Conversation) -> None:
-        from memscope.demo import play
-
         self.title(conversation)
         start = time.perf_counter()
         with self.show.progress(say("remembering")) as progress:
@@ -102,8 +94,6 @@ class DemoView:
         self.forget(memory, one)
 
     def title(self, conversation: Conversation) -> None:
-        from memscope.demo.play import said_at
-
         first, last = (said_at(conversation["sessions"][at]) for at in (0, -1))
         name = NAMES.get(conversation.get("lang", ""), "")
         sessions = f"{count_nouns(len(conversation['sessions']), 'session')}, {days(first, last)}"
@@ -113,8 +103,6 @@ class DemoView:
     # ---- questions
 
     def ask(self, memory: MemoryScope, one: PlayedConversation) -> None:
-        from memscope.demo import play
-
         questions = one.conversation["questions"]
         with self.show.progress(say("asking")) as progress:
             for number, question in enumerate(questions, 1):
@@ -169,8 +157,6 @@ class DemoView:
     # ---- forgetting
 
     def forget(self, memory: MemoryScope, one: PlayedConversation) -> None:
-        from memscope.demo import play
-
         secret = play.secret_of(one.conversation, one.answers)
         if secret is None:
             return
@@ -224,27 +210,25 @@ class DemoView:
         turns, seconds = (sum(getattr(one, name) for one in self.played) for name in ("turns", "seconds"))
         words = say("{turns} stored durably in {seconds} s", turns=count_nouns(turns, "turn"), seconds=f"{seconds:.2f}")
         if answers:
-            half = statistics.median(answer.milliseconds for answer in answers)
+            from statistics import median
+
+            half = median(answer.milliseconds for answer in answers)
             words += say(", a question in {took} ms (median)", took=f"{half:.1f}")
         self.show.line((words, "dim"))
 
     def scores(self, scored: Sequence[AskedQuestion]) -> None:
-        from memscope.demo.play import recall
-
         groups: dict[str, list[AskedQuestion]] = defaultdict(list)
         for answer in scored:
             groups[str(answer.question.get("category_name", ""))].append(answer)
-        self.show.line(("recall@10  ", "bold"), f"{recall(scored)} %")
+        self.show.line(("recall@10  ", "bold"), f"{play.recall(scored)} %")
         for name, group in sorted(groups.items()):
-            share: Part = (f"{recall(group):>5} %  ", "dim")
+            share: Part = (f"{play.recall(group):>5} %  ", "dim")
             self.show.line(share, f"{visible(name)} ", (f"({len(group)})", "dim"), indent=2)
 
     def next_steps(self) -> None:
-        from memscope.demo.play import user_of
-
         last = self.played[0].conversation
         question = last["questions"][0]["question"] if last["questions"] else "..."
-        program = f"memscope --store {self.store} --user {user_of(last)}"
+        program = f"memscope --store {self.store} --user {play.user_of(last)}"
         self.show.line("")
         self.show.line((say("the memory is still there; try"), "dim"))
         statement = say("I like my tea without milk.")
@@ -252,28 +236,24 @@ class DemoView:
             self.show.line(f"{program} {words}", indent=2, whole=True)
 
     def json(self) -> Mapping[str, Any]:
-        from memscope.demo.play import recall
-
         answers = [answer for one in self.played for answer in one.answers]
         return {
             "store": self.store,
             "questions": sum(answer.counts for answer in answers),
             "found": sum(answer.counts and answer.recall > 0 for answer in answers),
             "found_wholly": sum(answer.counts and answer.recall == 1 for answer in answers),
-            "recall_at_10": recall(answers),
+            "recall_at_10": play.recall(answers),
             "conversations": [self.conversation_json(one) for one in self.played],
         }
 
     def conversation_json(self, one: PlayedConversation) -> Mapping[str, Any]:
-        from memscope.demo.play import user_of
-
         gone, forgotten = one.forgotten, None
         if gone:
             names = ("found_before", "found_after", "traces")
             forgotten = {**asdict(gone.report), **{name: getattr(gone, name) for name in names}}
         return {
             "id": one.conversation["id"],
-            "user": user_of(one.conversation),
+            "user": play.user_of(one.conversation),
             "turns": one.turns,
             "seconds": round(one.seconds, 3),
             "questions": [self.answer_json(answer) for answer in one.answers],

@@ -12,9 +12,8 @@ Other fields are kept as they are. Sessions are in order of time; ids are unique
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from importlib import resources
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -37,8 +36,7 @@ def load(language: str) -> dict[str, Any]:
     """Returns the project's own conversation in ``language`` (one of ``LANGUAGES``)."""
     if language not in LANGUAGES:
         raise InputError(f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(LANGUAGES)}")
-    with resources.as_file(resources.files(__name__) / f"conversation_{language}.jsonl") as path:
-        [conversation] = conversations(path)
+    [conversation] = conversations(Path(__file__).with_name(f"conversation_{language}.jsonl"))
     return conversation
 
 
@@ -83,7 +81,7 @@ def _sessions(values: Iterable[object], turns: set[str], speakers: list[object])
     last = datetime.min.replace(tzinfo=UTC)
     for session in (_record("session", value) for value in values):
         _unique("session", session["id"], seen)
-        time = _time(session)
+        time = said_at(session)
         if time < last:
             raise InputError(f"session {session['id']!r} is earlier than the one before it")
         last = time
@@ -124,7 +122,7 @@ def _unique(kind: str, key: Any, seen: set[Any]) -> None:
     seen.add(key)
 
 
-def _time(session: dict[str, Any]) -> datetime:
+def said_at(session: Mapping[str, Any]) -> datetime:
     try:
         time = datetime.fromisoformat(session["date_time"])
     except ValueError:

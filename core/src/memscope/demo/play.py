@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memscope.demo import said_at
 from memscope.records import ForgetReport, Retrieval
 from memscope.sync import MemoryScope
 
@@ -33,11 +34,6 @@ class DemoClock:
 
     def set_after(self, conversation: Conversation) -> None:
         self.now = said_at(conversation["sessions"][-1]) + timedelta(days=1)
-
-
-def said_at(session: Mapping[str, Any]) -> datetime:
-    time = datetime.fromisoformat(session["date_time"])
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def user_of(conversation: Conversation) -> str:
