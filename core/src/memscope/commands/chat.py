@@ -41,7 +41,7 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     Without a terminal, each line on stdin is a message. Memories are made in the background, and told when they are.
     """
     user = call.whose["user"]
-    news = News()
+    news = News(logging.WARNING)
     with speaking(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
         talk = Talk(memory, call.show, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
@@ -85,7 +85,6 @@ class News(logging.Handler):
 def listening(news: News) -> Iterator[None]:
     """Route the library's warnings through the talk, so that none is written into a line being typed."""
     log = logging.getLogger("memscope")
-    news.setLevel(logging.WARNING)
     log.addHandler(news)
     try:
         yield

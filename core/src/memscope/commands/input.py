@@ -8,30 +8,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Protocol
 
 import click
 
 QUOTES = '"""'
-LONGEST = 1 << 22  # bytes of a piped line that are kept, to be refused
+LONGEST = 4 * 1024 * 1024  # bytes of a line that are kept, to be refused
 CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
 
 
-class Keyboard(Protocol):
-    """Source of messages. ``asks``: a person can answer a question."""
-
-    asks: bool
-
-    def line(self, prompt: str) -> str:
-        """The next line; ``EOFError`` at the end."""
-        ...
-
-    def above(self, say: Callable[[], None]) -> None:
-        """Print above a line that is being typed, and restore it."""
-        ...
+def read_line() -> bytes:
+    """Returns the next line on stdin, b"" at the end; cut off at ``LONGEST``, so that no input fills the memory."""
+    stdin = sys.stdin.buffer
+    line = rest = stdin.readline(LONGEST)
+    while len(rest) == LONGEST and not rest.endswith(b"\n"):
+        rest = stdin.readline(LONGEST)
+    return line
 
 
-def read_message(keyboard: Keyboard, prompt: str) -> str:
+def read_message(keyboard: Pipe, prompt: str) -> str:
     """A line, or several: those ended by a backslash go on, those between lines of three quotes belong together."""
     lines = [keyboard.line(prompt)]
     while lines[-1].endswith("\\"):
@@ -46,24 +40,22 @@ def read_message(keyboard: Keyboard, prompt: str) -> str:
 
 
 class Pipe:
-    """Standard input that is no terminal."""
+    """Messages on a standard input that is no terminal."""
 
-    asks = False
+    asks = False  # nobody can answer a question
 
     def line(self, prompt: str) -> str:
-        stdin = sys.stdin.buffer
-        kept = rest = stdin.readline(LONGEST)
-        if not kept:
-            raise EOFError
-        while len(rest) == LONGEST and not rest.endswith(b"\n"):
-            rest = stdin.readline(LONGEST)  # the rest of what is too long
-        return kept.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        """The next line; ``EOFError`` at the end."""
+        if line := read_line():
+            return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        raise EOFError
 
     def above(self, say: Callable[[], None]) -> None:
+        """Print above a line that is being typed, and restore it."""
         say()
 
 
-class Terminal:
+class Terminal(Pipe):
     """A person at a terminal, with readline where Python has it."""
 
     asks = True

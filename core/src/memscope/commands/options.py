@@ -258,9 +258,8 @@ def period_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return time_option("--since", "From this date or time on (ISO 8601).")(function)
 
 
-def filter_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    about = 'On metadata or data, such as \'{"topic": "work"}\'.'
-    return click.option("--filter", metavar="JSON", callback=json_object, help=about)(function)
+ON_DATA = 'On metadata or data, such as \'{"topic": "work"}\'.'
+filter_option = click.option("--filter", metavar="JSON", callback=json_object, help=ON_DATA)
 
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:

@@ -19,7 +19,7 @@ from memscope.commands.formatting import (
     show_work,
     summarize,
 )
-from memscope.commands.input import QUOTES, Keyboard, Pipe
+from memscope.commands.input import QUOTES, Pipe
 from memscope.commands.language import count_nouns, say
 from memscope.commands.output import Display, pad, print_error, visible
 from memscope.commands.store import show_status
@@ -43,7 +43,7 @@ class Talk:
     session: str
     agent: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
-    keyboard: Keyboard = field(default_factory=Pipe)
+    keyboard: Pipe = field(default_factory=Pipe)
     last: SyncAnswer | None = None
     ids: list[str] = field(default_factory=list)  # that were shown, for completion
     busy: bool = False

@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from memscope.commands.input import LONGEST, read_line
 from memscope.commands.language import count_nouns, join, say
 from memscope.commands.options import Call, command, exit_partly, resumable, time_option
 from memscope.commands.output import print_error
@@ -27,7 +28,6 @@ from memscope.sync import MemoryScope
 
 BATCH = 500
 SHOWN = 5  # broken lines that are named one by one
-LONGEST = 4 * 1024 * 1024  # bytes of a line
 ADDED = {
     "stored": "",
     "duplicates": "{number} known before",
@@ -168,7 +168,7 @@ def _name_line(error: InputError, numbers: list[int]) -> str:
 def _turns(added: Added) -> Iterator[tuple[int, Any]]:
     """The turns on stdin with their line numbers; lines that are no JSON objects go to ``added.broken``."""
     skip = added.done
-    for number, raw in enumerate(_raw_lines(), 1):
+    for number, raw in enumerate(iter(read_line, b""), 1):
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
         if number <= skip or not line.strip():
             continue
@@ -180,16 +180,6 @@ def _turns(added: Added) -> Iterator[tuple[int, Any]]:
             yield number, turn
         else:
             added.broken[number] = say("is too long" if len(raw) >= LONGEST else "is not a JSON object")
-
-
-def _raw_lines() -> Iterator[bytes]:
-    """The lines on stdin, each cut off at ``LONGEST``, so that no input fills the memory."""
-    stdin = sys.stdin.buffer
-    while line := stdin.readline(LONGEST):
-        rest = line
-        while len(rest) == LONGEST and not rest.endswith(b"\n"):
-            rest = stdin.readline(LONGEST)
-        yield line
 
 
 def _report_added(call: Call, added: Added) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import click
@@ -87,7 +88,8 @@ def worker(call: Call, drain_s: float) -> None:
 
 
 async def _run_worker(call: Call, drain_s: float) -> None:
-    memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[ReportPrinter(call.show)])
+    printer = ReportReceiver(partial(_print_report, call.show))
+    memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[printer])
     ctx = memory.runtime.ctx
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError(say("there is no model to work with"), hint=say("set chat or embedding in the settings"))
@@ -112,16 +114,9 @@ class ReportReceiver:
         self._receive(report, scope)
 
 
-class ReportPrinter(ReportReceiver):
-    """Prints the report of each batch."""
-
-    def __init__(self, show: Display) -> None:
-        super().__init__(self._print)
-        self._show = show
-
-    def _print(self, report: WorkReport, scope: Scope) -> None:
-        words = f"{visible(scope.user)}: {summarize(report)}"
-        self._show.report({"user": scope.user, **asdict(report)}, (pad(say(report.operation), 12), "cyan"), words)
+def _print_report(show: Display, report: WorkReport, scope: Scope) -> None:
+    words = f"{visible(scope.user)}: {summarize(report)}"
+    show.report({"user": scope.user, **asdict(report)}, (pad(say(report.operation), 12), "cyan"), words)
 
 
 @contextmanager
