@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from memscope.config.sources import fields, variable_path
 from memscope.errors import ConfigError, StoreUnavailable
 from memscope.models.endpoint import Endpoint, endpoint
 
+ROOT = Path(__file__).parents[2]
 SECRET = "sk-not-for-anybody"
 
 
@@ -146,6 +149,28 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path):
 def test_an_empty_file_is_no_settings(tmp_path):
     written(tmp_path, "# nothing yet\n")
     assert load(environ={}).batch_turns == 10
+
+
+FORMER = json.loads((ROOT / "core/src/memscope/config/memoryscope.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("names", [names for names, _ in FORMER])
+def test_a_setting_of_memoryscopes_names_its_successor(names):
+    for name in names.split():
+        with pytest.raises(ConfigError, match="MemoryScope's; here: ") as caught:
+            load({name: 1}, environ={})
+        assert "`" not in caught.value.hint and "](" not in caught.value.hint
+
+
+def test_a_successor_is_named_with_its_page():
+    with pytest.raises(ConfigError, match=r"here: store: elasticsearch://host:9200/index \(docs/elasticsearch.md\)"):
+        load(environ={"MEMSCOPE_ES_URL": "http://localhost:9200"})
+
+
+def test_the_page_shows_the_successors_of_memoryscopes_settings():
+    page = (ROOT / "docs/coming-from-memoryscope.md").read_text(encoding="utf-8")
+    for names, ours in FORMER:
+        assert f"| {', '.join(f'`{name}`' for name in names.split())} | {ours} |\n" in page
 
 
 def test_a_misspelt_variable_names_the_nearest():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
@@ -102,7 +105,21 @@ def _check_names(layer: Layer, schema: type[BaseModel], sections: Collection[str
         inner = section(schema, path[:-1])
         if path[-1] not in inner.model_fields and inner.model_config.get("extra") in (None, "forbid"):
             place, known = Layers((layer,)).place(path), {*inner.model_fields, *(sections if len(path) == 1 else ())}
-            raise ConfigError(f"{place}: there is no setting {'.'.join(path)!r}", hint=nearest(path[-1], known))
+            raise ConfigError(f"{place}: there is no setting {'.'.join(path)!r}", hint=_meant(path[-1], known))
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Returns the hint for a name that is no setting: MemoryScope's successor here, else the nearest of ours."""
+    successor = _successors().get(name.removeprefix(PREFIX).lower())
+    return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
+
+
+@cache
+def _successors() -> dict[str, str]:
+    """Returns ours by the names of MemoryScope's settings, from the table of docs/coming-from-memoryscope.md."""
+    rows = json.loads(Path(__file__).with_name("memoryscope.json").read_text(encoding="utf-8"))
+    plain = [(names, re.sub(r"\(\[(.*?)\]\(.*?\)\)", r"(docs/\1)", ours).replace("`", "")) for names, ours in rows]
+    return {name: ours for names, ours in plain for name in names.split()}
 
 
 def _paths(values: Mapping[str, Any], schema: type[BaseModel] | None, before: Path_ = ()) -> Iterator[Path_]:
@@ -139,7 +156,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
         path = variable_path(name, schema)
         if path is None:
             known = [PREFIX + "__".join(path).upper() for path in fields(schema)]
-            raise ConfigError(f"{variable} is no setting", hint=nearest(variable, known))
+            raise ConfigError(f"{variable} is no setting", hint=_meant(variable, known))
         layer.put(path, value, variable)
     if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
         layer.put(("plugins", "allow"), (), "MEMSCOPE_NO_PLUGINS")
