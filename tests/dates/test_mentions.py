@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -27,6 +30,8 @@ from memscope.dates import (
     recurrences,
     recurring,
     resolve,
+    rules,
+    vocabulary,
     weekday,
 )
 from memscope.dates.rules import ROWS
@@ -235,9 +240,26 @@ def test_a_sentence_without_an_end_is_cut_between_words() -> None:
     assert [mention.text for mention in mentions(text, NOW)] == ["2023-05-08"] * 100
 
 
-def test_every_row_is_a_pattern() -> None:
+def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
+    written = {"word", "stop", *lexer.SIGNS.values(), *(kind for _, kind, _ in lexer.WRITTEN.values())}
+    kinds = written | {kind for kind, _ in lexer.WORDS.values()} | {row.kind for row in ROWS}
     for row in ROWS:
         cascade.compiled(row.pattern)
+        assert set(re.findall("[a-z]+", row.pattern)) <= kinds
+
+
+def test_every_word_is_there_once() -> None:
+    spelled = [word for name in ("en.txt", "zh.txt") for word, _ in vocabulary.words(name)]
+    assert len(spelled) == len(set(spelled)) == len(lexer.WORDS)
+
+
+def test_no_builder_stands_unused() -> None:
+    """A row names its function in a file, so that no other tool sees what nothing names any more."""
+    folder = Path(calendar.__file__).parent
+    files = [*folder.glob("*.py"), folder / "data" / "rules.txt"]
+    used = Counter(re.findall(r"\w+", "".join(path.read_text(encoding="utf-8") for path in files)))
+    made = {name for module in rules.MODULES.values() for name, one in vars(module).items() if isfunction(one)}
+    assert not {name for name in made if used[name] < 2}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@
                                                      └──▶ rules of repetition ──▶ recurrences
 
 Rules and not a model: the same answer every time, in microseconds, and silence for words that name no date
-("recently", "the other day", 最近). A language is a table of words and rows (``en.py``, ``zh.py``). Conventions:
+("recently", "the other day", 最近). The words and rows of both languages are tables in ``data/``, explained there.
+Conventions:
 
 - a week begins on Monday; "last week" is the calendar's, "the last 3 weeks" end yesterday;
 - 5/8/2023 is May 8th, unless the first number can only be a day; 2023-05-08 and 20230508 are ISO dates;

@@ -41,11 +41,6 @@ class Row(NamedTuple):
     build: Build
 
 
-def given(build: Build, *order: int) -> Build:
-    """Returns the builder that passes the values in this order."""
-    return lambda now, *values: build(now, *[values[at] for at in order])
-
-
 def code(kind: str) -> str:
     """Returns the character of a kind; allotted on first sight, from the private use area."""
     return _CODES.get(kind) or _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -138,17 +137,13 @@ def spoken_range(now: Now, *numbers: int) -> Clock | None:
     return time_range(now, o_clock(now, hour, minute), o_clock(now, last_hour, last_minute))
 
 
-def beside(sign: int) -> Callable[..., Clock | None]:
+def beside(now: Now, sign: int, span: Length, time: Clock) -> Clock | None:
     """An hour after (1) or five minutes before (-1) noon."""
-
-    def build(now: Now, span: Length, time: Clock) -> Clock | None:
-        if any(unit not in SECONDS for _, unit in span.parts) or time.shape != "point":
-            return None
-        start = time.start + sign * int(sum(amount * SECONDS[unit] for amount, unit in span.parts))
-        start %= 2 * HALF_DAY
-        return replace(time, start=start, end=start + 60, grain="minute")
-
-    return build
+    if any(unit not in SECONDS for _, unit in span.parts) or time.shape != "point":
+        return None
+    start = time.start + sign * int(sum(amount * SECONDS[unit] for amount, unit in span.parts))
+    start %= 2 * HALF_DAY
+    return replace(time, start=start, end=start + 60, grain="minute")
 
 
 def parts_of_day(now: Now, first: Clock, last: Clock) -> Clock | None:
@@ -173,29 +168,20 @@ def time_for(now: Now, *values: Any) -> Clock | None:
     return begin if begin.sure else replace(begin, sure=True) if begin.start >= 7 * 3600 else sure(begin, True)
 
 
-def open_on_day(shape: Shape) -> Callable[..., Period | None]:
+def open_on_day(now: Now, shape: Shape, date: Period, item: int) -> Period | None:
     """Tomorrow after 2."""
-
-    def build(now: Now, date: Period, item: int) -> Period | None:
-        time = o_clock(now, item)
-        found = open_time(shape)(now, guessed(time)) if time else None
-        return join(now, date, found) if found else None
-
-    return build
+    time = o_clock(now, item)
+    found = open_time(now, shape, guessed(time)) if time else None
+    return join(now, date, found) if found else None
 
 
-def open_time(shape: Shape) -> Callable[..., Clock | None]:
+def open_time(now: Now, shape: Shape, time: Clock) -> Clock | None:
     """Since, after or before a time; after a part of the day is after its end."""
-
-    def build(now: Now, item: Any) -> Clock | None:
-        time = clock_or_hour(item)
-        if not time or time.shape != "point":
-            return None
-        if shape != "after":
-            return replace(time, shape=shape)
-        return replace(time, start=time.end if time.grain == "part" else time.start, end=time.end + 1, shape="since")
-
-    return build
+    if time.shape != "point":
+        return None
+    if shape != "after":
+        return replace(time, shape=shape)
+    return replace(time, start=time.end if time.grain == "part" else time.start, end=time.end + 1, shape="since")
 
 
 def opened(span: Span, shape: Shape) -> Span | None:

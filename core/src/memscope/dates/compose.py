@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from memscope.dates.calendar import (
@@ -25,18 +23,18 @@ from memscope.dates.calendar import (
     nth_unit,
     nth_weekday,
     number_of,
-    place,
     then,
     unit_at,
     week_of,
     weekend_of,
     year_of,
 )
-from memscope.dates.clocks import clock_or_hour, in_part, on_day, opened, time_range
+from memscope.dates.clocks import clock_or_hour, in_part, on_day, time_range
 from memscope.dates.days import day_of_month
 from memscope.dates.edges import edge
 from memscope.dates.numbers import ordinal
 from memscope.dates.relative import far
+from memscope.dates.stretches import coming, open_to
 
 # -------------------------------------------------------------------------------------------------------------- inside
 
@@ -191,62 +189,31 @@ def same_day(now: Now, first: Period, last: Period) -> Period | None:
 # ----------------------------------------------------------------------------------------------------------- away from
 
 
-def after(now: Now, length: Length, period: Period) -> Period | None:
-    """3 weeks after Christmas."""
-    return away(length, period, 1)
+def away(now: Now, sign: int, length: Length, period: Period) -> Period | None:
+    """3 weeks after (1) or before (-1) Christmas, 国庆节前三天."""
+    counted = all(unit not in SECONDS for _, unit in length.parts)
+    return then(period, lambda span: move(span, length, sign), "day") if counted else None
 
 
 def from_coming(now: Now, length: Length, period: Period) -> Period | None:
     """A week from Friday: from the next one."""
-    return away(length, coming(now, period), 1)
+    return away(now, 1, length, coming(now, period))
 
 
-def coming(now: Now, period: Period) -> Period:
-    """The next one of a recurring period, unless the sentence tells of the past."""
-    span = place(period, replace(now, future=not now.past)) if period.cycle else None
-    return fixed(span) if span else period
+def unit_beside(now: Now, sign: int, unit: str, period: Period) -> Period | None:
+    """The day before (-1) Christmas, the week after (1) May 5th."""
+    if unit == "day":
+        return then(period, lambda span: unit_at(span.end if sign > 0 else span.start - DAY, unit))
+    return then(period, lambda span: unit_at(later(span.start, sign, unit), unit))
 
 
-def by(now: Now, period: Period) -> Period | None:
-    """By March 31: the next one."""
-    return open_to("until")(now, coming(now, period))
-
-
-def before(now: Now, length: Length, period: Period) -> Period | None:
-    return away(length, period, -1)
-
-
-def date_and_length(sign: int) -> Callable[..., Period | None]:
-    """国庆节前三天, 明天之后三天."""
-    return lambda now, period, length: away(length, period, sign)
-
-
-def unit_before(now: Now, unit: str, period: Period) -> Period | None:
-    """The day before Christmas, the week before May 5th."""
-    return then(period, lambda span: unit_at(span.start - DAY if unit == "day" else later(span.start, -1, unit), unit))
-
-
-def weekday_beside(sign: int) -> Callable[..., Period | None]:
+def weekday_beside(now: Now, sign: int, weekday: int, period: Period) -> Period | None:
     """The Friday after (1) or before (-1) Thanksgiving."""
 
-    def build(now: Now, weekday: int, period: Period) -> Period | None:
-        if period.grain != "day":
-            return None
-        return then(
-            period,
-            lambda span: day_at(span.start + ((sign * (weekday - span.start.weekday()) - 1) % 7 + 1) * sign * DAY),
-        )
+    def change(span: Span) -> Span:
+        return day_at(span.start + ((sign * (weekday - span.start.weekday()) - 1) % 7 + 1) * sign * DAY)
 
-    return build
-
-
-def unit_after(now: Now, unit: str, period: Period) -> Period | None:
-    return then(period, lambda span: unit_at(span.end if unit == "day" else later(span.start, 1, unit), unit))
-
-
-def away(length: Length, period: Period, sign: int) -> Period | None:
-    counted = all(unit not in SECONDS for _, unit in length.parts)
-    return then(period, lambda span: move(span, length, sign), "day") if counted else None
+    return then(period, change) if period.grain == "day" else None
 
 
 def more_than(now: Now, than: int, period: Period) -> Period | None:
@@ -256,7 +223,7 @@ def more_than(now: Now, than: int, period: Period) -> Period | None:
         return None
     past = span.start < (now.local if period.grain in SECONDS else now.today)
     shape: Shape = ("before" if past else "since") if than > 0 else ("since" if past else "before")
-    return open_to(shape)(now, period)
+    return open_to(now, shape, period)
 
 
 def for_length(now: Now, *values: Any) -> Period | None:
@@ -283,13 +250,3 @@ def moment_range(now: Now, *values: Any) -> Period | None:
     period = next(item for item in values if isinstance(item, Period))
     time = time_range(now, *(item for item in values if item is not period))
     return moment_at(now, period, time) if time else None
-
-
-def open_to(shape: Shape) -> Callable[..., Period | None]:
-    """Since, after, before or until (that is, not after) a period."""
-
-    def build(now: Now, period: Period) -> Period | None:
-        span = place(period, now) if period.cycle in ("week", "day") else None
-        return then(fixed(span) if span else period, lambda each: opened(each, shape))
-
-    return build

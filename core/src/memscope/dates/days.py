@@ -90,6 +90,11 @@ def month_day(now: Now, month_number: int, day: int | str) -> Period | None:
     return yearly(lambda year: date_of(year, month_number, number), "day")
 
 
+def month_and_day(now: Now, both: tuple[int, int]) -> Period | None:
+    """5/8."""
+    return month_day(now, *both)
+
+
 def full_date(now: Now, month_number: int, day: int | str, year: int) -> Period:
     return fixed(date_of(year, month_number, ordinal(day)))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, place, then, unit_at
-from memscope.dates.cascade import Build
 from memscope.dates.days import month, month_of_year
 from memscope.dates.relative import day_from_today, stepped_unit
 
+Bound = Literal["edge", "limit"]
 _EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
     "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
     "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
@@ -43,8 +43,8 @@ def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
 
 def edge_unit(now: Now, name: str, unit: str) -> Period | None:
     """The end of the month: of this one."""
-    here = this(now, unit)
-    return edge(now, name, here) if here else None
+    here = unit_at(now.today, unit)
+    return edge(now, name, fixed(here)) if here else None
 
 
 def later_in(now: Now, step: int, unit: str) -> Period | None:
@@ -78,32 +78,28 @@ def day_end(now: Now, *values: Any) -> Period | None:
     )
 
 
-def of(find: Build, bound: Build = edge) -> Build:
-    """Returns the builder of an edge, or a limit, of the period that ``find`` makes of what stands before: 上个月底."""
-
-    def build(now: Now, *values: Any) -> Period | None:
-        *named, (name, unit) = values
-        found = find(now, *named, unit)
-        return bound(now, name, found) if found else None
-
-    return build
+def of_step(now: Now, bound: Bound, step: int, edge_and_unit: tuple[str, str]) -> Period | None:
+    """上个月底; 年底: of this year."""
+    name, unit = edge_and_unit
+    found = stepped_unit(now, step, unit)
+    return bounded(now, bound, name, found) if found else None
 
 
-def this(now: Now, unit: str) -> Period | None:
-    """年底: of this year."""
-    here = unit_at(now.today, unit)
-    return fixed(here) if here else None
-
-
-def month_named(now: Now, *values: Any) -> Period | None:
+def of_month(now: Now, bound: Bound, *values: Any) -> Period | None:
     """5月初, 2019年5月底."""
-    *years, number, unit = values
-    return (month_of_year(now, number, *years) if years else month(now, number)) if unit == "month" else None
+    *years, number, (name, unit) = values
+    found = month_of_year(now, number, *years) if years else month(now, number)
+    return bounded(now, bound, name, found) if found and unit == "month" else None
 
 
-def same_unit(now: Now, period: Period, unit: str) -> Period | None:
+def of_period(now: Now, period: Period, edge_and_unit: tuple[str, str]) -> Period | None:
     """去年年底: the unit only repeats the period's."""
-    return period if period.grain == unit else None
+    name, unit = edge_and_unit
+    return edge(now, name, period) if period.grain == unit else None
+
+
+def bounded(now: Now, bound: Bound, name: str, period: Period) -> Period | None:
+    return limit(now, name, period) if bound == "limit" else edge(now, name, period)
 
 
 def rest_of(now: Now, *values: Any) -> Period | None:

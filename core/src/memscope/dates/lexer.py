@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from memscope.dates import en, written, zh
+from memscope.dates import written, zh
 from memscope.dates.cascade import Token
-
-WORDS: Mapping[str, tuple[str, Any]] = {**en.WORDS, **zh.WORDS}
+from memscope.dates.vocabulary import WORDS
 
 # One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
 _FOLD = {0xFF01 + i: 0x21 + i for i in range(94)}
@@ -20,16 +19,18 @@ _FOLD |= {ord("A") + i: ord("a") + i for i in range(26)} | {0xFF21 + i: ord("a")
 _FOLD |= dict.fromkeys(map(ord, "‐‑‒–—―−~～〜"), ord("-")) | dict.fromkeys(map(ord, "’‘ʼ"), ord("'"))
 _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 
-_SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
-_SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
+SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
+SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
 # Two numbers of a date, which are not the end of a longer code.
 _DAY_MONTH = "(?:" + "|".join(rf"(?<!\d{sign})\d{{1,2}}{sign}\d{{1,2}}{sign}" for sign in ("-", "/", r"\.")) + ")"
 
+HALF = r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])"  # am, p.m.; 5p
+
 Written = tuple[str, str, Callable[[str, bool], Any]]  # pattern, kind of the token, reader
 
 # By the name of the pattern; the first that matches is taken.
-_WRITTEN: dict[str, Written] = {
+WRITTEN: dict[str, Written] = {
     "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
     "fiscal": (r"[fs]y\s?'?\d\d(?:\d\d)?(?![a-z0-9])", "fiscal", lambda text, east: True),
     "zhtimes": (zh.TIMES, "gone", lambda text, east: True),
@@ -49,22 +50,14 @@ _WRITTEN: dict[str, Written] = {
     "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
     "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
     "zhyear": (zh.YEAR, "yearname", lambda text, east: zh.year(text.rstrip("年 "))),
-    "zhminute": (
-        "零[一二三四五六七八九](?![零一二三四五六七八九十])",
-        "minute",
-        lambda text, east: zh.number(text[1:]),
-    ),
+    "zhminute": (zh.MINUTE, "minute", lambda text, east: zh.number(text[1:])),
     "decade": (r"(?:1[5-9]|20)?\d0'?s(?![a-z])", "period", written.decade),
     "shortyear": (r"'\d\d(?![\d'a-z])", "yearlike", lambda text, east: written.short_year(int(text[1:]))),
     "ordinal": (r"\d{1,3}(?:st| ?nd| ?rd| ?th)(?![a-z])", "ordinal", lambda text, east: int(text[:-2])),
     "yearlike": (r"(?:1[5-9]|20)\d\d(?!\d|[,.]\d|%)", "yearlike", lambda text, east: int(text)),
     "number": (r"\d{1,7}(?!\d|,\d\d\d)", "number", lambda text, east: int(text)),
     "junk": (r"\d[\d,]*", "word", lambda text, east: None),
-    "half": (
-        r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])",
-        "half",
-        lambda text, east: text[0],
-    ),
+    "half": (HALF, "half", lambda text, east: text[0]),
 }
 
 
@@ -80,7 +73,7 @@ _INERT = f"[\u4e00-\u9fff](?<![{''.join(sorted({*''.join(WORDS), *zh.CHARACTERS}
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
     """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
-    runs = groupby(_WRITTEN.items(), lambda item: _BEGIN.get(item[0], ""))
+    runs = groupby(WRITTEN.items(), lambda item: _BEGIN.get(item[0], ""))
     numbers = "|".join(f"{begin}(?:{'|'.join(map(_named, run))})" for begin, run in runs)
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     first = groupby(sorted(phrases, key=itemgetter(0)), itemgetter(0))  # a stable sort: the longest stay first
@@ -145,12 +138,12 @@ def tokens(text: str) -> Sequence[Token]:
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
     if name == "other":
-        return ("", None) if text in "'\"" else (_SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
+        return ("", None) if text in "'\"" else (SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
     if name == "numerals":
         number = zh.number(text)
         return ("number", number) if number is not None else ("word", None)
-    if name in _WRITTEN:
-        _, kind, read = _WRITTEN[name]
+    if name in WRITTEN:
+        _, kind, read = WRITTEN[name]
         value = read(text, east)
         return (kind, value) if value is not None else ("word", None)
     return WORDS.get(text) or WORDS.get(" ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None))

@@ -2,32 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from memscope.dates.calendar import Length, Now
-
-
-def words(kind: str, *tables: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
-    """Returns rows of a lexicon: ``{"monday|mon": 0}`` gives both words the kind and the value."""
-    return {word: (kind, value) for table in tables for names, value in table.items() for word in names.split("|")}
-
-
-def value(now: Now, *values: Any) -> Any:
-    return values[0] if len(values) == 1 else None
-
-
-def first_value(now: Now, *values: Any) -> Any:
-    return values[0]
-
-
-def last_value(now: Now, *values: Any) -> Any:
-    return values[-1]
-
-
-def nothing(now: Now, *values: Any) -> bool:
-    """Recognise a phrase so that no other row takes it for a date: "every Monday", "three weeks"."""
-    return True
 
 
 def compound(now: Now, tens: int, ones: int | str) -> int | None:
@@ -66,25 +43,6 @@ def length(now: Now, *values: Any) -> Length | None:
     if amount and parts:
         parts.append((amount, parts[-1][1]))
     return Length(tuple(parts)) if parts and all(0 < amount < 1e6 for amount, _ in parts) else None
-
-
-def and_a_half(now: Now, count: float, *rest: Any) -> Length:
-    """One and a half hours."""
-    return Length(((count + 0.5, rest[-1]),))
-
-
-def half_of(now: Now, *values: Any) -> Length:
-    return Length(((0.5, values[-1]),))
-
-
-def length_and_half(now: Now, count: float, unit: str, *_: float) -> Length:
-    """An hour and a half."""
-    return Length(((count + 0.5, unit),))
-
-
-def month_and_half(now: Now, count: float, _: float) -> Length:
-    """一个半月."""
-    return Length(((count + 0.5, "month"),))
 
 
 def joined_lengths(now: Now, *lengths: Length) -> Length:

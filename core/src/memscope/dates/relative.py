@@ -25,7 +25,6 @@ from memscope.dates.calendar import (
     weekend_of,
     year_of,
 )
-from memscope.dates.cascade import Build
 from memscope.dates.clocks import edge_of_part, join
 from memscope.dates.days import month
 
@@ -36,6 +35,11 @@ def day_from_today(now: Now, days: int) -> Period:
 
 def part_of_day(now: Now, days: int, part: Clock) -> Period | None:
     return join(now, day_from_today(now, days), part)
+
+
+def named_part(now: Now, both: tuple[int, Clock]) -> Period | None:
+    """昨晚."""
+    return part_of_day(now, *both)
 
 
 def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
@@ -49,9 +53,9 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     return fixed(found) if found else None
 
 
-def beyond(build: Build) -> Build:
+def beyond(now: Now, named: int | str, step: int) -> Period | None:
     """The week before last, the Monday after next."""
-    return lambda now, value, step: build(now, 2 * step, value)
+    return stepped_unit(now, 2 * step, named) if isinstance(named, str) else stepped_weekday(now, 2 * step, named)
 
 
 def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:
@@ -60,13 +64,10 @@ def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:
     return part_of_day(now, step, half) if half else None
 
 
-def weekdays_ago(now: Now, count: int, number: int) -> Period:
-    """Two Fridays ago."""
-    return fixed(day_at(now.today - ((now.today.weekday() - number - 1) % 7 + 1 + 7 * (count - 1)) * DAY))
-
-
-def weekdays_ahead(now: Now, count: int, number: int, *_: str) -> Period:
-    return fixed(day_at(now.today + ((number - now.today.weekday() - 1) % 7 + 1 + 7 * (count - 1)) * DAY))
+def counted_weekday(now: Now, sign: int, count: int, number: int) -> Period:
+    """Two Fridays ago (sign -1), the coming Wednesday: never today."""
+    days = (sign * (number - now.today.weekday()) - 1) % 7 + 1 + 7 * (count - 1)
+    return day_from_today(now, sign * days)
 
 
 def this_instant(now: Now, _: str) -> Period:
@@ -76,18 +77,8 @@ def this_instant(now: Now, _: str) -> Period:
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
     """Last Friday: of the last week; or the last one before today, a different one at the end of a week."""
     found = fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
-    nearest = {-1: past_weekday, 0: coming_weekday, 1: coming_weekday}.get(step)
-    other = nearest(now, number) if nearest else None
+    other = counted_weekday(now, step or 1, 1, number) if abs(step) < 2 else None
     return replace(found, other=other) if other and other.find(0) != found.find(0) else found
-
-
-def past_weekday(now: Now, number: int) -> Period:
-    """Past Wednesday: the last one before today."""
-    return fixed(day_at(now.today - ((now.today.weekday() - number - 1) % 7 + 1) * DAY))
-
-
-def coming_weekday(now: Now, number: int) -> Period:
-    return fixed(day_at(now.today + ((number - now.today.weekday() - 1) % 7 + 1) * DAY))
 
 
 def coming_unit(now: Now, unit: str) -> Period | None:
@@ -115,15 +106,8 @@ def stepped_period(now: Now, step: int, period: Period) -> Period | None:
     return None
 
 
-def ago(now: Now, span: Length) -> Period:
-    return away_from_now(now, span, -1)
-
-
-def ahead(now: Now, span: Length) -> Period:
-    return away_from_now(now, span, 1)
-
-
-def away_from_now(now: Now, span: Length, sign: int) -> Period:
+def away(now: Now, sign: int, span: Length) -> Period:
+    """3 days ago (sign -1), 3 days from now."""
     (amount, unit), *rest = span.parts
     if unit == "weekend" and not rest:
         return fixed(weekend_of(now.today + sign * amount * 7 * DAY))
@@ -132,7 +116,7 @@ def away_from_now(now: Now, span: Length, sign: int) -> Period:
 
 def inside(now: Now, span: Length) -> Period | None:
     """ "in 3 days" is a day to come, unless the sentence tells of the past ("done in 3 days")."""
-    return ahead(now, span) if now.future or not now.past else None
+    return away(now, 1, span) if now.future or not now.past else None
 
 
 def in_one(now: Now, count: int, unit: str) -> Period | None:

@@ -108,6 +108,11 @@ def week_after(now: Now, date: Period, unit: str) -> bool | None:
     return True if date.cycle in ("", "week") and unit in ("week", "fortnight") else None
 
 
+def a_week(now: Now, count: int, unit: str, date: Period) -> bool | None:
+    """A week today, a week Friday."""
+    return True if unit == "week" else None
+
+
 def on_units(now: Now, unit: str) -> Rule | None:
     """On weekends, on weekdays."""
     return _UNITS[unit] if unit in ("weekend", "workday") else None

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from memscope.dates.calendar import SECONDS, Clock, Now, Period, Span, fixed, look, number_of, unit_at
-from memscope.dates.clocks import sure
+from memscope.dates.calendar import (
+    SECONDS,
+    Clock,
+    Now,
+    Period,
+    Shape,
+    Span,
+    fixed,
+    look,
+    number_of,
+    place,
+    then,
+    unit_at,
+)
+from memscope.dates.clocks import opened, sure
 from memscope.dates.relative import day_from_today
 
 
@@ -54,6 +68,23 @@ def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
         if end > now.local:
             return fixed(Span(now.local, end, "hour", "range"))
     return None
+
+
+def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
+    """Since, after, before or until (that is, not after) a period."""
+    span = place(period, now) if period.cycle in ("week", "day") else None
+    return then(fixed(span) if span else period, lambda each: opened(each, shape))
+
+
+def by(now: Now, period: Period) -> Period | None:
+    """By March 31: the next one."""
+    return open_to(now, "until", coming(now, period))
+
+
+def coming(now: Now, period: Period) -> Period:
+    """The next one of a recurring period, unless the sentence tells of the past."""
+    span = place(period, replace(now, future=not now.past)) if period.cycle else None
+    return fixed(span) if span else period
 
 
 def unit_to_now(now: Now, unit: str) -> Period | None:

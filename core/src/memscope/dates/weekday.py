@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memscope.dates import en, zh
-
-NAMES: dict[str, tuple[str, ...]] = {"en": en.NAMES, "zh": zh.NAMES}
+NAMES = {
+    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "zh": ("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+}
 
 
 def weekday(when: datetime, language: str) -> str:

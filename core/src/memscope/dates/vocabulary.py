@@ -1,0 +1,54 @@
+"""The words of time, read from ``data/en.txt`` and ``data/zh.txt``: a kind, a value and words in each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+from memscope.dates.clocks import hours
+from memscope.dates.days import easter_feast, feast, moving_feast
+from memscope.dates.repeated import Rule
+
+_VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (
+    (r"-", lambda: None),
+    (r"(-?\d+)", int),
+    (r"(\d\.\d)", float),
+    (r"(\d+)-(\d+)h", lambda start, end: hours(int(start), int(end))),
+    (r"(\d\d)-(\d\d)", lambda month, day: feast(int(month), int(day))),
+    (r"(\d\d)/(\d)/(-?\d)\+?(\d?)", lambda *rule: moving_feast(*(int(part or 0) for part in rule))),
+    (r"easter([+-]\d+)", lambda days: easter_feast(int(days))),
+    (r"on/(\d),(\d)", lambda *days: Rule("week", 1, tuple(map(int, days)))),
+    (r"(.+)/(.+)", lambda *parts: tuple(map(_value, parts))),
+    (r"([a-z]+)", str),
+)
+
+
+def lines(name: str) -> Iterator[str]:
+    """Yields the lines of a file in ``data/``, without comments."""
+    for line in (Path(__file__).parent / "data" / name).read_text(encoding="utf-8").splitlines():
+        if content := line.partition("#")[0].strip():
+            yield content
+
+
+def words(name: str) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """Yields each word with its kind and its value; the kind "" is nothing at all."""
+    for line in lines(name):
+        kind, value, spellings = line.split(maxsplit=2)
+        meaning = kind.strip("-"), _value(value)
+        yield from ((word, meaning) for word in _spelled(spellings))
+
+
+def _value(text: str) -> Any:
+    return next(read(*match.groups()) for pattern, read in _VALUES if (match := re.fullmatch(pattern, text)))
+
+
+def _spelled(text: str) -> Iterator[str]:
+    """Yields "a b" and "a c" for ``a (b|c)``."""
+    for word in re.split(r"\|(?![^(]*\))", text):
+        yield from map("".join, product(*(part.split("|") for part in re.split("[()]", word))))
+
+
+WORDS: Mapping[str, tuple[str, Any]] = dict(chain(words("en.txt"), words("zh.txt")))
