@@ -36,7 +36,7 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, Sources
+from memscope.config.sources import Layers, Sources, merged, place
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
@@ -333,11 +333,11 @@ def load(
     schema = _extended(tuple(find_sections(unknown, more).items()))
     layers = sources.layers(schema, section_names(more) if unknown else ())
     try:
-        settings = schema.model_validate(layers.merged())
+        settings = schema.model_validate(merged(layers))
     except ValidationError as error:
         raise _explained(error, layers) from None
     if sources.source:
-        trust.check(sources.source, sources.file, layers.stronger)
+        trust.check(sources.source, sources.file, layers[1:])
         log.info("settings are read from %s", trust.describe(sources.source))
     return settings
 
@@ -354,4 +354,4 @@ def _explained(error: ValidationError, layers: Layers) -> ConfigError:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     path = tuple(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return ConfigError(f"{layers.place(path)}: {'.'.join(path)} {said}")
+    return ConfigError(f"{place(path, *layers)}: {'.'.join(path)} {said}")

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel
@@ -39,30 +39,20 @@ class Layer:
         self.places[path] = place
 
 
-@dataclass(frozen=True)
-class Layers:
-    """Layers of settings, weakest first."""
+Layers: TypeAlias = tuple[Layer, ...]  # weakest first
 
-    layers: tuple[Layer, ...]
 
-    @property
-    def stronger(self) -> tuple[Layer, ...]:
-        """Returns the layers above the file."""
-        return self.layers[1:]
+def place(path: Path_, *layers: Layer) -> str:
+    """Returns the place of the value in force for ``path``, or of its section."""
+    for length in range(len(path), 0, -1):
+        for layer in reversed(layers):
+            if path[:length] in layer.places:
+                return layer.places[path[:length]]
+    return "settings"
 
-    def merged(self) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for layer in self.layers:
-            result = _over(result, layer.values)
-        return result
 
-    def place(self, path: Path_) -> str:
-        """Returns the place of the value in force for ``path``, or of its section."""
-        for length in range(len(path), 0, -1):
-            for layer in reversed(self.layers):
-                if path[:length] in layer.places:
-                    return layer.places[path[:length]]
-        return "settings"
+def merged(layers: Layers) -> dict[str, Any]:
+    return reduce(_over, (layer.values for layer in layers), {})
 
 
 def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,8 +74,9 @@ class Sources:
     @classmethod
     def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> Sources:
         source = find(given if isinstance(given, str | Path) else None, environ)
-        arguments = _arguments(given if isinstance(given, Mapping) else {})
-        return cls(source, Layer(*parse(source)) if source else Layer(), environ, arguments)
+        arguments = given if isinstance(given, Mapping) else {}
+        places: dict[Path_, str] = {(str(name),): "settings argument" for name in arguments}
+        return cls(source, Layer(*parse(source)) if source else Layer(), environ, Layer(dict(arguments), places))
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
         """Returns the sections and the variables that ``schema`` does not have, in lower case without prefix."""
@@ -94,18 +85,18 @@ class Sources:
 
     def layers(self, schema: type[BaseModel], sections: Collection[str]) -> Layers:
         """Returns all layers, their names checked against ``schema``; ``sections`` are further names to suggest."""
-        layers = Layers((self.file, _environment(self.environ, schema), self.given))
-        for layer in layers.layers:
+        layers = (self.file, _environment(self.environ, schema), self.given)
+        for layer in layers:
             _check_names(layer, schema, sections)
         return layers
 
 
 def _check_names(layer: Layer, schema: type[BaseModel], sections: Collection[str]) -> None:
-    for path in _paths(layer.values, schema):
-        inner = section(schema, path[:-1])
-        if path[-1] not in inner.model_fields and inner.model_config.get("extra") in (None, "forbid"):
-            place, known = Layers((layer,)).place(path), {*inner.model_fields, *(sections if len(path) == 1 else ())}
-            raise ConfigError(f"{place}: there is no setting {'.'.join(path)!r}", hint=_meant(path[-1], known))
+    for path, inner in _paths(layer.values, schema):
+        if path[-1] not in inner.model_fields and not _is_free(inner):
+            known = {*inner.model_fields, *(sections if len(path) == 1 else ())}
+            message = f"{place(path, layer)}: there is no setting {'.'.join(path)!r}"
+            raise ConfigError(message, hint=_meant(path[-1], known))
 
 
 def _meant(name: str, known: Collection[str]) -> str:
@@ -122,28 +113,27 @@ def _successors() -> dict[str, str]:
     return {name: ours for names, ours in plain for name in names.split()}
 
 
-def _paths(values: Mapping[str, Any], schema: type[BaseModel] | None, before: Path_ = ()) -> Iterator[Path_]:
-    """Returns every name that a section of the schema must know; the inside of a free mapping is not checked."""
+def _paths(
+    values: Mapping[str, Any], schema: type[BaseModel], before: Path_ = ()
+) -> Iterator[tuple[Path_, type[BaseModel]]]:
+    """Yields every name in a section, with the section; the inside of a free mapping is not checked."""
     for name, value in values.items():
         path = (*before, str(name))
-        yield path
-        inner = _section_of(schema, str(name)) if schema else None
+        yield path, schema
+        inner = _section_of(schema, str(name))
         if isinstance(value, Mapping) and inner:
             yield from _paths(value, inner, path)
 
 
-def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
-    for name in path:
-        schema = _section_of(schema, name) or schema
-    return schema
+def _is_free(schema: type[BaseModel]) -> bool:
+    """Whether a section takes names that it does not declare."""
+    return schema.model_config.get("extra") not in (None, "forbid")
 
 
 def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
     """Returns the section that a field holds, if it holds one."""
-    info = schema.model_fields.get(name)
-    kinds = [info.annotation] if info else []
-    if info and get_origin(info.annotation) in (UnionType, Annotated):
-        kinds = [kind for kind in get_args(info.annotation) if kind is not NoneType]
+    held = schema.model_fields[name].annotation if name in schema.model_fields else None
+    kinds = get_args(held) if get_origin(held) in (UnionType, Annotated) else (held,)
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
@@ -189,11 +179,6 @@ def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
         inner = _section_of(schema, head)
         if inner and name.startswith(f"{head.lower()}_"):
             short = name[len(head) :].lstrip("_")
-            free = (short,) if inner.model_config.get("extra") not in (None, "forbid") else None
-            rest = variable_path(short, inner) or free
+            rest = variable_path(short, inner) or ((short,) if _is_free(inner) else None)
             return rest and (head, *rest)
     return None
-
-
-def _arguments(given: Mapping[str, Any]) -> Layer:
-    return Layer(dict(given), {(str(name),): "settings argument" for name in given})

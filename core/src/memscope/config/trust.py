@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from memscope.config.files import SettingsFile, read
 from memscope.config.paths import folder
-from memscope.config.sources import Layer, Layers
+from memscope.config.sources import Layer, place
 from memscope.errors import ConfigError
 from memscope.models.endpoint import presets
 
@@ -39,7 +39,7 @@ def check(file: SettingsFile, layer: Layer, stronger: Sequence[Layer]) -> None:
     said = "changed since it was trusted" if state == "changed" else "was neither named nor trusted"
     for name, reason in guarded(layer, stronger):
         hint = "look at it, then: memscope trust; or name it: --config FILE, MEMSCOPE_CONFIG"
-        raise ConfigError(f"{Layers((layer,)).place((name,))}: {name} {reason}, and this file {said}", hint=hint)
+        raise ConfigError(f"{place((name,), layer)}: {name} {reason}, and this file {said}", hint=hint)
 
 
 def guarded(layer: Layer, stronger: Sequence[Layer] = ()) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def _is_loopback(host: str) -> bool:
 def _secret(section: str, stronger: Sequence[Layer]) -> str:
     """Returns the place of a key or headers for a model that its file does not hold itself."""
     given = [(layer, layer.values.get(section)) for layer in stronger]
-    found = (Layers((layer,)).place((section, name)) for layer, values in given if isinstance(values, Mapping)
+    found = (place((section, name), layer) for layer, values in given if isinstance(values, Mapping)
              for name in values if name in SECRETS)  # fmt: skip
     return next(found, "")
 
@@ -119,30 +119,30 @@ def remove(path: Path) -> bool:
 
 def trusted() -> Mapping[str, str]:
     """Returns the trusted files by path, with the digest of each."""
-    place = _list()
+    path = _list()
     try:
-        known = json.loads(place.read_bytes())["files"]
+        known = json.loads(path.read_bytes())["files"]
         if all(isinstance(digest, str) for digest in known.values()):
             return dict(known)
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"cannot read the trusted files in {str(place)!r}: {error.strerror}") from None
+        raise ConfigError(f"cannot read the trusted files in {str(path)!r}: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
-    raise ConfigError(f"the list of trusted files {str(place)!r} is damaged", hint="remove it, and trust again")
+    raise ConfigError(f"the list of trusted files {str(path)!r} is damaged", hint="remove it, and trust again")
 
 
 def _write(known: Mapping[str, str]) -> None:
-    place = _list()
-    part = place.with_name(f"{place.name}.{os.getpid()}")
+    path = _list()
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             json.dump({"files": known}, file, indent=1)
-        part.replace(place)
+        part.replace(path)
     except OSError as error:
-        raise ConfigError(f"cannot write the trusted files to {str(place)!r}: {error.strerror}") from None
+        raise ConfigError(f"cannot write the trusted files to {str(path)!r}: {error.strerror}") from None
 
 
 def _list() -> Path:

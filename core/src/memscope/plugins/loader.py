@@ -75,7 +75,9 @@ class Plugins:
     def __init__(
         self, choice: PluginSettings | None = None, *, extra: Sequence[object] = (), limits: Limits | None = None
     ) -> None:
-        self._choice = choice or _default_settings()
+        from memscope.config.settings import PluginSettings
+
+        self._choice = choice or PluginSettings()
         self._limits = limits or Limits()
         self._hooks = _Hooks(GROUP)
         self._hooks.add_hookspecs(hookspecs)
@@ -267,12 +269,6 @@ class Plugins:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
         given = caller.spec.argnames if caller.spec else ()
         return [(impl, tuple(given)) for impl in _in_order(caller)]
-
-
-def _default_settings() -> PluginSettings:
-    from memscope.config.settings import PluginSettings
-
-    return PluginSettings()
 
 
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:
