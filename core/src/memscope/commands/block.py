@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +17,6 @@ from memscope.records.serialization import block_to_json
 if TYPE_CHECKING:
     from memscope.sync import SyncBlocks
 
-T = TypeVar("T")
 label_argument = click.argument("label")
 reason_option = click.option("--reason", default="", help="Why, for the history.")
 
@@ -31,20 +29,15 @@ def block() -> None:
     """
 
 
-def _ask(call: Call, work: Callable[[SyncBlocks], T], *, new: bool = False) -> T:
+def _blocks(call: Call, *, new: bool = False) -> SyncBlocks:
     whose = call.whose
-    with call.memory(new=new) as memory:
-        return work(memory.blocks(whose["user"], agent=whose["agent"]))
-
-
-def _edit(call: Call, work: Callable[[SyncBlocks], Block], *, new: bool = False) -> None:
-    show_block(call.show, _ask(call, work, new=new))
+    return call.open(new=new).blocks(**whose)
 
 
 @command("list", group=block, short_help="The blocks, in the order of the context.")
 def list_(call: Call) -> None:
     """List the blocks in the order of the context, empty ones too."""
-    show_blocks(call.show, _ask(call, lambda blocks: blocks.list()))
+    show_blocks(call.show, _blocks(call).list())
 
 
 @command("show", group=block, short_help="One block.")
@@ -52,15 +45,11 @@ def list_(call: Call) -> None:
 @click.option("--version", type=int, help="An earlier version.")
 def show(call: Call, /, label: str, version: int | None) -> None:
     """Show block LABEL with its value."""
-
-    def find(blocks: SyncBlocks) -> Block:
-        if not version:
-            return blocks.get(label)
-        if found := [one for one in blocks.history(label) if one.version == version]:
-            return found[0]
+    blocks = _blocks(call)
+    found = [one for one in blocks.history(label) if one.version == version] if version else [blocks.get(label)]
+    if not found:
         raise NotFound(f"block {label!r} has no version {version}", hint="memscope block history lists them")
-
-    _edit(call, find)
+    show_block(call.show, found[0])
 
 
 @command("set", group=block, short_help="Set a block's text or its properties, or make it.")
@@ -76,14 +65,15 @@ def set_(call: Call, /, label: str, text: str | None, reason: str, **properties:
     given = {name: value for name, value in properties.items() if value is not None}
     if text is None and not given:
         raise click.UsageError(say("nothing to set: give TEXT, --limit, --description, --order or --read-only"))
-
-    def change(blocks: SyncBlocks) -> Block:
-        if label not in [one.label for one in blocks.list()]:
-            return blocks.create(label, text or "", reason=reason, **given)
-        made = blocks.configure(label, reason=reason, **given) if given else None
-        return made if text is None and made else blocks.rethink(label, text or "", reason=reason)
-
-    _edit(call, change, new=True)
+    blocks = _blocks(call, new=True)
+    if label not in [one.label for one in blocks.list()]:
+        made = blocks.create(label, text or "", reason=reason, **given)
+    else:
+        if given:
+            made = blocks.configure(label, reason=reason, **given)
+        if text is not None:
+            made = blocks.rethink(label, text, reason=reason)
+    show_block(call.show, made)
 
 
 @command("append", group=block, short_help="Add lines to a block.")
@@ -92,7 +82,7 @@ def set_(call: Call, /, label: str, text: str | None, reason: str, **properties:
 @reason_option
 def append(call: Call, /, label: str, text: str, reason: str) -> None:
     """Add TEXT as new lines at the end of block LABEL."""
-    _edit(call, lambda blocks: blocks.append(label, text, reason=reason), new=True)
+    show_block(call.show, _blocks(call, new=True).append(label, text, reason=reason))
 
 
 @command("replace", group=block, short_help="Replace text in a block.")
@@ -102,17 +92,16 @@ def append(call: Call, /, label: str, text: str, reason: str) -> None:
 @reason_option
 def replace(call: Call, /, label: str, old: str, new: str, reason: str) -> None:
     """Replace OLD, which must stand once in block LABEL, by NEW; an empty NEW removes it."""
-    if new:
-        _edit(call, lambda blocks: blocks.replace(label, old, new, reason=reason))
-    else:
-        _edit(call, lambda blocks: blocks.remove(label, old, reason=reason))
+    blocks = _blocks(call)
+    made = blocks.replace(label, old, new, reason=reason) if new else blocks.remove(label, old, reason=reason)
+    show_block(call.show, made)
 
 
 @command("history", group=block, short_help="All versions of a block.")
 @label_argument
 def history(call: Call, /, label: str) -> None:
     """List the versions of block LABEL, oldest first, with author and reason."""
-    found = _ask(call, lambda blocks: blocks.history(label))
+    found = _blocks(call).history(label)
     for one in found:
         call.show.data(block_to_json(one))
         reason = f": {visible(one.reason)}" if one.reason else ""
@@ -128,7 +117,7 @@ def history(call: Call, /, label: str) -> None:
 @reason_option
 def revert(call: Call, /, label: str, version: int, reason: str) -> None:
     """Bring back VERSION of block LABEL, as its newest."""
-    _edit(call, lambda blocks: blocks.revert(label, version, reason=reason))
+    show_block(call.show, _blocks(call).revert(label, version, reason=reason))
 
 
 @command("erase", group=block, short_help="Remove a block with its history, for good.")
@@ -139,7 +128,7 @@ def erase(call: Call, /, label: str, dry_run: bool, yes: bool) -> None:
     """Remove block LABEL and every earlier version of it, for good."""
     if not (yes or dry_run):
         confirm_or_exit(call, say("Erase block {label} and its history?", label=repr(label)))
-    end_with_receipt(call, _ask(call, lambda blocks: blocks.erase(label, dry_run=dry_run)))
+    end_with_receipt(call, _blocks(call).erase(label, dry_run=dry_run))
 
 
 def _describe(one: Block) -> str:

@@ -40,8 +40,7 @@ def _bar_part(show: Display, value: float, most: float) -> Part:
 @as_of_option
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
-    with call.memory() as memory:
-        found = memory.entities(**call.scope, **asked)
+    found = call.open().entities(**call.scope, **asked)
     for one in found:
         bars = _bar_part(call.show, one.score, max(other.score for other in found))
         call.show.data(asdict(one))
@@ -68,12 +67,12 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
 
     What --merge and --split say is kept as statements in memory, and holds for new turns too.
     """
-    with call.memory() as memory:
-        if merge is not None:
-            memory.merge_entities(name=name, other=merge, **call.whose)
-        if split is not None:
-            memory.split_entities(name=name, other=split, **call.whose)
-        found = memory.entity(name=name, **call.scope, **asked)
+    memory = call.open()
+    if merge is not None:
+        memory.merge_entities(name=name, other=merge, **call.whose)
+    if split is not None:
+        memory.split_entities(name=name, other=split, **call.whose)
+    found = memory.entity(name=name, **call.scope, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
     neighbours = [asdict(one) for one in found.neighbours]
     shown = {head: [record_json(record) for record in group] for head, group in records.items()}
@@ -103,8 +102,7 @@ def timeline(call: Call, /, **asked: Any) -> None:
 
     An arrow is a change of rank since the one before, * a name that was not in it.
     """
-    with call.memory() as memory:
-        found = memory.timeline(**call.scope, **asked)
+    found = call.open().timeline(**call.scope, **asked)
     call.show.data(asdict(found))
     _show_buckets(call.show, found)
     if found.themes:
@@ -141,8 +139,7 @@ def _change(rank: int, before: int | None) -> str:
 @as_of_option
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
-    with call.memory() as memory:
-        found = memory.graph(**call.scope, **asked)
+    found = call.open().graph(**call.scope, **asked)
     call.show.data(found.as_dict())
     if form and not call.json:
         click.echo(visible_text(getattr(found, form)()), nl=False)
@@ -162,10 +159,10 @@ def reindex(call: Call, /, entities: bool) -> None:
     Nothing is stored and nothing is locked: each process derives entities from the records it sees, so that this can be
     stopped and repeated while memory is in use. It shows what the rules of today find, and stops at a broken record.
     """
-    with call.memory() as memory:
-        for user in [call.user] if call.user is not None else memory.users():
-            found = memory.entities(user, top=100_000)
-            mentions = sum(one.count for one in found)
-            call.show.data({"user": user, "entities": len(found), "mentions": mentions})
-            counts = f"  {count_nouns(len(found), 'name')}  {count_nouns(mentions, 'mention')}"
-            call.show.line((visible(user), "bold"), counts)
+    memory = call.open()
+    for user in [call.user] if call.user is not None else memory.users():
+        found = memory.entities(user, top=100_000)
+        mentions = sum(one.count for one in found)
+        call.show.data({"user": user, "entities": len(found), "mentions": mentions})
+        counts = f"  {count_nouns(len(found), 'name')}  {count_nouns(mentions, 'mention')}"
+        call.show.line((visible(user), "bold"), counts)

@@ -65,8 +65,7 @@ def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
 def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines with their ids, best first."""
-    with call.memory() as memory:
-        found = memory.retrieve(query, **call.scope, **call.local(asked), explain=explain)
+    found = call.open().retrieve(query, **call.scope, **call.local(asked), explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
     show_hits(call.show, found.hits, explain=explain)
@@ -85,8 +84,7 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
               help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
 def context(call: Call, /, query: str, **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
-    with call.memory() as memory:
-        lines = memory.context(query, **call.scope, **call.local(asked))
+    lines = call.open().context(query, **call.scope, **call.local(asked))
     call.show.data({"query": query, "context": lines})
     _show_lines(call, lines, "nothing found")
 
@@ -96,8 +94,7 @@ def context(call: Call, /, query: str, **asked: Any) -> None:
 @as_of_option
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
-    with call.memory() as memory:
-        lines = memory.profile(**call.scope, **call.local(asked))
+    lines = call.open().profile(**call.scope, **call.local(asked))
     call.show.data({"profile": lines})
     _show_lines(call, lines, "nothing lasting is known about this user yet")
 
@@ -121,8 +118,7 @@ def _show_lines(call: Call, lines: str, otherwise: str = "") -> None:
 def list_(call: Call, /, since: str | None, until: str | None, limit: int, **asked: Any) -> None:
     """Show records in the order they were stored, with their ids."""
     when = period(since, until)
-    with call.memory() as memory:
-        found = memory.list(**call.scope, **asked, period=when, limit=limit or None)
+    found = call.open().list(**call.scope, **asked, period=when, limit=limit or None)
     for record in found:
         show_record(call.show, record)
     if not found:
@@ -133,8 +129,7 @@ def list_(call: Call, /, since: str | None, until: str | None, limit: int, **ask
 @click.argument("id")
 def show(call: Call, id: str) -> None:
     """Show the turn or memory ID with all its fields."""
-    with call.memory() as memory:
-        record = memory.get(id, **call.whose)
+    record = call.open().get(id, **call.whose)
     call.show.data(record_json(record))
     if not call.json:
         record_card(call.show, record)
@@ -144,8 +139,7 @@ def show(call: Call, id: str) -> None:
 @click.argument("id")
 def history(call: Call, id: str) -> None:
     """Show all versions of memory ID, and what superseded what, oldest first."""
-    with call.memory() as memory:
-        versions = memory.history(id, **call.whose)
+    versions = call.open().history(id, **call.whose)
     for version in versions:
         recorded = say("recorded {time}", time=f"{version.recorded:%Y-%m-%d %H:%M}")
         call.show.report(record_json(version), (f"v{version.version}  ", "dim"), (recorded, "cyan"))
@@ -167,8 +161,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
     if all(changes[name] is None for name in ("text", "data", "expires")):
         raise click.UsageError(say("nothing to change: give --text, --data or --expires"))
-    with call.memory() as memory:
-        changed = memory.update(id, **call.whose, **call.local(changes))
+    changed = call.open().update(id, **call.whose, **call.local(changes))
     show_record(call.show, changed)
 
 
@@ -180,12 +173,12 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
     whose = {"user": call.whose["user"]}
     if ALL in accept and ALL in reject:
         raise click.UsageError(say("all can be accepted or rejected, not both"))
-    with call.memory() as memory:
-        waiting = memory.proposals(**whose)
-        every = tuple(one.id for one in waiting)
-        accepted = memory.accept(every if ALL in accept else accept, **whose) if accept else 0
-        rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
-        replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
+    memory = call.open()
+    waiting = memory.proposals(**whose)
+    every = tuple(one.id for one in waiting)
+    accepted = memory.accept(every if ALL in accept else accept, **whose) if accept else 0
+    rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
+    replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
     if accept or reject:
         decided = say("{proposals} accepted, {rejected} rejected", proposals=count_nouns(accepted, "proposal"),
                       rejected=f"{rejected:,}")  # fmt: skip
@@ -224,8 +217,7 @@ def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | 
     whose = call.scope
     if chosen["everything"] and not (yes or chosen["dry_run"]):
         confirm_or_exit(call, say("Forget everything of user {user}?", user=repr(call.user)))
-    with call.memory() as memory:
-        report = memory.forget(**whose, **chosen, ids=ids or None, period=when)
+    report = call.open().forget(**whose, **chosen, ids=ids or None, period=when)
     end_with_receipt(call, report)
 
 
@@ -240,8 +232,7 @@ def end_with_receipt(call: Call, report: ForgetReport) -> None:
 def sweep(call: Call) -> None:
     """Remove what has expired of a user's memory, for good; it is out of sight already."""
     user = call.whose["user"]
-    with call.memory() as memory:
-        report = memory.sweep(user=user)
+    report = call.open().sweep(user=user)
     number = report.observations + report.insights
     call.show.report(asdict(report), say("{records} removed", records=count_nouns(number, "memory", "memories")))
 
@@ -254,14 +245,14 @@ def audit(call: Call) -> None:
     again. Nothing is changed. Exit code 6 if anything was found.
     """
     user = call.whose["user"]
-    with call.memory() as memory:
-        found = memory.audit(user=user)
-        for finding in found:
-            mend = f"{finding.mend} --user {shlex.quote(user)}"
-            call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
-            for id in finding.ids if not call.json else ():
-                record_line(call.show, memory.get(id, user=user))
-            call.show.line((f"→ {mend}", "cyan"), indent=2)
+    memory = call.open()
+    found = memory.audit(user=user)
+    for finding in found:
+        mend = f"{finding.mend} --user {shlex.quote(user)}"
+        call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
+        for id in finding.ids if not call.json else ():
+            record_line(call.show, memory.get(id, user=user))
+        call.show.line((f"→ {mend}", "cyan"), indent=2)
     if found:
         exit_partly()
     call.show.line(say("0 findings: the memories of this user are sound"))

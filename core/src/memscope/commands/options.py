@@ -110,6 +110,10 @@ class Call:
         with MemoryScope(self.store, settings=settings, **more) as memory:
             yield memory
 
+    def open(self, *, new: bool = False) -> MemoryScope:
+        """The memory of ``memory``, open to the end of the command."""
+        return click.get_current_context().with_resource(self.memory(new=new))
+
 
 def _local_time(text: str) -> str:
     time = datetime.fromisoformat(text)

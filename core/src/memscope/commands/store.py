@@ -144,8 +144,7 @@ def compact(call: Call) -> None:
 def receipts(call: Call) -> None:
     """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
     user = call.whose["user"]
-    with call.memory() as memory:
-        found = memory.receipts(user=user)
+    found = call.open().receipts(user=user)
     call.show.data({"receipts": [asdict(receipt) for receipt in found]})
     for receipt in found:
         kinds = ("turns", "observations", "insights", "blocks")
@@ -159,8 +158,7 @@ def receipts(call: Call) -> None:
 @command("users", short_help="List the users.")
 def users(call: Call) -> None:
     """List the users of the store, one per line."""
-    with call.memory() as memory:
-        found = memory.users()
+    found = call.open().users()
     call.show.data({"users": found})
     for user in found:
         call.show.line(visible(user))
@@ -171,8 +169,7 @@ def users(call: Call) -> None:
 @command("status", short_help="Show the store, the models, what is waiting.")
 def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""
-    with call.memory() as memory:
-        found = memory.status(user=call.user)
+    found = call.open().status(user=call.user)
     show_status(call.show, found)
 
 

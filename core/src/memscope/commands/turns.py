@@ -91,15 +91,15 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     """
     added = Added(done=skip)
     given = {name: value for name, value in about.items() if value is not None}
-    with call.memory(new=True) as memory:
-        if text is not None and text != "-":
-            added.count(memory.add_turns([{"content": text, **call.local(given)}], **call.scope, replay=replay))
-        elif text is None and sys.stdin.isatty():
-            raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
-        elif replay or strict:
-            _add_at_once(memory, call, added, replay=replay)
-        else:
-            _add_lines(memory, call, added)
+    memory = call.open(new=True)
+    if text is not None and text != "-":
+        added.count(memory.add_turns([{"content": text, **call.local(given)}], **call.scope, replay=replay))
+    elif text is None and sys.stdin.isatty():
+        raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
+    elif replay or strict:
+        _add_at_once(memory, call, added, replay=replay)
+    else:
+        _add_lines(memory, call, added)
     _report_added(call, added)
 
 

@@ -30,8 +30,7 @@ preview_option = click.option("--preview", is_flag=True, help="Show what would c
 @preview_option
 def consolidate(call: Call, preview: bool) -> None:
     """Make observations of the turns that are pending: of one user with --user, else of all."""
-    with call.memory() as memory:
-        _report(call, memory.consolidate(user=call.user, preview=preview))
+    _report(call, call.open().consolidate(user=call.user, preview=preview))
 
 
 @command("reflect", short_help="Bring a user's insights up to date.")
@@ -39,8 +38,7 @@ def consolidate(call: Call, preview: bool) -> None:
 def reflect(call: Call, preview: bool) -> None:
     """Consolidate what is pending of a user, then bring the insights up to date."""
     user = call.whose["user"]
-    with call.memory() as memory:
-        _report(call, memory.reflect(user=user, preview=preview))
+    _report(call, call.open().reflect(user=user, preview=preview))
 
 
 def _report(call: Call, report: WorkReport) -> None:
@@ -65,8 +63,7 @@ def reembed(call: Call) -> None:
 @command("unpark", short_help="Try again what failed too often.")
 def unpark(call: Call) -> None:
     """Give batches that failed too often another chance: of one user with --user, else of all."""
-    with call.memory() as memory:
-        number = memory.unpark(user=call.user)
+    number = call.open().unpark(user=call.user)
     batches = count_nouns(number, "batch", "batches")
     call.show.report({"unparked": number}, say("{batches} pending again", batches=batches))
 
