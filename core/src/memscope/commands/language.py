@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from memscope.commands.output import wrapped
+from memscope.commands.output import columns, wrapped
 from memscope.errors import MemscopeError
 
 FOLDER = Path(__file__).parents[1] / "locale"
@@ -101,9 +101,9 @@ class Formatter(click.HelpFormatter):
         if language() == "en":
             super().write_dl(translated, col_max, col_spacing)
             return
-        column = self.current_indent + col_spacing + min(col_max, max(_columns(first) for first, _ in translated))
+        column = self.current_indent + col_spacing + min(col_max, max(columns(first) for first, _ in translated))
         for first, second in translated:
-            gap = column - self.current_indent - _columns(first)
+            gap = column - self.current_indent - columns(first)
             self.write(" " * self.current_indent + first + (" " * gap if gap >= col_spacing else f"\n{' ' * column}"))
             head, *rest = _wrap(second, self.width - column) or [""]
             self.write(f"{head}\n")
@@ -122,12 +122,6 @@ def _translate_help(text: str) -> str:
     """Translate an option's help, not what click added to it in brackets."""
     words, gap, extra = text.partition("  [")
     return (say(words) if words else "") + gap + extra
-
-
-def _columns(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def _wrap(text: str, width: int) -> list[str]:

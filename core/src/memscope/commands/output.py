@@ -44,7 +44,7 @@ def visible_columns(line: str) -> str:
 
 def visible_text(text: str) -> str:
     """Words of several lines: these and nothing else a terminal may obey."""
-    return "".join(part if part == "\n" else visible_columns(part.expandtabs(4)) for part in re.split("(\n)", text))
+    return "\n".join(visible_columns(line.expandtabs(4)) for line in text.split("\n"))
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
@@ -109,10 +109,8 @@ class Display:
 
     def rule(self, title: str) -> None:
         """A title with a line to its right."""
-        from rich.cells import cell_len
-
         stroke = "─" if speaks_unicode(sys.stdout) else "-"
-        left = min(self.width, PIPE_WIDTH) - cell_len(title) - 2
+        left = min(self.width, PIPE_WIDTH) - columns(title) - 2
         self.line((f"{title} ", "bold cyan"), (stroke * max(0, left), "dim"))
 
     def _print(self, text: Text, indent: int) -> None:
@@ -141,17 +139,22 @@ class Display:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
 
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        with Bars(*columns, console=_console(sys.stderr), transient=True) as bars:
+        parts = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        with Bars(*parts, console=_console(sys.stderr), transient=True) as bars:
             task = bars.add_task(label, total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def pad(text: str, columns: int) -> str:
-    """Fill a text with blanks to a number of columns; a Chinese character takes two."""
+def columns(text: str) -> int:
+    """Returns the columns that a text takes; a Chinese character takes two."""
     from rich.cells import cell_len
 
-    return text + " " * (columns - cell_len(text))
+    return cell_len(text)
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with blanks to a number of columns."""
+    return text + " " * (width - columns(text))
 
 
 def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
@@ -159,15 +162,13 @@ def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
 
     All lines but the first are ``hang`` columns narrower.
     """
-    from rich.cells import cell_len
-
     start, used = 0, 0
     for piece in filter(lambda piece: piece[0], _PIECE.finditer(text)):
-        size = cell_len(piece[0])
+        size = columns(piece[0])
         if used and used + size > width:
             yield start, piece.start()
             start, used = piece.start() + len(piece[0]) - len(piece[0].lstrip()), 0
-            size = hang + cell_len(piece[0].lstrip())
+            size = hang + columns(piece[0].lstrip())
         used += size
     yield start, len(text)
 
