@@ -60,7 +60,7 @@ def installed(tmp_path, monkeypatch):
 def alone(monkeypatch):
     """As if nothing but the core were installed."""
     monkeypatch.setattr(sections, "entry_points", lambda **_: ())
-    monkeypatch.setattr(loader, "_found", list)
+    monkeypatch.setattr(loader, "entry_points", lambda **_: ())
 
 
 # ----------------------------------------------------------------------------------------------------------- installed
