@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -36,7 +36,7 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, Sources, merged, place
+from memscope.config.sources import Layers, Sources, meant, merged, place, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
@@ -70,6 +70,7 @@ def _parameters(value: object) -> object:
 
 
 LONGEST_REPR = 4000  # characters
+UNKNOWN = ("extra_forbidden", "invalid_key")  # pydantic's complaints of a name that is not in the schema
 log = logging.getLogger("memscope")
 S = TypeVar("S", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -331,11 +332,11 @@ def load(
     sources, more = Sources.read(given, environ), sections or {}
     unknown = sources.unknown(Settings)
     schema = _extended(tuple(find_sections(unknown, more).items()))
-    layers = sources.layers(schema, section_names(more) if unknown else ())
+    layers = sources.layers(schema)
     try:
         settings = schema.model_validate(merged(layers))
     except ValidationError as error:
-        raise _explained(error, layers) from None
+        raise _explained(error, layers, schema, section_names(more)) from None
     if sources.source:
         trust.check(sources.source, sources.file, layers[1:])
         log.info("settings are read from %s", trust.describe(sources.source))
@@ -349,9 +350,16 @@ def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Setting
     return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
 
-def _explained(error: ValidationError, layers: Layers) -> ConfigError:
-    """Returns pydantic's first complaint and its place. Unknown names were found before; values are never repeated."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+def _explained(
+    error: ValidationError, layers: Layers, schema: type[BaseModel], sections: Collection[str]
+) -> ConfigError:
+    """Returns the first complaint and its place, unknown names before wrong values, which are never repeated."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    first = min(found, key=lambda one: one["type"] not in UNKNOWN)
     path = tuple(str(part) for part in first["loc"])
+    name = ".".join(path)
+    if first["type"] in UNKNOWN:
+        known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
+        return ConfigError(f"{place(path, *layers)}: there is no setting {name!r}", hint=meant(path[-1], known))
     said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return ConfigError(f"{place(path, *layers)}: {'.'.join(path)} {said}")
+    return ConfigError(f"{place(path, *layers)}: {name} {said}")

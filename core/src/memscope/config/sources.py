@@ -83,23 +83,11 @@ class Sources:
         variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
         return {*map(str, self.file.values), *map(str, self.given.values), *variables} - schema.model_fields.keys()
 
-    def layers(self, schema: type[BaseModel], sections: Collection[str]) -> Layers:
-        """Returns all layers, their names checked against ``schema``; ``sections`` are further names to suggest."""
-        layers = (self.file, _environment(self.environ, schema), self.given)
-        for layer in layers:
-            _check_names(layer, schema, sections)
-        return layers
+    def layers(self, schema: type[BaseModel]) -> Layers:
+        return self.file, _environment(self.environ, schema), self.given
 
 
-def _check_names(layer: Layer, schema: type[BaseModel], sections: Collection[str]) -> None:
-    for path, inner in _paths(layer.values, schema):
-        if path[-1] not in inner.model_fields and not _is_free(inner):
-            known = {*inner.model_fields, *(sections if len(path) == 1 else ())}
-            message = f"{place(path, layer)}: there is no setting {'.'.join(path)!r}"
-            raise ConfigError(message, hint=_meant(path[-1], known))
-
-
-def _meant(name: str, known: Collection[str]) -> str:
+def meant(name: str, known: Collection[str]) -> str:
     """Returns the hint for a name that is no setting: MemoryScope's successor here, else the nearest of ours."""
     successor = _successors().get(name.removeprefix(PREFIX).lower())
     return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
@@ -113,16 +101,10 @@ def _successors() -> dict[str, str]:
     return {name: ours for names, ours in plain for name in names.split()}
 
 
-def _paths(
-    values: Mapping[str, Any], schema: type[BaseModel], before: Path_ = ()
-) -> Iterator[tuple[Path_, type[BaseModel]]]:
-    """Yields every name in a section, with the section; the inside of a free mapping is not checked."""
-    for name, value in values.items():
-        path = (*before, str(name))
-        yield path, schema
-        inner = _section_of(schema, str(name))
-        if isinstance(value, Mapping) and inner:
-            yield from _paths(value, inner, path)
+def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
+    for name in path:
+        schema = _section_of(schema, name) or schema
+    return schema
 
 
 def _is_free(schema: type[BaseModel]) -> bool:
@@ -146,7 +128,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
         path = variable_path(name, schema)
         if path is None:
             known = [PREFIX + "__".join(path).upper() for path in fields(schema)]
-            raise ConfigError(f"{variable} is no setting", hint=_meant(variable, known))
+            raise ConfigError(f"{variable} is no setting", hint=meant(variable, known))
         layer.put(path, value, variable)
     if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
         layer.put(("plugins", "allow"), (), "MEMSCOPE_NO_PLUGINS")
