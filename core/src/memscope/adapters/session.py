@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
 from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, check_settings, release, to_config
+from memscope.chat.assembly import assemble
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
-from memscope.records import Json, Role, Turn
+from memscope.records import Json, Role, Scope, Turn
 from memscope.text.tokens import estimate_tokens
 from memscope.validation import Zone
 
@@ -59,7 +60,7 @@ def format_hits(hits: Sequence[Hit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """``text`` is the block to show, "" when there is nothing; it was made of ``core`` memory and ``hits``."""
+    """``text`` is the block to show, "" when there is nothing; ``core`` comes before the ``hits``."""
 
     text: str = ""
     hits: tuple[Hit, ...] = ()
@@ -169,32 +170,57 @@ class MemorySession:
         return self.record_who in ("both", side) and bool(turn["content"].strip())
 
     async def recall(
-        self, query: str, *, exclude: Collection[str] = (), shown: Collection[str] = (), tokens: int | None = None
+        self,
+        query: str,
+        *,
+        exclude: Collection[str] = (),
+        shown: Collection[str] = (),
+        tokens: int | None = None,
+        lasting: bool = False,
     ) -> Recalled:
-        """Returns the block for ``query``; for an empty one core memory only.
+        """Returns the block for ``query``; for an empty one what comes before the hits.
 
-        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway.
+        ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway. ``lasting``:
+        the model keeps the block for good, so that it gets nothing that changes with every turn.
         """
-        work = self._recall(query, exclude, frozenset(shown), tokens or self.tokens)
+        work = self._recall(query, exclude, frozenset(shown), tokens, lasting)
         return await self._open("retrieve", work, Recalled())
 
-    async def _recall(self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int) -> Recalled:
+    async def _recall(
+        self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int | None, lasting: bool
+    ) -> Recalled:
         from memscope.retrieval.context import context, line
 
-        core = await self.core()
+        core, room = await self.do(lambda memory: self._lead(memory, exclude, tokens, lasting))
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
         found = await self.search(query, exclude=exclude)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
         profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
-        lines = context(hits, tokens=tokens, profile=profile)
+        lines = context(hits, tokens=room, profile=profile)
         fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
         return Recalled(block(lines, fresh) if lines or fresh else "", fitted if lines else (), core)
 
     async def core(self) -> str:
         """Returns the blocks of core memory as they are shown, "" when all are empty."""
         return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
+
+    async def _lead(
+        self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, lasting: bool
+    ) -> tuple[str, int]:
+        """Returns what comes before the hits, and the tokens for these.
+
+        Core memory; with ``context.budget`` of the settings, all within it, also entities and a summary of what left
+        the agent's window.
+        """
+        runtime, budget = memory.runtime, memory.runtime.settings.context.budget
+        if budget is None or lasting:
+            return await memory.blocks(self.user, agent=self.agent).text(), tokens or self.tokens
+        where = Scope(self.user, self.agent, self.session)
+        async with runtime.operation("retrieve"):
+            parts = await assemble(runtime, where, min(budget, tokens or budget), shown=exclude)
+        return parts.lead, parts.left
 
     async def recent(
         self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()
