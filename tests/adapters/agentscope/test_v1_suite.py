@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agentscope.message import ToolUseBlock
 from agentscope.tool import Toolkit
 
@@ -15,6 +17,9 @@ class TestReActAgent(AdapterSuite):
     plugin = "memscope_agentscope.plugin"
     framework = ("agentscope",)
     mode = "static_control"
+    not_applicable: ClassVar = {
+        "test_one_budget_holds_core_memory_entities_summary_and_hits": "what it is shown stays in its short-term memory"
+    }
 
     async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
         m = MemoryScopeLongTermMemory(user=user, agent=agent, session=session, memory=memory, strict=strict, **more)
