@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import struct
+import sys
+import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from memscope.text import language, terms, tokens, units
 from memscope.text.flags import Flag
 from memscope.text.stemmer import stem
 
+START = [name for name, _ in units.COLUMNS].index("start")
 NOW = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TURN = Turn("k", Scope("alice", "helper", "s1"), "user", "Alice Smith", "I moved to Berlin.", NOW, NOW)
 
@@ -234,3 +238,28 @@ def test_an_insight_is_a_unit_for_each_session() -> None:
     assert [bool(columns(unit)["flags"] & Flag.PRIMARY) for unit in made] == [True, False]
     assert {columns(unit)["target"] for unit in made} == {9}
     assert len(units.make_units(insight, number=9, seq=1)) == 1
+
+
+def folded(text: str) -> str:
+    """Each character looked up."""
+    decomposed = unicodedata.normalize("NFKD", text.replace("’", "'").casefold())
+    bare = "".join(char for char in decomposed if unicodedata.combining(char) < 10)
+    return unicodedata.normalize("NFKC", bare).casefold()
+
+
+@given(st.text())
+def test_a_text_is_folded_character_by_character(text: str) -> None:
+    assert tokens.fold(text) == folded(text)
+
+
+def test_every_mark_is_folded_away() -> None:
+    marks = (chr(code) for code in range(sys.maxunicode + 1) if unicodedata.combining(chr(code)) >= 10)
+    assert [mark for mark in marks if tokens.fold(f"北{mark}") != folded(f"北{mark}")] == []
+
+
+def test_an_assistants_long_answer_carries_no_dates() -> None:
+    long = "I see the dentist tomorrow. " + "We talk about the garden and the weather. " * 30
+    for role, text, dated in (("assistant", long, False), ("assistant", long[:27], True), ("user", long, True)):
+        said = replace(TURN, role=cast(Role, role), text=text)
+        first = units.make_units(said, number=1, seq=1)[0]
+        assert bool(units.PACKED.unpack(first.columns)[START]) is dated

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import reduce
 from itertools import chain
+from operator import or_
 from typing import NamedTuple
 
 from memscope.text.language import language
+from memscope.text.periods import TIMED, is_timed
 from memscope.text.terms import run_terms, term, word_terms
-from memscope.text.tokens import UNSPACED_START, content_stems, fold, pieces, stems
+from memscope.text.tokens import UNSPACED, content_stems, fold, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece
+
+_MOST_WORDS = 1 << 16
 
 
 class Analysis(NamedTuple):
@@ -19,34 +23,43 @@ class Analysis(NamedTuple):
     terms: Sequence[int]
     topics: int  # a bit per topic
     meaning: bytes  # int8, the largest component 127; b"" for none
+    timed: bool  # has a word of time with letters: "Monday"
 
 
-class _Piece(NamedTuple):
+class _Word(NamedTuple):
     terms: Sequence[int]
-    topics: int
+    topics: int  # TIMED stands above the topics' bits
     tokens: Sequence[int]
+
+
+class _Words(dict[str, _Word | None]):
+    """Words as they are met; None for one that says nothing. Emptied when full."""
+
+    def __missing__(self, piece: str) -> _Word | None:
+        topics = topics_of_words(content_stems(piece)) | TIMED * is_timed(piece)
+        found = _Word(word_terms(piece), topics, tuple(tokens_of_piece(piece)))
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[piece] = made = found if any(found) else None
+        return made
+
+
+WORDS = _Words()
 
 
 def analyse(text: str) -> Analysis:
     found = pieces(fold(text))
-    known = list(map(_word if text.isascii() else _piece, found))
-    hashes = list(chain.from_iterable([piece.terms for piece in known]))
-    about = topics_of_phrases(text)
-    for topics in {piece.topics for piece in known}:
-        about |= topics
+    known = filter(None, map(WORDS.__getitem__ if text.isascii() or not UNSPACED.search(text) else _piece, found))
+    terms, topics, tokens = tuple(zip(*known, strict=True)) or ((), (), ())
+    hashes = list(chain.from_iterable(terms))
+    about = reduce(or_, {*topics}, topics_of_phrases(text))
     if not hashes:  # stop words only
         stopped = [word for piece in found for word in stems(piece)]
         hashes, about = [term(word) for word in stopped], about | topics_of_words(stopped)
-    english = language(text) == "en"
-    meaning = packed(list(chain.from_iterable([piece.tokens for piece in known]))) if english else b""
-    return Analysis(found, hashes, about, meaning)
+    meaning = packed(list(chain.from_iterable(tokens))) if language(text) == "en" else b""
+    return Analysis(found, hashes, about & ~TIMED, meaning, bool(about & TIMED))
 
 
-def _piece(piece: str) -> _Piece:
+def _piece(piece: str) -> _Word | None:
     """A run of a script without spaces is hardly ever met again; neither topics of words nor vectors know it."""
-    return _Piece(run_terms(piece), 0, ()) if UNSPACED_START.match(piece) else _word(piece)
-
-
-@lru_cache(maxsize=1 << 16)
-def _word(piece: str) -> _Piece:
-    return _Piece(word_terms(piece), topics_of_words(content_stems(piece)), tuple(tokens_of_piece(piece)))
+    return _Word(run_terms(piece), 0, ()) if UNSPACED.match(piece) else WORDS[piece]

@@ -43,6 +43,7 @@ _WISH = re.compile(
     r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
     r"|我(?:更|比较)?(?:喜欢|希望)你"
 )
+_WISHED = frozenset(("prefer", "rather", "like"))
 
 
 def flags(text: str, words: Sequence[str], role: str) -> int:
@@ -52,7 +53,8 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     found |= Flag.QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
     found |= Flag.DIGIT * (_DIGIT.search(text) is not None)
     found |= Flag.GREETING * (_GREETING.match(text) is not None)
-    if _INSTRUCTION.match(text) or (own and _WISH.search(text)):  # each wish names who has it
+    wishes = own and ("你" in text or not _WISHED.isdisjoint(words))  # each wish names who has it
+    if _INSTRUCTION.match(text) or (wishes and _WISH.search(text)):
         found |= Flag.INSTRUCTION
     if role == "assistant" and unknowing(text):
         return found | Flag.UNKNOWING

@@ -30,7 +30,7 @@ def language(text: str) -> Language:
     if text.isascii():
         return "en"
     cjk = len(CJK_CHARACTER.findall(text))
-    if 2 * cjk < sum(map(str.isalpha, text)) - cjk or not cjk:
+    if not cjk or (3 * cjk < len(text) and 3 * cjk < sum(map(str.isalpha, text))):
         return "en"
     if len(_HANGUL_CHARACTER.findall(text)) * 2 > cjk:
         return "ko"

@@ -98,7 +98,7 @@ _HARMLESS = frozenset(
     thought weakness chance plan""".split()
 )
 _WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
-_NAMED = re.compile(r"\bI(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
+_NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
 _PASSING = frozenset(
     """tonight yesterday earlier think guess wonder mean suppose reckon someone somebody everyone moment""".split()
 )
@@ -112,7 +112,7 @@ def _english(sentence: str) -> Iterator[str]:
         yield from _after(words[at], words[at + 1 : at + 6])
     if own and _NAMED.search(sentence):
         yield "name"
-    if _STANDING.search(folded):
+    if ("from " in folded or "living" in folded) and _STANDING.search(folded):
         yield "habit"
     if own:
         yield from (_ALONE[word] for word in words if word in _ALONE)

@@ -23,28 +23,36 @@ _WORDS = frozenset(
     december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
     may days today tonight yesterday fri tue tues thu thur thurs""".split()
 )
+TIMED = 1 << 128  # of a word's bits, above its topics'
 _LETTERS = re.compile(r"[a-z]+")
 _LAST_WORD = re.compile(rf"(?:{'|'.join(sorted(_WORDS, reverse=True))})(?![a-z])")
 _DIGITS = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
-_WORDS_ZH = re.compile(
-    "[明后昨前今]天|[今昨][晚早]|[下上本这]个?(?:周|星期|礼拜|月)|[周期拜][一二三四五六日末天]|\\d[月号日]|十[月号日]|[一二三四五六七八九][月号日]"
-    "|[明去]年|春节|国庆|中秋|端午|元旦|清明|除夕|圣诞"
+_WORDS_ZH = re.compile(  # begins with a set of characters, by which ``re`` looks for it
+    r"[\d明后昨前今下上本这周期拜十一二三四五六七八九去春国中端元清除圣](?:(?<=[明后昨前今])天|(?<=[今昨])[晚早]"
+    r"|(?<=[下上本这])个?(?:周|星期|礼拜|月)|(?<=[周期拜])[一二三四五六日末天]|(?<=[\d十一二三四五六七八九])[月号日]|(?<=[明去])年"
+    r"|(?<=春)节|(?<=国)庆|(?<=中)秋|(?<=端)午|(?<=元)旦|(?<=清)明|(?<=除)夕|(?<=圣)诞)"
 )
 
 
-def named_periods(text: str, said: datetime) -> list[Interval]:
-    """Returns the distinct periods of at most two months; a date without a year is the one nearest to ``said``."""
-    if text.rstrip()[-1:] in "?？" or not _may_name_a_day(text):
+def named_periods(text: str, said: datetime, *, timed: bool = True) -> list[Interval]:
+    """Returns the distinct periods of at most two months; a date without a year is the one nearest to ``said``.
+
+    ``timed``: False if no word of the text ``is_timed``.
+    """
+    if text.rstrip()[-1:] in "?？" or not (timed or _has_date(text)):
         return []
-    telling = (sentence for _, sentence in sentences(text) if _may_name_a_day(sentence))
+    telling = (one for _, one in sentences(text) if _has_date(one) or (timed and is_timed(one.lower())))
     found = [one for sentence in telling for one in _of_sentence(sentence, said)]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
-def _may_name_a_day(text: str) -> bool:
-    if not text.isascii() and _WORDS_ZH.search(text):
-        return True
-    return not _WORDS.isdisjoint(_LETTERS.findall(text.lower())) or _DIGITS.search(text) is not None
+def is_timed(folded: str) -> bool:
+    """Returns whether a word of time with letters is in the text."""
+    return not _WORDS.isdisjoint(_LETTERS.findall(folded))
+
+
+def _has_date(text: str) -> bool:
+    return (not text.isascii() and _WORDS_ZH.search(text) is not None) or _DIGITS.search(text) is not None
 
 
 def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:

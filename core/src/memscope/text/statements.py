@@ -7,8 +7,7 @@ a question taken for a statement costs a line, a statement taken for a question 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold, has_words, pieces
@@ -16,14 +15,16 @@ from memscope.text.tokens import fold, has_words, pieces
 LONGEST = 300  # characters of an answer that only says it does not know
 
 
-@lru_cache(maxsize=1 << 4)  # asked twice for the text that is being written
-def sentences(text: str) -> Sequence[str]:
-    """Returns the sentences of a text with their marks; a line break ends one too."""
-    found, start = [], 0
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text with their marks; a line break ends one too."""
+    start = 0
     for match in _BOUNDARY.finditer(text):
-        found.append(text[start : match.start() + (match[0][0] != "\n")])
+        part = text[start : match.start() + (match[0][0] != "\n")]
+        if part and not part.isspace():
+            yield part
         start = match.end()
-    return [part for part in (*found, text[start:]) if part and not part.isspace()]
+    if start < len(text) and not text[start:].isspace():
+        yield text[start:]
 
 
 _BOUNDARY = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")

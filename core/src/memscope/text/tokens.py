@@ -18,12 +18,14 @@ from memscope.text.language import CJK, CJK_CHARACTER
 from memscope.text.stemmer import stem
 
 _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
-_LETTER = f"[^\\W_{_UNSPACED}]|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
+_LETTERS = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
 
 
 _LATIN_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_WORD = re.compile(f"[{_UNSPACED}]+|(?:{_LETTER})+(?:'[a-z]+)?")
-UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_WORD = re.compile(f"[{_UNSPACED}]+|(?:{_LETTERS})+(?:'[a-z]+)?")
+UNSPACED = re.compile(f"[{_UNSPACED}]")
+# Whatever ``fold`` takes off is among these; to look up each character of a text takes ten times as long.
+_MAY_COMBINE = re.compile("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00-\ud7ff\uf900-\ufb1d\uff00-\uffff]")
 
 
 def estimate_tokens(text: str) -> int:
@@ -51,8 +53,9 @@ def fold(text: str) -> str:
     text = text.replace("’", "'")
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    bare = "".join(c for c in decomposed if unicodedata.combining(c) < 10)
+    bare = unicodedata.normalize("NFKD", text.casefold())
+    if _MAY_COMBINE.search(bare):
+        bare = "".join(c for c in bare if unicodedata.combining(c) < 10)
     return unicodedata.normalize("NFKC", bare).casefold()
 
 
@@ -78,7 +81,7 @@ def content_stems(piece: str) -> Sequence[str]:
 
 
 def stems(piece: str) -> Sequence[str]:
-    if UNSPACED_START.match(piece):
+    if UNSPACED.match(piece):
         return _grams(piece)
     head = _head(piece)
     return (stem(head) if head.isascii() and not head.isdigit() else head,)

@@ -8,9 +8,10 @@ with a bit per topic.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, reduce
-from operator import add, or_
+from operator import or_
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,14 +49,22 @@ def topics_of_phrases(text: str) -> int:
     if not has_cjk(text):
         return 0
     known, found, end = _table().chinese, 0, 0
-    for at, (char, pair) in enumerate(zip(text, map(add, text, f"{text[1:]} "), strict=True)):
-        if at >= end and (pair in known or char in known):
-            for word, meaning in (*known.get(pair, ()), *known.get(char, ())):
+    for at in [match.start() for match in _beginnings().finditer(text)]:
+        if at >= end:
+            for word, meaning in (*known.get(text[at : at + 2], ()), *known.get(text[at], ())):
                 if text.startswith(word, at):
                     found |= meaning
                     end = at + len(word)
                     break
     return found
+
+
+@lru_cache(maxsize=1)
+def _beginnings() -> re.Pattern[str]:
+    """Matches the first character of a Chinese word, or of what may be one by its first two."""
+    single = "".join(start for start in _table().chinese if len(start) == 1)
+    first, second = ("".join({start[at] for start in _table().chinese if len(start) == 2}) for at in (0, 1))
+    return re.compile(f"[{first}{single}](?:(?=[{second}])|(?<=[{single}]))")
 
 
 def topics_of_words(found: Iterable[str]) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import struct
+from array import array
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
+from sys import byteorder
 from typing import NamedTuple
 
 from memscope.records import ROLES, SUMMARY, Insight, Observation, Record, Turn
-from memscope.text.analysis import analyse
+from memscope.text.analysis import Analysis, analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
 from memscope.text.lasting import LASTING, SERIOUS, marks
@@ -155,15 +157,25 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     }  # fmt: skip
     state = Flag.STATEMENT if turn.statement else 0
     date = date_text(turn.time, language(turn.text))
+    tells = (
+        turn.role != "assistant" or len(turn.text) <= LONG
+    )  # an assistant's long answer reports nothing that happens
     for part, piece in enumerate(chunks(turn.text)):
-        told = {**shared, **_named(piece, turn), "seq": seq + part, "part": part}
-        yield _unit(piece, date, turn.speaker, told, state)
+        read = analyse(piece)
+        named = _named(piece, turn, read.timed) if tells else _UNDATED
+        yield _unit(piece, read, date, turn.speaker, {**shared, **named, "seq": seq + part, "part": part}, state)
 
 
-def _named(text: str, turn: Turn) -> dict[str, int]:
+_UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
+
+
+def _named(text: str, turn: Turn, timed: bool) -> dict[str, int]:
     """Returns the first two periods that a statement names."""
-    named = [(microseconds(one.start), microseconds(one.end)) for one in named_periods(text, turn.time)]
-    (start, end), (later_start, later_end) = (*named, (0, 0), (0, 0))[:2]
+    found = named_periods(text, turn.time, timed=timed)
+    if not found:
+        return _UNDATED
+    named = [(microseconds(one.start), microseconds(one.end)) for one in found]
+    (start, end), (later_start, later_end) = (*named, (0, 0))[:2]
     return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
 
 
@@ -187,7 +199,7 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     date = date_text(memory.said, language(memory.text))
-    return _unit(memory.text, date, who, columns, state, marked=_memory_marks(memory))
+    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=_memory_marks(memory))
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
@@ -213,10 +225,11 @@ def _header(said: str) -> tuple[int, ...]:
 
 
 def _unit(
-    body: str, date: str, speaker: str, columns: dict[str, int], state: int, *, marked: Sequence[int] | None = None
-) -> Unit:
+    body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
+    *, marked: Sequence[int] | None = None,
+) -> Unit:  # fmt: skip
     """``marked``: the terms of a profile; by default those of the body, where the user says it."""
-    read, role = analyse(body), ROLES[columns["role"]]
+    role = ROLES[columns["role"]]
     found = flags(body, read.pieces, role) | state
     tells = marked is None and role != "assistant" and (found & Flag.FIRST_PERSON or not body.isascii())
     lasting = marks(body) if tells else marked or ()
@@ -227,8 +240,15 @@ def _unit(
         "flags": found | Flag.PERSONAL * bool(lasting), "topics": read.topics & _LOW, "more_topics": read.topics >> 64,
     }  # fmt: skip
     packed = PACKED.pack(*map(columns.__getitem__, _NAMES), read.meaning)
-    hashes = struct.pack(f"<{len(header) + len(content)}I", *header, *content)
-    return Unit(columns["seq"], packed, hashes, _text(date, speaker, body))
+    return Unit(columns["seq"], packed, _hashes(header + content), _text(date, speaker, body))
+
+
+def _hashes(terms: Sequence[int]) -> bytes:
+    """Returns terms as little-endian uint32."""
+    made = array("I", terms)
+    if byteorder == "big":
+        made.byteswap()
+    return made.tobytes()
 
 
 def _text(date: str, speaker: str, body: str) -> str:

@@ -68,8 +68,10 @@ def scaled(vector: Floats) -> bytes:
 
 
 def _summed(found: Sequence[int]) -> Floats:
-    table = _table()
-    summed: Floats = table.scales.take(found) @ table.rows.take(found, 0).astype("float32")
+    import numpy as np
+
+    table, rows = _table(), np.array(found, np.intp)
+    summed: Floats = table.scales.take(rows) @ table.rows.take(rows, 0).astype(np.float32)
     return summed
 
 
