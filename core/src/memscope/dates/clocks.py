@@ -16,26 +16,22 @@ def hours(start: int, end: int) -> Clock:
     return Clock(start * 3600, end * 3600, "part")
 
 
-def o_clock(now: Now, *numbers: int | str) -> Clock | None:
-    """Hour, minute and second; "2.30" counts as hour and minute."""
-    parts = [int(part) for number in numbers for part in str(number).split(".")]
+def o_clock(now: Now, *items: Clock | int | str) -> Clock | None:
+    """Hour, minute and second, where "2.30" counts as hour and minute; or what is a time already."""
+    if isinstance(items[0], Clock):
+        return items[0]
+    parts = [int(part) for item in items for part in str(item).split(".")]
     return clock(*parts) if 1 <= len(parts) <= 3 else None
-
-
-def clock_or_hour(item: Clock | int | str) -> Clock | None:
-    return item if isinstance(item, Clock) else o_clock(Now(EARLIEST), item)
-
-
-def clock_of(now: Now, item: Clock | int) -> Clock | None:
-    return clock_or_hour(item)
 
 
 def of_half(now: Now, *values: Any) -> Clock | None:
     """A time with am or pm."""
     *numbers, half = values
-    if len(numbers) == 1 and isinstance(numbers[0], int) and numbers[0] >= 100:
+    if len(numbers) == 2 and numbers[1] < 10 and numbers[1] != 5:
+        return None
+    if isinstance(numbers[0], int) and numbers[0] >= 100:
         numbers = list(divmod(numbers[0], 100))  # 340 pm
-    time = numbers[0] if isinstance(numbers[0], Clock) else o_clock(now, *numbers)
+    time = o_clock(now, *numbers)
     return sure(time, half == "p") if time and time.start < 13 * 3600 else time
 
 
@@ -61,10 +57,6 @@ def twenty_to(now: Now, minutes: int, hour: int) -> Clock | None:
     return before_hour(now, minutes, hour) if minutes in (20, 25) else None
 
 
-def of_spoken_half(now: Now, hour: int, minute: int, half: str) -> Clock | None:
-    return of_half(now, hour, minute, half) if minute >= 10 or minute == 5 else None
-
-
 def spoken_clock(now: Now, hour: int, minute: int) -> Clock | None:
     """Seven thirty."""
     return o_clock(now, hour, minute) if minute >= 10 else None
@@ -75,10 +67,9 @@ def sure(time: Clock, afternoon: bool) -> Clock:
     return replace(time, start=time.start + shift, end=time.end + shift, sure=True)
 
 
-def in_part(now: Now, *values: Any) -> Clock | None:
+def in_part(now: Now, item: Clock | int | str, part: Clock) -> Clock | None:
     """A time within a part of the day, which decides its half: 7 in the evening, 下午 5:00."""
-    part = next(item for item in values if isinstance(item, Clock) and item.grain == "part")
-    time = clock_or_hour(next(item for item in values if item is not part))
+    time = o_clock(now, item)
     if not time or time.grain == "part":
         return None
     if time.sure and not 3600 <= time.start < 13 * 3600:
@@ -91,16 +82,15 @@ def in_part(now: Now, *values: Any) -> Clock | None:
     return sure(time, part.end > HALF_DAY and not small)
 
 
-def spoken_in_part(now: Now, hour: int, minute: int, part: Clock) -> Clock | None:
-    """Seven thirty in the evening."""
-    time = spoken_clock(now, hour, minute)
-    return in_part(now, time, part) if time else None
+def hour_of_part(now: Now, hour: int, date: Period, part: Clock) -> Period | None:
+    """7 tomorrow evening; not one Tuesday night."""
+    inside = part.start <= hour * 3600 % HALF_DAY + (HALF_DAY if part.start >= HALF_DAY else 0) < part.end
+    return join(now, date, in_part(now, hour, part)) if inside else None
 
 
-def range_in_part(now: Now, first: Any, last: Any, part: Clock) -> Clock | None:
-    """From 3 to 4 in the afternoon."""
-    end = in_part(now, last, part)
-    return time_range(now, first, end) if end else None
+def half_day(now: Now, half: str) -> Clock:
+    """Today pm."""
+    return hours(8, 12) if half == "a" else hours(12, 16)
 
 
 def edge_of_part(now: Now, edge: str, part: Clock) -> Clock | None:
@@ -117,7 +107,7 @@ def guessed(time: Clock) -> Clock:
 
 def time_range(now: Now, first: Any, last: Any, *_: Any) -> Clock | None:
     """From 1 to 3 pm: one end completes the other, the shortest reading wins."""
-    a, b = clock_or_hour(first), clock_or_hour(last)
+    a, b = o_clock(now, first), o_clock(now, last)
     if not a or not b:
         return None
     starts = [a.start] if a.sure else [sure(a, half).start for half in (False, True)]
@@ -127,14 +117,6 @@ def time_range(now: Now, first: Any, last: Any, *_: Any) -> Clock | None:
     lengths = {(end - start) % (2 * HALF_DAY) or 2 * HALF_DAY: start for end in ends for start in starts}
     shortest = min(lengths)
     return Clock(lengths[shortest], lengths[shortest] + shortest, b.grain, a.sure or b.sure, "range")
-
-
-def spoken_range(now: Now, *numbers: int) -> Clock | None:
-    """From three thirty to four forty-five."""
-    hour, minute, last_hour, last_minute = numbers
-    if minute < 10 or last_minute < 10:
-        return None
-    return time_range(now, o_clock(now, hour, minute), o_clock(now, last_hour, last_minute))
 
 
 def beside(now: Now, sign: int, span: Length, time: Clock) -> Clock | None:
@@ -151,28 +133,15 @@ def parts_of_day(now: Now, first: Clock, last: Clock) -> Clock | None:
     return Clock(first.start, last.end, "part") if first.start < last.start else None
 
 
-def from_part(now: Now, date: Period, part: Clock, time: Clock) -> Period | None:
-    """明天中午到下午三点."""
-    found = time_range(now, part, time)
-    return join(now, date, found) if found else None
-
-
 def time_for(now: Now, *values: Any) -> Clock | None:
     """From 2 pm for 2 hours, in either order."""
     span = next(item for item in values if isinstance(item, Length))
-    begin = clock_or_hour(next(item for item in values if item is not span))
+    begin = o_clock(now, next(item for item in values if item is not span))
     seconds = sum(amount * SECONDS.get(unit, 10**6) for amount, unit in span.parts)
     if not begin or seconds >= 2 * HALF_DAY:
         return None
     begin = replace(begin, end=begin.start + int(seconds), shape="range")
     return begin if begin.sure else replace(begin, sure=True) if begin.start >= 7 * 3600 else sure(begin, True)
-
-
-def open_on_day(now: Now, shape: Shape, date: Period, item: int) -> Period | None:
-    """Tomorrow after 2."""
-    time = o_clock(now, item)
-    found = open_time(now, shape, guessed(time)) if time else None
-    return join(now, date, found) if found else None
 
 
 def open_time(now: Now, shape: Shape, time: Clock) -> Clock | None:
@@ -207,50 +176,5 @@ def join(now: Now, *values: Any) -> Period | None:
     """A day and a time, in either order."""
     date = next(item for item in values if isinstance(item, Period))
     item = next((item for item in values if not isinstance(item, Period)), None)
-    time = clock_or_hour(item) if item is not None else None
+    time = o_clock(now, item) if item is not None else None
     return then(date, lambda span: on_day(span, time), time.grain) if time and date.grain == "day" else None
-
-
-def join_range(now: Now, *values: Any) -> Period | None:
-    """A day and two hours: Monday 3-8."""
-    date = next(item for item in values if isinstance(item, Period))
-    numbers = [item for item in values if not isinstance(item, Period)]
-    time = time_range(now, *numbers)
-    return join(now, date, time) if time else None
-
-
-def join_part(now: Now, *values: Any) -> Period | None:
-    """A day, a part of it and a time in that part, in any order."""
-    date = next(item for item in values if isinstance(item, Period))
-    time = in_part(now, *(item for item in values if item is not date))
-    return join(now, date, time) if time else None
-
-
-def hour_of_part(now: Now, hour: int, date: Period, part: Clock) -> Period | None:
-    """7 tomorrow evening; not one Tuesday night."""
-    inside = part.start <= hour * 3600 % HALF_DAY + (HALF_DAY if part.start >= HALF_DAY else 0) < part.end
-    return join_part(now, hour, date, part) if inside else None
-
-
-def join_part_range(now: Now, *values: Any) -> Period | None:
-    """Tomorrow morning from 9 to 11, in either order."""
-    first, last = (item for item in values if isinstance(item, int))
-    time = time_range(now, first, last)
-    return join_part(now, time, *(item for item in values if not isinstance(item, int))) if time else None
-
-
-def edge_on_day(now: Now, edge: str, date: Period, part: Clock) -> Period | None:
-    """Early Monday morning."""
-    half = edge_of_part(now, edge, part)
-    return join(now, date, half) if half else None
-
-
-def half_day(now: Now, date: Period, half: str) -> Period | None:
-    """Today pm."""
-    return join(now, date, hours(8, 12) if half == "a" else hours(12, 16))
-
-
-def spoken_time(now: Now, date: Period, hour: int, minute: int) -> Period | None:
-    """March eighteenth nine thirty."""
-    time = spoken_clock(now, hour, minute)
-    return join(now, date, time) if time else None

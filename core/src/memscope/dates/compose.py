@@ -29,12 +29,12 @@ from memscope.dates.calendar import (
     weekend_of,
     year_of,
 )
-from memscope.dates.clocks import clock_or_hour, in_part, on_day, time_range
+from memscope.dates.clocks import in_part, o_clock, on_day
 from memscope.dates.days import day_of_month
 from memscope.dates.edges import edge
 from memscope.dates.numbers import ordinal
 from memscope.dates.relative import far
-from memscope.dates.stretches import coming, open_to
+from memscope.dates.stretches import open_to
 
 # -------------------------------------------------------------------------------------------------------------- inside
 
@@ -195,11 +195,6 @@ def away(now: Now, sign: int, length: Length, period: Period) -> Period | None:
     return then(period, lambda span: move(span, length, sign), "day") if counted else None
 
 
-def from_coming(now: Now, length: Length, period: Period) -> Period | None:
-    """A week from Friday: from the next one."""
-    return away(now, 1, length, coming(now, period))
-
-
 def unit_beside(now: Now, sign: int, unit: str, period: Period) -> Period | None:
     """The day before (-1) Christmas, the week after (1) May 5th."""
     if unit == "day":
@@ -235,18 +230,11 @@ def for_length(now: Now, *values: Any) -> Period | None:
 
 def moment_at(now: Now, period: Period, item: Any) -> Period | None:
     """Tonight at 7, this evening from 7 to 8: a part of a named day and a time in it."""
-    time = clock_or_hour(item)
+    time = o_clock(now, item)
     span = look(period, 0) if not period.cycle else None
     if not time or not span or span.grain != "part":
         return None
     start = span.start.hour * 3600
     part = Clock(start, start + int((span.end - span.start).total_seconds()), "part")
-    found = on_day(span, in_part(now, part, time) or time)
+    found = on_day(span, in_part(now, time, part) or time)
     return fixed(found) if found else None
-
-
-def moment_range(now: Now, *values: Any) -> Period | None:
-    """Tonight from 7 to 9, in either order."""
-    period = next(item for item in values if isinstance(item, Period))
-    time = time_range(now, *(item for item in values if item is not period))
-    return moment_at(now, period, time) if time else None

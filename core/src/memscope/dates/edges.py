@@ -41,10 +41,10 @@ def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
     return edge(now, name, period) if name == "mid" else None
 
 
-def edge_unit(now: Now, name: str, unit: str) -> Period | None:
-    """The end of the month: of this one."""
+def this(now: Now, unit: str) -> Period | None:
+    """The week, as "the end of the week" names it."""
     here = unit_at(now.today, unit)
-    return edge(now, name, fixed(here)) if here else None
+    return fixed(here) if here else None
 
 
 def later_in(now: Now, step: int, unit: str) -> Period | None:

@@ -25,7 +25,7 @@ from memscope.dates.calendar import (
     weekend_of,
     year_of,
 )
-from memscope.dates.clocks import edge_of_part, join
+from memscope.dates.clocks import join
 from memscope.dates.days import month
 
 
@@ -56,12 +56,6 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
 def beyond(now: Now, named: int | str, step: int) -> Period | None:
     """The week before last, the Monday after next."""
     return stepped_unit(now, 2 * step, named) if isinstance(named, str) else stepped_weekday(now, 2 * step, named)
-
-
-def edge_of_step(now: Now, edge: str, step: int, part: Clock) -> Period | None:
-    """Early this evening, late last night."""
-    half = edge_of_part(now, edge, part)
-    return part_of_day(now, step, half) if half else None
 
 
 def counted_weekday(now: Now, sign: int, count: int, number: int) -> Period:
@@ -117,10 +111,6 @@ def away(now: Now, sign: int, span: Length) -> Period:
 def inside(now: Now, span: Length) -> Period | None:
     """ "in 3 days" is a day to come, unless the sentence tells of the past ("done in 3 days")."""
     return away(now, 1, span) if now.future or not now.past else None
-
-
-def in_one(now: Now, count: int, unit: str) -> Period | None:
-    return inside(now, Length(((count, unit),)))
 
 
 def inside_of(now: Now, span: Length) -> Period | None:
@@ -192,12 +182,7 @@ def week_number(now: Now, unit: str, number: int) -> Period | None:
     )
 
 
-def named_month(now: Now, step: int, number: int) -> Period | None:
-    """Since this May."""
-    found = month(now, number)
-    return stepped_period(now, step, found) if found else None
-
-
 def stepped_month(now: Now, step: int, number: int) -> Period | None:
     """Last May; "this may" is more often a verb."""
-    return named_month(now, step, number) if step else None
+    found = month(now, number)
+    return stepped_period(now, step, found) if found and step else None

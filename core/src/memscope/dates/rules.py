@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated, stretches
+from memscope.dates.calendar import Now
 from memscope.dates.cascade import Build, Row
 from memscope.dates.vocabulary import lines
 
@@ -14,7 +15,7 @@ MODULES = {
     module.__name__.rpartition(".")[2]: module
     for module in (clocks, compose, days, edges, numbers, relative, repeated, stretches)
 }
-_CONSTANTS = {"nothing": True}  # the words are taken, and name no time
+Part = Callable[[Now, Sequence[Any]], Any]  # of an action: from the values of the matched tokens
 
 
 def rows(text: Sequence[str]) -> list[Row]:
@@ -36,28 +37,34 @@ def _written_out(pattern: str, names: Mapping[str, str]) -> str:
 
 
 def _builder(action: str) -> Build:
-    """Returns the builder of ``compose.away -1 $2 $1``: of the function named, with the arguments named.
+    """Returns the builder of ``compose.away 1 $1 (stretches.coming $2)``: it declines where a part of it does."""
+    words = iter(re.findall(r"[()]|[^\s()]+", action))
+    part = _call(words, all_values="$" not in action) if "." in action else _argument(action)
+    return lambda now, *values: part(now, values)
 
-    After constants alone, or nothing, come all values. Without a function the one argument is what is built.
-    """
-    first, *given = action.split()
-    if "." not in first:
-        return lambda now, *values: _argument(first, values)
-    module, _, name = first.partition(".")
+
+def _call(words: Iterator[str], all_values: bool = False) -> Part:
+    """Reads a function and its arguments, up to a closing bracket or the end."""
+    module, _, name = next(words).partition(".")
     function: Build = getattr(MODULES[module], name)
-    if any(one.startswith("$") for one in given):
-        return lambda now, *values: function(now, *[_argument(one, values) for one in given])
-    constants = [_argument(one, ()) for one in given]
-    return lambda now, *values: function(now, *constants, *values)
+    until_closed = iter(lambda: next(words, ")"), ")")
+    given = [_call(words) if word == "(" else _argument(word) for word in until_closed]
+
+    def part(now: Now, values: Sequence[Any]) -> Any:
+        arguments = [one(now, values) for one in given]
+        return None if None in arguments else function(now, *arguments, *(values if all_values else ()))
+
+    return part
 
 
-def _argument(text: str, values: Sequence[Any]) -> Any:
+def _argument(word: str) -> Part:
     """Returns the n-th value for ``$n``, the last for ``$last``; a number; a word."""
-    if text.startswith("$"):
-        return values[-1 if text == "$last" else int(text[1:]) - 1]
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
-    return 0.5 if text == "0.5" else _CONSTANTS.get(text, text)
+    if word.startswith("$"):
+        at = -1 if word == "$last" else int(word[1:]) - 1
+        return lambda now, values: values[at]
+    known: dict[str, Any] = {"nothing": True, "0.5": 0.5}
+    constant = int(word) if re.fullmatch(r"-?\d+", word) else known.get(word, word)
+    return lambda now, values: constant
 
 
 ROWS = rows(list(lines("rules.txt")))

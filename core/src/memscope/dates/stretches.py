@@ -18,7 +18,6 @@ from memscope.dates.calendar import (
     number_of,
     place,
     then,
-    unit_at,
 )
 from memscope.dates.clocks import opened, sure
 from memscope.dates.relative import day_from_today
@@ -76,18 +75,7 @@ def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
     return then(fixed(span) if span else period, lambda each: opened(each, shape))
 
 
-def by(now: Now, period: Period) -> Period | None:
-    """By March 31: the next one."""
-    return open_to(now, "until", coming(now, period))
-
-
 def coming(now: Now, period: Period) -> Period:
     """The next one of a recurring period, unless the sentence tells of the past."""
     span = place(period, replace(now, future=not now.past)) if period.cycle else None
     return fixed(span) if span else period
-
-
-def unit_to_now(now: Now, unit: str) -> Period | None:
-    """Year to date."""
-    here = unit_at(now.today, unit)
-    return between(now, fixed(here), "now") if here else None
