@@ -111,6 +111,10 @@ def fixed(span: Span) -> Period:
     return Period(lambda _: span, span.grain)
 
 
+def once(span: Span | None) -> Period | None:
+    return fixed(span) if span else None
+
+
 def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | None = None) -> Period:
     """Returns the period made of each of ``period``'s spans."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from memscope.dates.calendar import (
@@ -23,18 +25,19 @@ from memscope.dates.calendar import (
     nth_unit,
     nth_weekday,
     number_of,
+    once,
+    place,
     then,
     unit_at,
     week_of,
     weekend_of,
     year_of,
 )
-from memscope.dates.clocks import in_part, o_clock, on_day
+from memscope.dates.clocks import in_part, o_clock, on_day, opened, sure
 from memscope.dates.days import day_of_month
 from memscope.dates.edges import edge
 from memscope.dates.numbers import ordinal
-from memscope.dates.relative import far
-from memscope.dates.stretches import open_to
+from memscope.dates.relative import day_from_today, far
 
 # -------------------------------------------------------------------------------------------------------------- inside
 
@@ -44,8 +47,7 @@ def within_period(now: Now, outer: Period, inner: Period) -> Period | None:
     span = look(outer, 0) if not outer.cycle else None
     if not span or span.shape != "point" or outer.grain != inner.cycle:
         return None
-    found = look(inner, number_of(inner.cycle, span.start))
-    return fixed(found) if found else None
+    return once(look(inner, number_of(inner.cycle, span.start)))
 
 
 def anniversary(now: Now, outer: Period, inner: Period) -> Period | None:
@@ -92,8 +94,7 @@ def day_in(now: Now, number: int, period: Period) -> Period | None:
 def in_year(now: Now, *values: Any) -> Period | None:
     """A yearly period and the number of its year, in either order."""
     number, period = sorted(values, key=lambda item: isinstance(item, Period))
-    found = look(period, number) if period.cycle == "year" else None
-    return fixed(found) if found else None
+    return once(look(period, number)) if period.cycle == "year" else None
 
 
 def nth(now: Now, number: int | str, unit: str, period: Period) -> Period | None:
@@ -122,10 +123,8 @@ def nth_units(now: Now, which: int | str, length: Length, period: Period) -> Per
         return None
 
     def change(span: Span) -> Span | None:
-        first, last = (
-            nth_unit(1 if number > 0 else -int(amount), unit, span),
-            nth_unit(int(amount) if number > 0 else -1, unit, span),
-        )
+        first = nth_unit(1 if number > 0 else -int(amount), unit, span)
+        last = nth_unit(int(amount) if number > 0 else -1, unit, span)
         return Span(first.start, last.end, last.grain) if first and last else None
 
     return then(period, change)
@@ -175,10 +174,9 @@ def unit_with(now: Now, unit: str, *rest: Any) -> Period | None:
     return change(now, rest[-1]) if change else None
 
 
-def week_of_year(now: Now, unit: str, number: int, year: int) -> Period | None:
-    """Week 12 of 2020."""
-    span = nth_unit(number, unit, year_of(year)) if unit == "week" and number > 0 else None
-    return fixed(span) if span else None
+def week_of_year(now: Now, unit: str, number: int, year: int = 0) -> Period | None:
+    """Week 12 of 2020, or of this year."""
+    return once(nth_unit(number, unit, year_of(year or now.local.year))) if unit == "week" and number > 0 else None
 
 
 def same_day(now: Now, first: Period, last: Period) -> Period | None:
@@ -236,5 +234,64 @@ def moment_at(now: Now, period: Period, item: Any) -> Period | None:
         return None
     start = span.start.hour * 3600
     part = Clock(start, start + int((span.end - span.start).total_seconds()), "part")
-    found = on_day(span, in_part(now, time, part) or time)
-    return fixed(found) if found else None
+    return once(on_day(span, in_part(now, time, part) or time))
+
+
+# ----------------------------------------------------------------------------------------------------------- stretches
+
+
+def between(now: Now, first: Any, last: Any) -> Period | None:
+    """From May to July: to the end of July. A year that only one end names is the other's, too."""
+    a, b = (day_from_today(now, 0) if item == "now" else item for item in (first, last))
+    if a.cycle and a.cycle == b.cycle:
+        return Period(lambda n: _stretch(a.find(n), _next(b, n, a.find(n))), b.grain, a.cycle)
+    if a.cycle and not b.cycle:
+        end = look(b, 0) or (b.find(0) if b.grain else None)
+        start = _latest(a, end) if end else None
+    else:
+        start = look(a, 0)
+        end = _next(b, number_of(b.cycle, start.start), start) if b.cycle and start else b.find(0)
+    return once(_stretch(start, end))
+
+
+def _latest(period: Period, end: Span) -> Span | None:
+    n = number_of(period.cycle, end.start)
+    return next((span for step in range(3) if (span := look(period, n - step)) and span.start < end.end), None)
+
+
+def _next(period: Period, n: int, start: Span | None) -> Span | None:
+    """Returns the first of ``period`` from its n-th on that does not end before ``start`` begins."""
+    if not start:
+        return None
+    return next((span for step in range(3) if (span := period.find(n + step)) and span.end > start.start), None)
+
+
+def _stretch(start: Span | None, end: Span | None) -> Span | None:
+    """From the beginning of the first to the end of the last; a time of day ends it at its beginning."""
+    if not start or not end:
+        return None
+    timed = end.grain in SECONDS
+    last = end.start if timed else end.end
+    grain = "hour" if timed or end.start == end.end else end.grain  # an instant ends it, not a unit
+    return Span(start.start, last, grain, "range") if start.start < last else None
+
+
+def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
+    """Between now and eight o'clock: the next eight o'clock of today."""
+    for each in [time] if time.sure else [sure(time, half) for half in (False, True)]:
+        end = now.today + timedelta(seconds=each.start)
+        if end > now.local:
+            return fixed(Span(now.local, end, "hour", "range"))
+    return None
+
+
+def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
+    """Since, after, before or until (that is, not after) a period."""
+    span = place(period, now) if period.cycle in ("week", "day") else None
+    return then(fixed(span) if span else period, lambda each: opened(each, shape))
+
+
+def coming(now: Now, period: Period) -> Period:
+    """The next one of a recurring period, unless the sentence tells of the past."""
+    span = place(period, replace(now, future=not now.past)) if period.cycle else None
+    return fixed(span) if span else period

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, place, then, unit_at
-from memscope.dates.days import month, month_of_year
+from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, once, place, then, unit_at
 from memscope.dates.relative import day_from_today, stepped_unit
 
-Bound = Literal["edge", "limit"]
 _EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
     "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
     "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
@@ -43,8 +41,7 @@ def middle_of_day(now: Now, name: str, period: Period) -> Period | None:
 
 def this(now: Now, unit: str) -> Period | None:
     """The week, as "the end of the week" names it."""
-    here = unit_at(now.today, unit)
-    return fixed(here) if here else None
+    return once(unit_at(now.today, unit))
 
 
 def later_in(now: Now, step: int, unit: str) -> Period | None:
@@ -71,35 +68,14 @@ def limit(now: Now, name: str, period: Period) -> Period | None:
 
 def day_end(now: Now, *values: Any) -> Period | None:
     period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
-    return (
-        then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
-        if period.grain == "day"
-        else None
-    )
+    if period.grain != "day":
+        return None
+    return then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
 
 
-def of_step(now: Now, bound: Bound, step: int, edge_and_unit: tuple[str, str]) -> Period | None:
-    """上个月底; 年底: of this year."""
-    name, unit = edge_and_unit
-    found = stepped_unit(now, step, unit)
-    return bounded(now, bound, name, found) if found else None
-
-
-def of_month(now: Now, bound: Bound, *values: Any) -> Period | None:
-    """5月初, 2019年5月底."""
-    *years, number, (name, unit) = values
-    found = month_of_year(now, number, *years) if years else month(now, number)
-    return bounded(now, bound, name, found) if found and unit == "month" else None
-
-
-def of_period(now: Now, period: Period, edge_and_unit: tuple[str, str]) -> Period | None:
+def same_edge(now: Now, unit: str, period: Period, name: str) -> Period | None:
     """去年年底: the unit only repeats the period's."""
-    name, unit = edge_and_unit
     return edge(now, name, period) if period.grain == unit else None
-
-
-def bounded(now: Now, bound: Bound, name: str, period: Period) -> Period | None:
-    return limit(now, name, period) if bound == "limit" else edge(now, name, period)
 
 
 def rest_of(now: Now, *values: Any) -> Period | None:
@@ -109,8 +85,3 @@ def rest_of(now: Now, *values: Any) -> Period | None:
     if span and span.grain == "day":
         return fixed(Span(now.local, span.end, "part")) if span.start == now.today else None
     return fixed(Span(now.today, span.end, "day", "range")) if span and span.start <= now.today < span.end else None
-
-
-def limit_of(now: Now, period: Period, value: str | tuple[str, str]) -> Period | None:
-    """去年底, 去年年底."""
-    return limit(now, value if isinstance(value, str) else value[0], period)

@@ -19,11 +19,10 @@ from memscope.dates.calendar import (
     instant,
     later,
     look,
-    nth_unit,
+    once,
     unit_at,
     week_of,
     weekend_of,
-    year_of,
 )
 from memscope.dates.clocks import join
 from memscope.dates.days import month
@@ -49,8 +48,7 @@ def stepped_unit(now: Now, step: int, unit: str) -> Period | None:
     here = unit_at(now.today, unit)
     if not here or (unit == "day" and not (step > 0 and now.future)):
         return None  # of the past, "the next day" is that of something told
-    found = unit_at(later(here.start, step, unit), unit) if step else here
-    return fixed(found) if found else None
+    return once(unit_at(later(here.start, step, unit), unit) if step else here)
 
 
 def beyond(now: Now, named: int | str, step: int) -> Period | None:
@@ -91,8 +89,7 @@ def stepped_period(now: Now, step: int, period: Period) -> Period | None:
     if period.cycle != "year":
         return None
     if not step:
-        span = look(period, now.local.year)
-        return fixed(span) if span else None
+        return once(look(period, now.local.year))
     for n in range(3):
         span = look(period, now.local.year + (n - 1 if step > 0 else 1 - n))
         if span and (span.start > now.local if step > 0 else span.end <= now.local):
@@ -155,10 +152,9 @@ def aligned(now: Now, count: int, unit: str) -> Period | None:
     here = unit_at(now.today, unit)
     if not here:
         return None
-    first, last = (
-        (here.end, later(here.end, count, unit)) if count > 0 else (later(here.start, count, unit), here.start)
-    )
-    return fixed(Span(first, last, here.grain))
+    near = here.end if count > 0 else here.start
+    far_ = later(near, count, unit)
+    return fixed(Span(min(near, far_), max(near, far_), here.grain))
 
 
 def this_day(now: Now, unit: str) -> Period | None:
@@ -171,15 +167,6 @@ def this_unit(now: Now, unit: str) -> Period | None:
     if unit == "day" or (unit == "weekend" and not now.future):
         return None
     return stepped_unit(now, 0, unit)
-
-
-def week_number(now: Now, unit: str, number: int) -> Period | None:
-    """Week 10, of this year."""
-    return (
-        fixed(week)
-        if unit == "week" and (week := nth_unit(number, "week", year_of(now.local.year))) and number > 0
-        else None
-    )
 
 
 def stepped_month(now: Now, step: int, number: int) -> Period | None:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated, stretches
+from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Build, Row
 from memscope.dates.vocabulary import lines
 
 MODULES = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (clocks, compose, days, edges, numbers, relative, repeated, stretches)
+    module.__name__.rpartition(".")[2]: module for module in (clocks, compose, days, edges, numbers, relative, repeated)
 }
 Part = Callable[[Now, Sequence[Any]], Any]  # of an action: from the values of the matched tokens
 
@@ -37,7 +36,7 @@ def _written_out(pattern: str, names: Mapping[str, str]) -> str:
 
 
 def _builder(action: str) -> Build:
-    """Returns the builder of ``compose.away 1 $1 (stretches.coming $2)``: it declines where a part of it does."""
+    """Returns the builder of ``compose.away 1 $1 (compose.coming $2)``: it declines where a part of it does."""
     words = iter(re.findall(r"[()]|[^\s()]+", action))
     part = _call(words, all_values="$" not in action) if "." in action else _argument(action)
     return lambda now, *values: part(now, values)
