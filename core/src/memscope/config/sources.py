@@ -107,11 +107,6 @@ def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
     return schema
 
 
-def _is_free(schema: type[BaseModel]) -> bool:
-    """Whether a section takes names that it does not declare."""
-    return schema.model_config.get("extra") not in (None, "forbid")
-
-
 def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
     """Returns the section that a field holds, if it holds one."""
     held = schema.model_fields[name].annotation if name in schema.model_fields else None
@@ -161,6 +156,7 @@ def variable_path(name: str, schema: type[BaseModel]) -> Path_ | None:
         inner = _section_of(schema, head)
         if inner and name.startswith(f"{head.lower()}_"):
             short = name[len(head) :].lstrip("_")
-            rest = variable_path(short, inner) or ((short,) if _is_free(inner) else None)
+            free = (short,) if inner.model_config.get("extra") not in (None, "forbid") else None  # takes any name
+            rest = variable_path(short, inner) or free
             return rest and (head, *rest)
     return None

@@ -63,11 +63,6 @@ class Http:
         if self._certificates is None:
             self._certificates = await asyncio.to_thread(_certificates, self.endpoint.trust_env)
 
-    async def _connected(self) -> httpx2.AsyncClient:
-        """Returns the client of this event loop."""
-        await self.prepare()
-        return self._clients.get()
-
     def _client(self) -> httpx2.AsyncClient:
         library = _library()
         client: httpx2.AsyncClient = library.AsyncClient(
@@ -118,7 +113,8 @@ class Http:
     @asynccontextmanager
     async def _answer(self, method: str, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
         """Returns the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
-        client, failure = await self._connected(), ""
+        await self.prepare()
+        client, failure = self._clients.get(), ""
         content = None if body is None else _dumps(body)
         try:
             async with client.stream(method, self.endpoint.base_url + path, content=content) as answer:

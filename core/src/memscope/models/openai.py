@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -77,15 +77,10 @@ class _Client:
         await self._http.close()
 
     async def _post(self, body: Mapping[str, Json], characters: int) -> tuple[dict[str, Any], Usage]:
-        """Make one request and count its cost, whether it succeeds or not."""
-        spent, began = Usage(calls=1, prompt_characters=characters), time.perf_counter()
-        try:
+        with _counted(characters) as spent:
             payload = await self._http.post(self._path, {"model": self.endpoint.model, **body})
             _add_tokens(spent, payload.get("usage"))
-            return payload, spent
-        finally:
-            spent.milliseconds = (time.perf_counter() - began) * 1000
-            count(spent)
+        return payload, spent
 
 
 class OpenAIChat(_Client):
@@ -159,15 +154,11 @@ class OpenAIChat(_Client):
             raise
 
     async def _pieces(self, messages: Sequence[Message]) -> AsyncGenerator[str]:
-        spent, began = Usage(calls=1, prompt_characters=_characters(messages)), time.perf_counter()
         body = {"model": self.endpoint.model, "messages": messages, **self.endpoint.parameters}
-        try:
+        with _counted(_characters(messages)) as spent:
             async with aclosing(self._http.events(self._path, body)) as events:
                 async for piece in _texts(events, spent):
                     yield piece
-        finally:
-            spent.milliseconds = (time.perf_counter() - began) * 1000
-            count(spent)
 
 
 class OpenAIEmbedder(_Client):
@@ -251,6 +242,17 @@ class OpenAIReranker(_Client):
     async def _scores(self, body: Mapping[str, Json], asked: int, documents: Sequence[str]) -> list[float]:
         payload, _ = await self._post(body, asked + sum(map(len, documents)))
         return read_scores(payload, len(documents))
+
+
+@contextmanager
+def _counted(characters: int) -> Iterator[Usage]:
+    """Count the cost of one request, whether it succeeds or not."""
+    spent, began = Usage(calls=1, prompt_characters=characters), time.perf_counter()
+    try:
+        yield spent
+    finally:
+        spent.milliseconds = (time.perf_counter() - began) * 1000
+        count(spent)
 
 
 async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIterator[str]:
