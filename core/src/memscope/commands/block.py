@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,7 @@ from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound
 from memscope.records import Block
 from memscope.records.serialization import block_to_json
-
-if TYPE_CHECKING:
-    from memscope.sync import SyncBlocks
+from memscope.sync import SyncBlocks
 
 label_argument = click.argument("label")
 reason_option = click.option("--reason", default="", help="Why, for the history.")

@@ -6,11 +6,12 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memscope.commands import slash
+from memscope.commands.demo import demo
 from memscope.commands.input import Pipe, Terminal, read_message
 from memscope.commands.language import LANGUAGES, say, say_error, speaking
 from memscope.commands.options import Call, command, exit_code
@@ -18,10 +19,8 @@ from memscope.commands.output import print_error, visible, visible_text
 from memscope.commands.slash import Talk
 from memscope.commands.work import ReportReceiver
 from memscope.errors import MemscopeError
-
-if TYPE_CHECKING:
-    from memscope.records import Scope, WorkReport
-    from memscope.sync import SyncAnswer
+from memscope.records import Scope, WorkReport
+from memscope.sync import SyncAnswer
 
 DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
 NO_MODEL = """There is no chat model to talk with. Set one, for example
@@ -62,8 +61,6 @@ def explain_models(talk: Talk) -> None:
     question = say("Watch memory at work without a model? (memscope demo)")
     if not talk.keyboard.asks or talk.show.machine or not talk.confirm(question):
         context.exit(3)
-    from memscope.commands.demo import demo
-
     context.invoke(demo, which=None, data=None, everything=False)
 
 

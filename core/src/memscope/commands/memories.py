@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -37,9 +37,7 @@ from memscope.commands.output import print_error, visible_columns
 from memscope.errors import NotFound
 from memscope.reconciliation.approval import superseded_by
 from memscope.records import ForgetReport
-
-if TYPE_CHECKING:
-    from memscope import MemoryScope
+from memscope.sync import MemoryScope
 
 ALL = "all"
 SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, --everything"

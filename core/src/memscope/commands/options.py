@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from memscope import validation
 from memscope.commands.language import LANGUAGES, Formatter, say
 from memscope.commands.output import Display, Progress, print_error
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
+from memscope.sync import MemoryScope
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
-    from memscope.sync import MemoryScope
 
 BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes, with those of the errors
 CODES: tuple[tuple[type[MemscopeError], int], ...] = (
@@ -77,11 +78,10 @@ class Call:
     def _settings(self) -> Settings:
         from memscope.config import files, trust
         from memscope.config.settings import load
-        from memscope.validation import zone
 
         loaded = load(self.config)
         if self.zone is not None:
-            zone(self.zone)
+            validation.zone(self.zone)
             loaded = loaded.model_copy(update={"timezone": self.zone})
         source = files.find(self.config, os.environ)
         if source is not None and not source.named:
@@ -102,8 +102,6 @@ class Call:
     @contextmanager
     def memory(self, *, new: bool = False, **more: Any) -> Iterator[MemoryScope]:
         """The open memory. ``new``: the store may be made; else ``ConfigError`` where there is none."""
-        from memscope.sync import MemoryScope
-
         settings = self.settings()
         if not new:
             require_store(self.location)

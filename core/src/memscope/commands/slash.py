@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from memscope import validation
 from memscope.commands.block import show_block, show_blocks
 from memscope.commands.formatting import (
     action_parts,
@@ -26,9 +27,7 @@ from memscope.commands.store import show_status
 from memscope.errors import InputError, NotFound, nearest
 from memscope.records import ForgetReport, Hit, WorkReport
 from memscope.stores.rules import record_id
-
-if TYPE_CHECKING:
-    from memscope.sync import MemoryScope, SyncAnswer
+from memscope.sync import MemoryScope, SyncAnswer
 
 SHOWN = 20  # records of /list
 
@@ -257,8 +256,6 @@ def session(talk: Talk, name: str) -> None:
 
 
 def _switch(talk: Talk, name: str, session: str) -> None:
-    from memscope import validation
-
     validation.scope(name, None, session)
     talk.user, talk.session, talk.last = name, session, None
     talk.ids.clear()

@@ -15,6 +15,7 @@ import click
 
 from memscope import AsyncMemoryScope
 from memscope.adapters.memory_tools import ToolSet
+from memscope.adapters.session import MemorySession
 from memscope.commands.formatting import show_work, summarize
 from memscope.commands.language import count_nouns, say
 from memscope.commands.options import Call, command, exit_partly, require_store, resumable
@@ -156,7 +157,6 @@ def mcp(call: Call, tools: ToolSet | None) -> None:
 
 async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> None:
     from memscope.adapters.mcp import server
-    from memscope.adapters.session import MemorySession
 
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         made = server(MemorySession(**scope, memory=memory), tools)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from memscope import AsyncMemoryScope
 from memscope.commands.options import Call, file_of
 
 if TYPE_CHECKING:
-    from memscope import AsyncMemoryScope
     from memscope.config.settings import Settings
 
 State = Literal["ok", "warn", "fail"]

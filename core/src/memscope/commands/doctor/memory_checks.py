@@ -154,10 +154,7 @@ def _problems(held: Sequence[Observation | Insight], now: datetime) -> Iterable[
         )
     if resting := _resting_on_what_is_over(held):
         number = count_nouns(len(resting), "insight")
-        yield (
-            say("{insights} resting on what was superseded", insights=number),
-            "memscope reflect --user {user}",
-        )
+        yield (say("{insights} resting on what was superseded", insights=number), "memscope reflect --user {user}")
 
 
 def _doubles(current: Sequence[Observation | Insight]) -> list[str]:

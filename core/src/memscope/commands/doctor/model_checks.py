@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.language import say
 from memscope.errors import MemscopeError, ModelError, nearest
 from memscope.models import Message
 from memscope.models.endpoint import presets
-
-if TYPE_CHECKING:
-    from memscope.pipeline import WorkerContext
+from memscope.pipeline import WorkerContext
 
 DEADLINE_S = 15.0
 SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
