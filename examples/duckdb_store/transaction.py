@@ -22,6 +22,7 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
+    RecordKey,
     Select,
     Stage,
     Stats,
@@ -41,7 +42,7 @@ from memscope.records.serialization import (
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of
-from memscope.stores.rules import STAGES, Batch, Memory, record_id, selected
+from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
 from memscope.stores.spaces import Spaces
 from memscope.text.terms import terms_version
 from memscope.text.units import Unit
@@ -96,8 +97,7 @@ class OneUser(Tables):
         return [(source, made[memory]) for memory, source in links]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        asked = list(ids)
-        return self.rows("superseded_by = ANY(?)", asked) if asked else []
+        return self.rows("superseded_by = ANY(?)", list(ids))
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
         return self.rows("name = ? AND namespace IS NOT DISTINCT FROM ? AND current", name, namespace)
@@ -119,8 +119,8 @@ class OneUser(Tables):
             made=lambda: [memory.record for _, memory in self.derived([row.number])],
         )
 
-    def numbers(self, select: Select) -> list[int]:
-        return [row.number for row in self.rows("true") if self.fits(select, row)]
+    def keys(self, select: Select) -> list[RecordKey]:
+        return [record_key(row.number, row.record) for row in self.rows("true") if self.fits(select, row)]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
         self.mine("DELETE FROM record WHERE user_name = ? AND number = ?", row.number)

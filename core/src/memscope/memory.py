@@ -286,8 +286,10 @@ class AsyncMemoryScope:
                 where, runtime.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
                 namespace=namespace, current=not superseded, live_at=runtime.clock(),
             )  # fmt: skip
-            found = [record async for page in runtime.store.scan(select) for record in page]
-            return found if limit is None else found[-validation.count("limit", limit, 1_000_000) :]
+            if limit is not None:
+                keys = (await runtime.store.keys(select))[-validation.count("limit", limit, 1_000_000) :]
+                select = replace(select, ids=frozenset(key.id for key in keys))
+            return [record async for page in runtime.store.scan(select) for record in page]
 
     async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
         """All versions of a memory, with those it superseded and those that superseded it, oldest first."""

@@ -1,7 +1,7 @@
 """Lists of records by the time they were said, newest first, page by page.
 
-The first page reads all records that fit and keeps their ids; further pages read their own records only and stay as
-they were when the first was shown, whatever was added meanwhile.
+The first page asks for the keys of all records that fit and keeps their ids; each page reads its own records only, and
+further ones stay as they were when the first was shown, whatever was added meanwhile.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memscope import AsyncMemoryScope
-from memscope.records import Record, Turn
+from memscope import AsyncMemoryScope, validation
+from memscope.records import Record, RecordKey, Turn
+from memscope.stores.rules import record_key
 
 MOST_LISTINGS = 64
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,25 @@ class Listings:
 
 
 async def read(memory: AsyncMemoryScope, as_of: datetime | None, asked: Mapping[str, Any]) -> Listing:
-    past = {} if as_of is None else {"superseded": True}
-    records = await memory.list(**{**asked, **past})
-    known = [one for one in records if as_of is None or known_at(one, as_of)]
-    known = sorted(known, key=said_of)[::-1]  # of one time the last stored comes first
-    kinds = Counter(kind_of(one) for one in known)
-    return Listing([id_of(one) for one in known], kinds, said_of(known[-1]) if known else None)
+    keys = await _keys(memory, **asked) if as_of is None else await _known_keys(memory, as_of, asked)
+    keys.sort(key=lambda key: (key.said, key.number), reverse=True)  # of one time the last stored comes first
+    first = EPOCH + timedelta(microseconds=keys[-1].said) if keys else None
+    return Listing([key.id for key in keys], Counter(key.kind for key in keys), first)
+
+
+async def _keys(
+    memory: AsyncMemoryScope, *, user: str, agent: str | None, session: str | None = None, superseded: bool = False,
+    **asked: Any,
+) -> list[RecordKey]:  # fmt: skip
+    where = validation.scope(user, agent, session)
+    async with memory.runtime.operation("list") as runtime:
+        select = validation.select(where, runtime.zone, current=not superseded, live_at=runtime.clock(), **asked)
+        return await runtime.store.keys(select)
+
+
+async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
+    records = await memory.list(**{**asked, "superseded": True})
+    return [record_key(place, one) for place, one in enumerate(records) if known_at(one, as_of)]
 
 
 async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list[Record]:

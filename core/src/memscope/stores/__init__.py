@@ -24,6 +24,7 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
+    RecordKey,
     Search,
     Select,
     Stage,
@@ -88,6 +89,9 @@ class Store(Protocol):
 
     def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         """Returns pages of records in the order they were stored, in bounded memory; empty rather than ``NotFound``."""
+
+    async def keys(self, select: Select) -> list[RecordKey]:
+        """Returns the keys of what ``scan`` finds, in its order, without reading the records where it can."""
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         """Remove the selected records and all derived from them: records, units, vectors, saved replies.

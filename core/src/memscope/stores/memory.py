@@ -25,6 +25,7 @@ from memscope.records import (
     Insight,
     Observation,
     Receipt,
+    RecordKey,
     Select,
     Stage,
     Stats,
@@ -35,7 +36,7 @@ from memscope.stores import ATOMIC
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
-from memscope.stores.rules import STAGES, Batch, Memory, record_id, selected
+from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
 from memscope.stores.spaces import Spaces
 from memscope.text.units import Unit, units_version
 
@@ -104,12 +105,13 @@ class UserData:
         return [row for row, one in self.memories() if one.current and (one.name, one.namespace) == wanted]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        found = [copy(self.rows[number]) for number in self.numbers(select) if number > after]
+        found = [copy(self.rows[key.number]) for key in self.keys(select) if key.number > after]
         return found[:PAGE], found[PAGE - 1].number if len(found) > PAGE else None
 
-    def numbers(self, select: Select) -> list[int]:
+    def keys(self, select: Select) -> list[RecordKey]:
         ids = self.ids.keys() if select.ids is None else select.ids & self.ids.keys()
-        return [number for number in sorted(self.ids[id] for id in ids) if self._selected(select, self.rows[number])]
+        rows = [self.rows[number] for number in sorted(self.ids[id] for id in ids)]
+        return [record_key(row.number, row.record) for row in rows if self._selected(select, row)]
 
     def _selected(self, select: Select, row: Row) -> bool:
         return selected(

@@ -19,8 +19,10 @@ from memscope.records import (
     ChangeSet,
     Claim,
     Insight,
+    Kind,
     Observation,
     Record,
+    RecordKey,
     Revision,
     Select,
     Stage,
@@ -31,6 +33,7 @@ from memscope.records import (
 from memscope.records.filters import record_matches
 from memscope.records.serialization import turn_key
 from memscope.stores import PARK_AFTER
+from memscope.text.units import microseconds
 
 Memory: TypeAlias = Observation | Insight
 CLOCKS_APART_S = 60.0  # between the clocks of two hosts
@@ -51,6 +54,13 @@ def check_user(user: str, inserts: Iterable[TurnInsert], change_set: ChangeSet |
 
 def record_id(record: Record) -> str:
     return record.key if isinstance(record, Turn) else record.id
+
+
+def record_key(number: int, record: Record) -> RecordKey:
+    if isinstance(record, Turn):
+        return RecordKey(number, record.key, "turn", microseconds(record.time))
+    kind: Kind = "insight" if isinstance(record, Insight) else "observation"
+    return RecordKey(number, record.id, kind, microseconds(record.said))
 
 
 def free_key(base: bytes, taken: Callable[[str], bool]) -> str:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
+from memscope.records import FetchResult, Handle, Insight, Observation, RecordKey, Select, Stats, Turn
 from memscope.search.changes import RecordChanges
-from memscope.stores.rules import STAGES, expired, in_words
+from memscope.stores.rules import STAGES, expired, in_words, record_key
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
 from memscope_elasticsearch import blocks, counters, metadata_tokens, receipts, user_lock
@@ -20,6 +20,8 @@ from memscope_elasticsearch.session import Session
 OVERLAP = 200  # writes of a shard that may become visible out of order
 
 # ---- by id
+
+LISTED = ("number", "rid", "kind", "time", "statement")
 
 
 async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
@@ -115,15 +117,28 @@ def _period(start: int, end: int) -> Body:
 
 async def selected(session: Session, select: Select) -> AsyncIterator[list[Stored]]:
     """Yields pages of the selection, by rising number."""
-    await session.settle()
     scope = scope_hash(select.user)
+    async for hits in _found(session, select):
+        page = [one for hit in hits if (one := stored(hit, scope)) is not None and in_words(select, one.record)]
+        if page:
+            yield page
+
+
+async def keys(session: Session, select: Select) -> list[RecordKey]:
+    """Only records with a condition on words or metadata are decoded."""
+    if select.text is not None or select.filter is not None:
+        return [record_key(one.number, one.record) async for page in selected(session, select) for one in page]
+    sources = [hit["_source"] async for hits in _found(session, select, LISTED) for hit in hits]
+    return [RecordKey(one["number"], one["rid"], one["kind"], one["time"]) for one in sources]
+
+
+async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -> AsyncIterator[list[Body]]:
+    """Yields pages of hits on what is selected, but for conditions on words and metadata."""
+    await session.settle()
     for ids in _portions(select.ids):
         narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
-        async for hits in session.pages(select.user, narrowed, kinds=select.kinds):
-            page = [one for hit in hits if (one := stored(hit, scope)) is not None and in_words(select, one.record)]
-            page = await _living(session, select, page)
-            if page:
-                yield page
+        async for hits in session.pages(select.user, narrowed, kinds=select.kinds, fields=fields):
+            yield await _living(session, select, hits)
 
 
 async def changed(session: Session, user: str, since: int) -> AsyncIterator[RecordChanges]:
@@ -147,17 +162,17 @@ def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:
     return [ordered[start : start + 10_000] for start in range(0, len(ordered), 10_000)]
 
 
-async def _living(session: Session, select: Select, page: list[Stored]) -> list[Stored]:
+async def _living(session: Session, select: Select, hits: list[Body]) -> list[Body]:
     """Drop statements whose memory has expired."""
-    statements = [id_of(one.record) for one in page if one.source.get("statement")]
+    statements = [hit["_source"]["rid"] for hit in hits if hit["_source"].get("statement")]
     if select.live_at is None or not statements:
-        return page
+        return hits
     over = {
         source for one in await session.find_any(select.user, "sources", statements)
         if not isinstance(one.record, Turn) and expired(one.record, select.live_at)
         for source in one.record.sources
     }  # fmt: skip
-    return [one for one in page if not one.source.get("statement") or id_of(one.record) not in over]
+    return [hit for hit in hits if not hit["_source"].get("statement") or hit["_source"]["rid"] not in over]
 
 
 async def tombstones(session: Session, user: str) -> list[str]:

@@ -226,11 +226,13 @@ class Session:
             if len(hits) < size:
                 return
 
-    def pages(self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, after: int = -1) -> Any:
-        """Yields pages of hits on records."""
+    def pages(
+        self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, fields: Sequence[str] = ()
+    ) -> Any:
+        """Yields pages of hits on records, with these fields or all but the bulky ones."""
         query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]}
-        fields = {"excludes": BULKY.split(",")}
-        return self.walk(user, query, "number", after=after, seq_no_primary_term=True, _source=fields)
+        source = {"includes": fields} if fields else {"excludes": BULKY.split(",")}
+        return self.walk(user, query, "number", seq_no_primary_term=True, _source=source)
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:
         """Returns all records that a search finds, by rising number."""

@@ -41,6 +41,7 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
+    RecordKey,
     Search,
     Select,
     Stage,
@@ -172,6 +173,9 @@ class ElasticsearchStore:
     async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         async for page in reading.selected(await self._open(), select):
             yield [one.record for one in page]
+
+    async def keys(self, select: Select) -> list[RecordKey]:
+        return await reading.keys(await self._open(), select)
 
     async def record_changes(self, user: str, since: int) -> AsyncIterator[RecordChanges]:
         """Yields what was written and removed since a revision; the last writes before it come again."""

@@ -30,6 +30,7 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
+    RecordKey,
     Select,
     Stage,
     Stats,
@@ -154,6 +155,9 @@ class LocalStore(LocalSearch):
     async def _page(self, select: Select, after: int) -> tuple[list[Row], int | None]:
         return await self._read_user(select.user, lambda tx: tx.select(select, after), ([], None))
 
+    async def keys(self, select: Select) -> list[RecordKey]:
+        return await self._read_user(select.user, lambda tx: tx.keys(select), [])
+
     async def users(self, *, forgotten: bool = False) -> list[str]:
         return await self._read(lambda tx: tx.users(forgotten=forgotten))
 
@@ -257,7 +261,7 @@ class LocalStore(LocalSearch):
         await self._write_user(user, lambda tx: None)
 
     async def numbers(self, select: Select) -> list[int]:
-        return await self._read_user(select.user, lambda tx: tx.numbers(select), [])
+        return [key.number for key in await self.keys(select)]
 
     # ---- the store
 

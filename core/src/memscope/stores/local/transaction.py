@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memscope.records import Block, ChangeSet, Claim, Handle, Receipt, Record, Select, Stage, Stats, VectorSpace
+from memscope.records import (
+    Block,
+    ChangeSet,
+    Claim,
+    Handle,
+    Receipt,
+    Record,
+    RecordKey,
+    Select,
+    Stage,
+    Stats,
+    VectorSpace,
+)
 from memscope.stores.rules import Batch, Memory
 from memscope.stores.spaces import Spaces
 from memscope.text.units import Unit
@@ -64,8 +76,8 @@ class UserTransaction(Protocol):
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
         """Returns a page of selected rows with numbers above ``after``, and the start of the next page, if any."""
 
-    def numbers(self, select: Select) -> list[int]:
-        """Returns the numbers of all selected records."""
+    def keys(self, select: Select) -> list[RecordKey]:
+        """Returns the keys of all selected records, by number."""
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
         """Store a record under its number, new or in place of its earlier version, with its units."""

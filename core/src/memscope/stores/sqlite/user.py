@@ -15,6 +15,7 @@ from memscope.records import (
     Kind,
     Observation,
     Record,
+    RecordKey,
     Select,
     Stage,
     Turn,
@@ -115,13 +116,16 @@ class SQLiteUser(BlockTable):
         fitting = [row for row in rows if in_words(select, row.record)]
         return fitting, rows[-1].number if len(rows) == PAGE else None
 
-    def numbers(self, select: Select) -> list[int]:
+    def keys(self, select: Select) -> list[RecordKey]:
         """Only records with a condition on words or metadata are decoded."""
         where, values = _where(select)
-        by_words = select.text is not None or select.filter is not None
-        query = f"SELECT number, {'body' if by_words else 'NULL'} FROM record WHERE {where} ORDER BY number"
-        rows = self.db.execute(query, {**values, "user": self.user, "after": 0})
-        return [number for number, body in rows if not by_words or in_words(select, decode(body))]
+        body = "NULL" if select.text is None and select.filter is None else "body"
+        query = f"SELECT number, id, kind, time, {body} FROM record WHERE {where} ORDER BY number"
+        return [
+            RecordKey(number, id, KINDS[kind], time)
+            for number, id, kind, time, body in self.db.execute(query, {**values, "user": self.user, "after": 0})
+            if body is None or in_words(select, decode(body))
+        ]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
         fields = {**_columns(row.record), "unit": row.unit, "units": row.units}

@@ -16,6 +16,7 @@ from memscope.errors import InputError
 from memscope.records import ChangeSet, Insight, Interval, Observation, Record, Revision, Select, Turn, TurnInsert
 from memscope.records.filters import check, matches
 from memscope.stores import Store
+from memscope.stores.rules import record_key
 from memscope.testing.contract import Chapter
 from memscope.testing.records import at, identity, ids, inserts, insight, observation, remember, turn
 
@@ -55,6 +56,11 @@ class Selecting(Chapter):
             found = [identity(record) async for page in store.scan(select) for record in page]
             assert found == wanted, name
             assert 0 < len(wanted) < len(everything), name
+            keyed = await store.keys(select)
+            assert keyed == [
+                record_key(key.number, record) for key, record in zip(keyed, filter(condition, everything), strict=True)
+            ], name
+            assert sorted(keyed) == keyed
 
     async def test_conditions_are_joined_by_and(self, store: Store) -> None:
         await fill(store)
