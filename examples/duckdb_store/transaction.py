@@ -22,7 +22,6 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
-    RecordKey,
     Select,
     Stage,
     Stats,
@@ -39,6 +38,7 @@ from memscope.records.serialization import (
     receipt_to_json,
     to_json,
 )
+from memscope.stores import RecordKey
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of

@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memscope import AsyncMemoryScope, validation
-from memscope.records import Record, RecordKey, Turn
+from memscope.records import Record, Turn
+from memscope.stores import RecordKey
 from memscope.stores.rules import record_key
 
 MOST_LISTINGS = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from memscope.records.entities import Handle, Insight, Interval, Json, Kind, Observation, Record, Scope, Stage, Turn
 
@@ -113,17 +113,6 @@ class Select:
     def __post_init__(self) -> None:
         if self.block is not None:
             object.__setattr__(self, "ids", frozenset())
-
-
-class RecordKey(NamedTuple):
-    """Key of a record, for lists. ``number`` rises as records are stored; ``said`` in microseconds
-    since 1970: when a turn was said, or the newest source of a memory.
-    """
-
-    number: int
-    id: str
-    kind: Kind
-    said: int
 
 
 @dataclass(frozen=True, slots=True)

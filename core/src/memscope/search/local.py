@@ -1,4 +1,4 @@
-"""Exact search for local stores: ``LocalSearch`` makes ``search`` of a store's ``changes`` and ``numbers``.
+"""Exact search for local stores: ``LocalSearch`` makes ``search`` of a store's ``changes`` and ``keys``.
 
 Per user a ``ScopeIndex`` turns changes into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
 The first question scans; a scope that is asked again is sorted. The cost is that of the asking user's own memory.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from memscope.records import Candidates, Search, Select
@@ -67,7 +68,7 @@ class IndexCache:
 
 
 class LocalSearch:
-    """Mixin of a local store: ``search`` on top of ``changes`` and ``numbers``.
+    """Mixin of a local store: ``search`` on top of ``changes`` and ``keys``.
 
     Each record of a user has a number that no other ever has; units carry it (``text.units``), and ``search`` gives it
     to ``fetch`` as a handle.
@@ -82,8 +83,8 @@ class LocalSearch:
         """Returns the index's changes since revision ``since`` (0: everything); cheap when nothing changed."""
         raise NotImplementedError
 
-    async def numbers(self, select: Select) -> list[int]:
-        """Returns the numbers of the records selected (``ids``, ``filter``)."""
+    async def keys(self, select: Select) -> Sequence[tuple[Any, ...]]:
+        """Returns keys of the records selected (``ids``, ``filter``), each with its number first."""
         raise NotImplementedError
 
     async def search(self, search: Search) -> Candidates:
@@ -95,9 +96,9 @@ class LocalSearch:
         excluded: NDArray[np.int64] = np.zeros(0, np.int64)
         allowed: NDArray[np.int64] | None = None
         if search.exclude:
-            excluded = np.array(await self.numbers(Select(user, ids=search.exclude)), np.int64)
+            excluded = np.array([key[0] for key in await self.keys(Select(user, ids=search.exclude))], np.int64)
         if search.filter:
-            allowed = np.array(await self.numbers(Select(user, filter=search.filter)), np.int64)
+            allowed = np.array([key[0] for key in await self.keys(Select(user, filter=search.filter))], np.int64)
         snapshot = await self._fresh(user)
         snapshot = self._sort_when_asked_again(user, snapshot)
         if snapshot.rows <= INLINE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from memscope.records import (
     AppendResult,
@@ -21,10 +21,10 @@ from memscope.records import (
     ForgetReport,
     Handle,
     Insight,
+    Kind,
     Observation,
     Receipt,
     Record,
-    RecordKey,
     Search,
     Select,
     Stage,
@@ -39,6 +39,17 @@ if TYPE_CHECKING:
 ATOMIC = "atomic"  # a reader never sees half of a claim
 BACKUP = "backup"  # backup() writes a copy of the whole store
 PARK_AFTER = 5  # attempts
+
+
+class RecordKey(NamedTuple):
+    """Key of a record, for lists. ``number`` rises as records are stored; ``said`` in microseconds
+    since 1970: when a turn was said, or the newest source of a memory.
+    """
+
+    number: int
+    id: str
+    kind: Kind
+    said: int
 
 
 @runtime_checkable
@@ -188,4 +199,4 @@ class Store(Protocol):
         """Finish the wiping that ``forget`` had to leave pending."""
 
 
-__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "Store"]
+__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "RecordKey", "Store"]

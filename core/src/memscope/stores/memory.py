@@ -25,14 +25,13 @@ from memscope.records import (
     Insight,
     Observation,
     Receipt,
-    RecordKey,
     Select,
     Stage,
     Stats,
     Turn,
     VectorSpace,
 )
-from memscope.stores import ATOMIC
+from memscope.stores import ATOMIC, RecordKey
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
@@ -276,11 +275,8 @@ class Whole:
         return self.data.get(name)
 
     def users(self, *, forgotten: bool = False) -> list[str]:
-        return sorted(
-            name
-            for name, user in self.data.items()
-            if user.rows or user.versions or (forgotten and (user.buried or user.forgets))
-        )
+        users = self.data.items()
+        return sorted(n for n, u in users if u.rows or u.versions or (forgotten and (u.buried or u.forgets)))
 
     def due_users(self, stage: Stage) -> list[str]:
         return sorted(self.data)

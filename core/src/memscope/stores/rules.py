@@ -22,7 +22,6 @@ from memscope.records import (
     Kind,
     Observation,
     Record,
-    RecordKey,
     Revision,
     Select,
     Stage,
@@ -32,7 +31,7 @@ from memscope.records import (
 )
 from memscope.records.filters import record_matches
 from memscope.records.serialization import turn_key
-from memscope.stores import PARK_AFTER
+from memscope.stores import PARK_AFTER, RecordKey
 from memscope.text.units import microseconds
 
 Memory: TypeAlias = Observation | Insight

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from memscope.records import FetchResult, Handle, Insight, Observation, RecordKey, Select, Stats, Turn
+from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
 from memscope.search.changes import RecordChanges
+from memscope.stores import RecordKey
 from memscope.stores.rules import STAGES, expired, in_words, record_key
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key

@@ -41,7 +41,6 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
-    RecordKey,
     Search,
     Select,
     Stage,
@@ -50,6 +49,7 @@ from memscope.records import (
     VectorSpace,
 )
 from memscope.search.changes import RecordChanges
+from memscope.stores import RecordKey
 from memscope_elasticsearch import (
     blocks,
     examination,

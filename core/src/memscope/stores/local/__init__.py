@@ -30,7 +30,6 @@ from memscope.records import (
     Observation,
     Receipt,
     Record,
-    RecordKey,
     Select,
     Stage,
     Stats,
@@ -40,7 +39,7 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
-from memscope.stores import block_rules, removal
+from memscope.stores import RecordKey, block_rules, removal
 from memscope.stores.local import jobs, records
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
@@ -259,9 +258,6 @@ class LocalStore(LocalSearch):
     async def _renew(self, user: str) -> None:
         """Rebuild units that were made with other terms; every write begins with this."""
         await self._write_user(user, lambda tx: None)
-
-    async def numbers(self, select: Select) -> list[int]:
-        return [key.number for key in await self.keys(select)]
 
     # ---- the store
 

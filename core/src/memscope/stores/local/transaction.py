@@ -18,12 +18,12 @@ from memscope.records import (
     Handle,
     Receipt,
     Record,
-    RecordKey,
     Select,
     Stage,
     Stats,
     VectorSpace,
 )
+from memscope.stores import RecordKey
 from memscope.stores.rules import Batch, Memory
 from memscope.stores.spaces import Spaces
 from memscope.text.units import Unit

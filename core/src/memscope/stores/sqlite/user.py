@@ -15,12 +15,12 @@ from memscope.records import (
     Kind,
     Observation,
     Record,
-    RecordKey,
     Select,
     Stage,
     Turn,
     VectorSpace,
 )
+from memscope.stores import RecordKey
 from memscope.stores.local import Row
 from memscope.stores.rules import Batch, Memory, in_words
 from memscope.stores.sqlite.block_table import BlockTable
