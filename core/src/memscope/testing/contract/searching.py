@@ -123,13 +123,13 @@ class Searching(Chapter):
         local = as_local(store)
         await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"))
-        first = [key.number for key in await local.keys(Select("alice"))]
+        first = [key[0] for key in await local.keys(Select("alice"))]
         assert len(set(first)) == 3
         records = (await store.fetch("alice", first)).records
         assert [record.text for record in records.values()] == [(await get(store, id)).text for id in await ids(store)]
         await store.forget(Select("alice"))
         await store.append("alice", inserts("c"))
-        assert min([key.number for key in await local.keys(Select("alice"))]) > max(first)
+        assert min([key[0] for key in await local.keys(Select("alice"))]) > max(first)
 
     async def test_searchable_returns(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
