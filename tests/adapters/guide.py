@@ -81,9 +81,10 @@ class ExamplesSuite:
 
     folder: str
     remembering: str
+    core_memory = "core_memory.py"
 
     def test_two_agents_share_core_memory_and_keep_it_over_two_runs(self, examples: Examples) -> None:
-        path, question = f"{self.folder}/core_memory.py", "What do you know about me?"
+        path, question = f"{self.folder}/{self.core_memory}", "What do you know about me?"
         assert examples.other().run(path, f"host: {question}")[-1] == "host: Nothing yet."
         said = examples.run(path, "host: I am Alice, and I sail.", f"cook: {question}")
         assert said[-1] == "cook: You are Alice. You sail."

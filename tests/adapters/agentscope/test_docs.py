@@ -73,10 +73,11 @@ class TestRemembering:
         assert examples.run(path, "--mode", mode, question)[-1] == "assistant: It is called Aurora."
 
 
-@pytest.mark.skipif(generation() == 1, reason="for 2.x")
 class TestExamples(ExamplesSuite):
-    folder, remembering = "agentscope", "assistant.py"
+    folder, remembering = "agentscope", ASSISTANT
+    core_memory = "core_memory_v1.py" if generation() == 1 else "core_memory.py"
 
+    @pytest.mark.skipif(generation() == 1, reason="for 2.x")
     def test_a_chat_in_chinese_remembers_from_run_to_run(self, examples):
         path, question = "agentscope/chat_zh.py", "我的船叫什么名字？"
         assert examples.other().run(path, question)[-1] == "助手：您还没有告诉我。"
