@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from memscope.prompts.memory_block import block
+
 from servers.faults import FaultServer
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +36,9 @@ async def follow(blocks: Iterable[tuple[str, str]], names: dict[str, Any], capsy
     for kind, text in blocks:
         if kind == "python":
             await execute(text, names)
-        elif not text.startswith("<memory"):
+        elif text.startswith("<memory"):
+            assert text == block(text.splitlines()[2]) + "\n"
+        else:
             assert capsys.readouterr().out == text
 
 
