@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kill_mutants import Mutant, done_then_memories, no_reply_kept
+from kill_mutants import Mutant, done_then_memories, ignore_tokens, no_reply_kept
 from kill_processes import USERS, Found, kill_at_random
 from kill_stores import Place
 
@@ -129,6 +129,14 @@ async def check(place: Place) -> Found:
 # ---- stores with a promise broken; ids follow from the batch, so that repeating one does no harm
 
 
+async def complete_with_own_ids(store: Store, claim: Claim, change_set: ChangeSet) -> None:
+    """Each attempt has ids of its own, so that the lease alone keeps two workers from writing one batch."""
+    own = {memory.id: os.urandom(8).hex() for memory in change_set.new}
+    new = tuple(replace(memory, id=own[memory.id]) for memory in change_set.new)
+    closed = tuple(replace(one, by=own.get(one.by or "", one.by)) for one in change_set.closed)
+    await store.complete(claim, replace(change_set, new=new, closed=closed))
+
+
 async def drop_earlier_facts(store: Store, claim: Claim, change_set: ChangeSet) -> None:
     """An insight that takes the place of another rests on the new facts only."""
     new = tuple(replace(memory, sources=memory.sources[-len(change_set.done) :]) for memory in change_set.new)
@@ -140,7 +148,9 @@ async def leave_the_old_one(store: Store, claim: Claim, change_set: ChangeSet) -
     await store.complete(claim, replace(change_set, closed=()))
 
 
+OWN_IDS = Mutant("none", save=no_reply_kept, complete=complete_with_own_ids)  # sound, as long as leases are checked
 REFLECT_MUTANTS = (
+    replace(OWN_IDS, name="nobody checks the lease", break_promise=ignore_tokens),
     Mutant("done, then memories", save=no_reply_kept, complete=done_then_memories),
     Mutant("a new insight drops the facts of the old one", save=no_reply_kept, complete=drop_earlier_facts),
     Mutant("the old insight stays", save=no_reply_kept, complete=leave_the_old_one),
