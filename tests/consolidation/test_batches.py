@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
-from memscope.errors import ModelReplyCut, ModelReplyError
+from memscope.errors import ModelReplyCut, ModelReplyError, ModelUnavailable
+from memscope.records import Select
 from memscope.testing.models import ScriptedChat, data
 
 from workbench import NOW, fact, heard, listening, noted, pending
@@ -164,3 +166,114 @@ async def test_a_turn_left_behind_costs_no_fact_and_doubles_none(world):
     report = await world.consolidate(chat=failing(bad, ModelReplyCut("cut")))
     assert report.pending == 0
     assert sorted(await world.texts()) == [f"The user said Word number {n}." for n in range(9)]
+
+
+# ------------------------------------------------------------------------------------------------ what was read is kept
+
+PARTS = [f"{colour} is the colour of part {n}. " for n, colour in enumerate(("Red", "Green", "Blue", "Grey"), 1)]
+LONG = "".join(part + "Filler sentence of no weight. " * 400 for part in PARTS)
+
+
+def telling(trouble):
+    """Answers that note the colour of each part of ``LONG``; ``trouble`` by colour: errors, until there is none."""
+
+    def answer(messages):
+        lines = [line for line in data(messages) if not line.get("context")]
+        told = [(line["n"], part) for line in lines for part in PARTS if part in line["text"]]
+        for _, part in told:
+            if errors := trouble.get(part.split()[0]):
+                return errors.pop(0)
+        facts = [fact(f"The user says: {part}", (number, part.strip())) for number, part in told]
+        return noted(*facts, levels={line["n"]: 3 * bool(told) for line in lines})
+
+    return answer
+
+
+def of_parts(trouble):
+    return ScriptedChat(telling(trouble))
+
+
+def asked_for(world):
+    """The colours that each call asked for."""
+    return [[part.split()[0] for part in PARTS if part in line["text"]] for lines in calls(world) for line in lines]
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("down"), ModelReplyError("no JSON"), ModelReplyCut("cut")])
+@pytest.mark.parametrize("others", [(), ("Nice weather", "Good night")])
+async def test_what_was_read_of_a_long_turn_is_neither_lost_nor_read_again(world, error, others):
+    await world.say(LONG, *others)
+    trouble = {"Blue": [error] * 8}
+    report = await world.consolidate(chat=of_parts(trouble))
+    assert report.pending == 1 + len(others) and dict(report.errors) == {error.code: 1}
+    before = asked_for(world)
+    assert before.count(["Red"]) == before.count(["Green"]) == 1
+    trouble.clear()
+    world.clock.now += timedelta(hours=1)
+    report = await world.consolidate(chat=of_parts(trouble))
+    again = [colour for call in asked_for(world) for colour in call]
+    assert "Red" not in again and "Green" not in again
+    assert (report.new, report.pending) == (4, 0)
+    assert await world.texts() == [f"The user says: {part}".strip() for part in PARTS]
+
+
+async def test_a_worker_that_dies_between_parts_leaves_what_it_read(world):
+    await world.say(LONG)
+    reached, answer = asyncio.Event(), telling({})
+
+    async def stop_at_blue(messages):
+        if any("Blue" in line["text"] for line in data(messages)):
+            reached.set()
+            await asyncio.Event().wait()
+        return answer(messages)
+
+    running = asyncio.create_task(world.consolidate(chat=ScriptedChat(stop_at_blue)))
+    await asyncio.wait_for(reached.wait(), 30)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await world.consolidate(chat=of_parts({}))
+    assert [call for call in asked_for(world) if call] == [["Blue"], ["Grey"]]
+    assert len(await world.texts()) == 4
+
+
+async def test_a_part_that_no_model_can_read_is_reported_and_parked_and_holds_up_no_other_turn(world):
+    await world.say(LONG, "Word number 1")
+    for _ in range(6):
+        report = await world.consolidate(
+            chat=reading(lambda texts: ModelReplyError("no") if "Blue" in texts[0] else None)
+        )
+        world.clock.now += timedelta(hours=1)
+    assert dict(report.errors) == {"model_reply": 1}
+    assert await pending(world) == (0, 0, 1)
+    assert await world.texts() == ["The user said Word number 1."]
+
+
+async def test_what_was_read_of_a_turn_that_is_forgotten_is_forgotten(world):
+    await world.say(LONG)
+    await world.consolidate(chat=of_parts({"Blue": [ModelUnavailable("down")]}))
+    await world.store.forget(Select("alice"))
+    await world.say(LONG.replace("Red", "Pink"))
+    await world.consolidate(chat=of_parts({}))
+    assert not any("Red" in text for text in await world.texts())
+
+
+async def test_a_preview_keeps_nothing_of_what_it_read(world):
+    await world.say(LONG)
+    for _ in range(2):
+        report = await world.consolidate(chat=of_parts({}), preview=True)
+        assert report.new == 4
+        assert [call for call in asked_for(world) if call] == [["Red"], ["Green"], ["Blue"], ["Grey"]]
+
+
+async def test_halves_that_were_read_are_not_read_again(world):
+    said = [f"Word number {n}" for n in range(4)]
+    await world.say(*said)
+    down = [ModelUnavailable("down")]
+
+    def answer(texts):
+        return ModelReplyCut("cut") if len(texts) > 2 else down.pop() if down and texts[0].endswith("2") else None
+
+    await world.consolidate(chat=reading(answer))
+    world.clock.now += timedelta(hours=1)
+    report = await world.consolidate(chat=reading(answer))
+    assert [line["text"] for line in calls(world)[0] if not line.get("context")] == said[2:]
+    assert (report.new, report.pending) == (4, 0)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker, Usage
     from memscope.prompts.loader import Prompts
-    from memscope.records import Scope, Turn
+    from memscope.records import ChangeSet, Scope, Turn
     from memscope.stores import Store
 
     # a protocol costs more at import than the rest of this file
@@ -55,11 +55,15 @@ if TYPE_CHECKING:
 
 
 B = TypeVar("B")
+UNFINISHED = "unfinished"  # in the report of a saved change set: what an attempt had done when it ended
 
 
 @dataclass(frozen=True)
 class WorkerContext:
-    """Services of a worker. Models are None where none is configured; ``zone`` is the user's, where it is known."""
+    """Services of a worker. Models are None where none is configured; ``zone`` is the user's, where it is known.
+
+    ``save``: keeps an ``UNFINISHED`` change set for the next attempt at a claim; None where nothing is to be written.
+    """
 
     store: Store
     settings: Settings
@@ -70,6 +74,7 @@ class WorkerContext:
     reranker: Reranker | None = None
     prompts: Prompts | None = None
     zone: tzinfo | None = None
+    save: Callable[[ChangeSet], Awaitable[None]] | None = None
     notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
     counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # where the store keeps none
 

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation.batch import FactBatch, change_set
+from memscope.consolidation.batch import FactBatch, change_set, resumed
 from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken_text
-from memscope.jobs.runner import Hooks, NoHooks, StageJob, run_until_idle
+from memscope.jobs.runner import ALONE, Hooks, NoHooks, StageJob, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, WorkReport
 
@@ -54,6 +54,8 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBat
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
     chosen = choose_turns(turns, ctx)
+    if ctx.save and len(claim.items) > 1 and [len(turn.text) > CHARACTERS for turn in chosen] == [True]:
+        return ChangeSet(report={ALONE: True})  # its parts are saved and fail apart from the other turns
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
     given = tuple(in_user_zone(turn, ctx) for turn in hooked)
@@ -62,7 +64,7 @@ async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBat
     quiet = frozenset(turn.key for turn in given if not is_heard(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
     batch = FactBatch(id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), quiet)
-    return change_set(await run(steps, batch, ctx), done, propose=ctx.settings.approve)
+    return change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
 
 
 def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:

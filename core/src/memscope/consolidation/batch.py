@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memscope.reconciliation.approval import proposed
+from memscope.pipeline import UNFINISHED
+from memscope.reconciliation.approval import REFUSED, proposed
 from memscope.records import ChangeSet, Json, Observation, Revision, Supersession, Turn
 
 
@@ -15,7 +16,8 @@ class FactBatch:
     """Turns of one agent, in order, and the facts found in them so far.
 
     ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``left`` are
-    turns that no usable reply was had for: they stay pending. ``facts`` are observations to be, ``happened`` as the
+    turns that no usable reply was had for: they stay pending. ``read`` has the characters of each turn that a usable
+    reply was had for. ``facts`` are observations to be, ``happened`` as the
     model proposed it until ``date`` has looked. ``revised`` and ``closed`` are for what is stored already. ``rejected``
     counts what was left out, by reason; ``doubtful`` are refused facts that a person may accept all the same.
     """
@@ -25,6 +27,7 @@ class FactBatch:
     before: tuple[Turn, ...] = ()
     quiet: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
+    read: Mapping[str, int] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     doubtful: tuple[Observation, ...] = ()
@@ -56,6 +59,30 @@ class FactBatch:
         """One line of the report, in MemoryScope's manner."""
         line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
+
+
+def progress(batch: FactBatch) -> ChangeSet:
+    """Returns what was read so far, to be saved between the calls of a batch."""
+    told = {"read": dict(batch.read), "levels": dict(batch.levels), "left": sorted(batch.left)}
+    report = {UNFINISHED: told, "actions": list(batch.actions), "rejected": dict(batch.rejected)}
+    return ChangeSet((*batch.facts, *batch.doubtful), report=report)
+
+
+def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
+    """Returns the batch with what an earlier attempt at it had read."""
+    if saved is None:
+        return batch
+    told, found = saved.report[UNFINISHED], [one for one in saved.new if isinstance(one, Observation)]
+    return replace(
+        batch,
+        facts=tuple(one for one in found if REFUSED not in one.data),
+        doubtful=tuple(one for one in found if REFUSED in one.data),
+        left=frozenset(told["left"]),
+        read=told["read"],
+        levels=told["levels"],
+        rejected=saved.report["rejected"],
+        actions=tuple(saved.report["actions"]),
+    )
 
 
 def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:

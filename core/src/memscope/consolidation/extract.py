@@ -3,7 +3,8 @@
 Nothing is believed: a quote must stand in its turn, the turn must be one of those given, and every turn must have been
 judged. A fact that fails is counted; a reply without judgement is asked for again and never passes for "nothing". A
 reply that was cut, or that cannot be used a second time, is asked for in two halves, down to one turn; a turn of which
-nothing usable was had stays pending, and the others are done.
+nothing usable was had stays pending, and the others are done. Between calls, what was read is saved: the next attempt
+goes on from there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError, field_validator, model_validator
 
-from memscope.consolidation.batch import FactBatch
+from memscope.consolidation.batch import FactBatch, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_names import known_names
 from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, lines_data, lines_per_call
@@ -127,20 +128,38 @@ async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     while waiting:
         lines = waiting.pop(0)
         try:
-            batch = await extract_lines(batch, lines, ctx, names)
+            batch = with_read(await extract_lines(batch, lines, ctx, names), lines)
         except ModelReplyError as error:
-            split = halves(lines)
-            waiting = [*split, *waiting]
-            batch = batch if split else leave(batch, lines, error)
+            if split := halves(lines):
+                waiting = [*split, *waiting]
+                continue
+            batch = leave(batch, lines, error)
+            waiting = [call for call in waiting if not batch.left.issuperset(heard_keys(call))]
+        if waiting and ctx.save:
+            await ctx.save(progress(batch))
     facts = tuple(fact for fact in batch.facts if batch.left.isdisjoint(fact.sources))
     doubtful = tuple(fact for fact in batch.doubtful if batch.left.isdisjoint(fact.sources))
     return replace(batch, facts=facts, doubtful=doubtful)
 
 
+def heard_keys(lines: Sequence[TranscriptLine]) -> list[str]:
+    return [line.turn.key for line in lines if not line.context]
+
+
+def with_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
+    """Returns the batch with the lines counted as read."""
+    more = {line.turn.key: batch.read.get(line.turn.key, 0) + len(line.text) for line in lines if not line.context}
+    return replace(batch, read={**batch.read, **more})
+
+
 def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyError) -> FactBatch:
-    """Leave the turn pending. Raises the error after ``USELESS`` such turns where no reply was any use so far."""
-    left = batch.left | {line.turn.key for line in lines if not line.context}
-    if not batch.levels and len(left) >= min(USELESS, len(batch.turns) - len(batch.quiet)):
+    """Leave the turn pending.
+
+    Raises the error for the only turn of a batch, and after ``USELESS`` turns where no reply was any use so far.
+    """
+    left = batch.left | set(heard_keys(lines))
+    heard = len(batch.turns) - len(batch.quiet)
+    if heard == 1 or (not batch.levels and len(left) >= min(USELESS, heard)):
         raise error
     return replace(batch, left=left)
 

@@ -38,7 +38,7 @@ def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
     """Returns the lines of each call: one call, but for a turn that is longer than a call may be."""
     before = [line for turn in batch.before if (line := _line(turn, context=True)).text]
     calls: list[list[TranscriptLine]] = [[]]
-    for line in (_line(turn, context=turn.key in batch.quiet) for turn in batch.turns):
+    for line in (_unread(turn, batch) for turn in batch.turns):
         if len(line.text) > CHARACTERS:
             calls += [[part] for part in _parts(line, CHARACTERS)] + [[]]
         elif line.text:
@@ -66,6 +66,14 @@ def _heard(lines: Sequence[TranscriptLine]) -> list[int]:
 def _line(turn: Turn, *, context: bool) -> TranscriptLine:
     line = TranscriptLine(turn, spoken_text(turn), False)
     return _as_context(line) if context else line
+
+
+def _unread(turn: Turn, batch: FactBatch) -> TranscriptLine:
+    """Returns what is still to be read of the turn; the turn as context where that is nothing."""
+    line, read = _line(turn, context=False), batch.read.get(turn.key, 0)
+    if turn.key in batch.quiet | batch.left or 0 < len(line.text) <= read:
+        return _as_context(line)
+    return replace(line, text=line.text[read:], continued=read > 0)
 
 
 def _as_context(line: TranscriptLine) -> TranscriptLine:

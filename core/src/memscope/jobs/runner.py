@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import PurePath
 from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
@@ -26,7 +27,7 @@ from memscope import validation
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
 from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
-from memscope.pipeline import WorkerContext
+from memscope.pipeline import UNFINISHED, WorkerContext
 from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Json, Scope, Stage, WorkReport
 from memscope.records.serialization import sound
 from memscope.transfer.checks import check_record
@@ -37,6 +38,7 @@ Make = Callable[[WorkerContext, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
+ALONE = "alone"  # in the report of a change set: its first item is to be claimed by itself
 
 
 class Hooks(Protocol):
@@ -121,7 +123,8 @@ async def results_of(
         made = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
         results += made
         over |= {result.user for result in made if not result.moved}
-        alone = {result.user for result in made if result.moved and result.change_set.report.get("left")}
+        reports = {result.user: result.change_set.report for result in made if result.moved}
+        alone = {name for name, report in reports.items() if report.get("left") or report.get(ALONE)}
         if user in over:
             break
     if job.finish is None or preview:
@@ -185,11 +188,11 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
     """Process one claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
     began = time.monotonic()
     try:
-        change_set = await _plan(ctx, job, claim)
+        change_set = await _plan(ctx, job, claim, preview)
         if preview:
             await ctx.store.give_back(claim)
             return JobResult(claim.user, change_set)
-        if claim.change_set is None:
+        if change_set is not claim.change_set:
             await ctx.store.save_reply(claim, change_set)
         await ctx.store.complete(claim, change_set)
     except LeaseLost as error:
@@ -202,7 +205,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
             await _give_back(ctx, claim)
             return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
-    result = JobResult(claim.user, change_set, moved=bool(change_set.done))
+    result = JobResult(claim.user, change_set, moved=bool(change_set.done or change_set.report.get(ALONE)))
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
         await count_facts(ctx, {"kept": report.new + report.merged, **report.rejected})
@@ -222,11 +225,12 @@ def process_is_ending() -> bool:
     return False
 
 
-async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim) -> ChangeSet:
+async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim, preview: bool) -> ChangeSet:
     """Returns the saved change set, else a new one, made while the lease is kept."""
-    if claim.change_set is not None:
+    if claim.change_set is not None and UNFINISHED not in claim.change_set.report:
         return claim.change_set
-    metered = replace(ctx, chat=MeteredChat(ctx, claim.user, job.stage))
+    save = None if preview else partial(ctx.store.save_reply, claim)
+    metered = replace(ctx, chat=MeteredChat(ctx, claim.user, job.stage), save=save)
     making = asyncio.ensure_future(job.make(metered, claim))
     keeping = asyncio.create_task(_keep(ctx, claim))
     try:
