@@ -199,6 +199,15 @@ def test_the_slider_shows_what_was_known_on_a_day(browser, served):
     assert "The user moved to Lisbon." not in text(browser) and "as_of=2026-03-02" in browser.current_url
 
 
+def test_a_question_is_asked_of_an_earlier_day_by_the_slider(browser, served):
+    sign_in(browser, served, served.alice)
+    browser.get(f"{served.root}/u/alice/ask?q=Where+do+I+live%3F")
+    browser.find_element(By.CSS_SELECTOR, "input[type=range]").send_keys(Keys.HOME)  # the first day
+    wait_for(browser, "what was known at the end of 2026-03-02")
+    assert "as_of=2026-03-02" in browser.current_url and "q=Where" in browser.current_url
+    assert "Lisbon" not in browser.find_element(By.CSS_SELECTOR, ".hits").text
+
+
 def test_the_graph_and_the_timeline_lead_on(browser, served):
     sign_in(browser, served, served.alice)
     browser.get(f"{served.root}/u/alice/entities")

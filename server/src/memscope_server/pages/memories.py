@@ -83,12 +83,12 @@ async def _lineage(request: Request, here: Here, memory: Memory) -> dict[str, An
 @router.get("/u/{user:path}/ask")
 async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Response:
     """Show what memory finds for a question, why, and what was left out."""
-    memory = memory_of(request)
-    found = Retrieval()
+    memory, found = memory_of(request), Retrieval()
+    listing, _ = await listings_of(request).page(memory, 0, 0, **here.scope)
     if q:
         found = await memory.retrieve(q, **here.scope, explain=True, as_of=day_start(request, as_of, 1))
     features = [abs(one.contribution) for hit in found for one in hit.features]
     why = {out.id: out.why for out in found.left_out}
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
     return show(request, "ask.html", here, q=q, as_of=as_of, found=found, most=max(features, default=0) or 1.0,
-                left_out=left_out, why=why, today=memory.runtime.now())  # fmt: skip
+                left_out=left_out, why=why, today=memory.runtime.now(), first=listing.first)  # fmt: skip
