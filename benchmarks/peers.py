@@ -1,0 +1,250 @@
+"""memscope beside what a user would pick instead: same turns, same vectors, same machine, in one run.
+
+    python benchmarks/peers.py DATA --embedder URL [--systems memscope,mem0,langgraph,chroma] [--sizes 1000,10000]
+
+Each system gets an environment of its own with the newest versions that can be installed (``uv``), and a fresh process
+for each measurement; the systems take turns. Prints a row a system and one JSON object:
+
+    recall_at_10      DATA's questions over its turns, vectors of the embedder, no chat model
+    add_one_ms        one turn per call with the vector asked for over HTTP (made of the text's hash, from a cache)
+    ingest_s          the same turns in batches of 200, as far as the system has batches
+    requests_per_turn of embedding while turns were added one by one
+    retrieve_ms_p50   by size: one user with that many turns, beside 99 others with 100 each; CPU in retrieve_cpu_ms
+    shared_ms_p50     by size: that many turns shared among 100 users
+    disk_mb, rss_mb, open_cpu_ms    in ``retrieve`` of the first size
+    acknowledged_lost turns that were acknowledged before ``kill -9`` and are not there, over five kills
+    import_ms, install_mb
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from datasets import ADVERSARIAL, conversations
+
+PACKAGES: Mapping[str, Sequence[str]] = {
+    "mem0": ("mem0ai", "qdrant-client"),
+    "langgraph": ("langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec"),
+    "chroma": ("autogen-ext[chromadb]", "autogen-core", "chromadb"),
+}
+MODULES = {"memscope": "memscope", "mem0": "mem0", "langgraph": "langgraph.store.sqlite", "chroma": "chromadb"}
+DIMS = 384
+KILLS = 5
+
+
+class Vectors(BaseHTTPRequestHandler):
+    """``/real/v1``: the embedder's vectors, kept. ``/made/v1``: a vector made of the text, for what is only timed."""
+
+    protocol_version = "HTTP/1.1"
+    embedder = ""
+    requests = 0
+    lock = threading.Lock()
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        with self.lock:
+            type(self).requests += 1
+        rows = [real(self.embedder, text) if self.path.startswith("/real") else made(text) for text in texts]
+        plain = body.get("encoding_format") != "base64"
+        coded: list[Any] = [row.tolist() if plain else base64.b64encode(row.tobytes()).decode() for row in rows]
+        data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(coded)]
+        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        reply = json.dumps({"object": "list", "model": body["model"], "data": data, "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@cache
+def made(text: str) -> Any:
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    row = np.random.default_rng(seed).standard_normal(DIMS)
+    return (row / np.linalg.norm(row)).astype("<f4")
+
+
+@cache
+def real(embedder: str, text: str) -> Any:
+    body = json.dumps({"input": [text], "model": "embedder", "encoding_format": "float"}).encode()
+    request = urllib.request.Request(f"{embedder}/embeddings", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return np.asarray(json.load(answer)["data"][0]["embedding"], dtype="<f4")
+
+
+@contextmanager
+def served(embedder: str) -> Iterator[str]:
+    Vectors.embedder = embedder
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Vectors)
+    server.handle_error = lambda request, address: None  # type: ignore[method-assign]  # clients that were killed
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def environment(system: str, folder: Path, base: str) -> tuple[str, dict[str, Any]]:
+    """Make the system's environment. Returns its Python, and what is known of it: versions, size, time to import."""
+    if system == "memscope":
+        python, versions = sys.executable, {}
+        place = None
+    else:
+        place = folder / system
+        python = str(place / "bin" / "python")
+        if not place.exists():
+            subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
+            subprocess.run(["uv", "pip", "install", "--quiet", "--python", python, *PACKAGES[system]], check=True)
+        names = [name.partition("[")[0] for name in PACKAGES[system]]
+        asked = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names}}}))"
+        versions = json.loads(subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True).stdout)
+    known: dict[str, Any] = {"versions": versions, "import_ms": _import_ms(python, MODULES[system])}
+    if place:
+        known["install_mb"] = round(sum(f.stat().st_size for f in place.rglob("*") if f.is_file()) / 1e6)
+    return python, known
+
+
+def _import_ms(python: str, module: str) -> int:
+    asked = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
+    runs = [subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True).stdout for _ in range(4)]
+    return round(1000 * statistics.median(float(run) for run in runs[1:]))
+
+
+class Runner:
+    """Runs phases of the systems, each in a process and a folder of its own."""
+
+    def __init__(self, pythons: Mapping[str, str], url: str, work: Path) -> None:
+        self.pythons, self.url, self.work, self.made = pythons, url, work, 0
+
+    def command(self, system: str, phase: str, given: Any, folder: Path, vectors: str = "made") -> list[str]:
+        source = self.work / f"given-{phase}.json"
+        source.write_text(json.dumps(given))
+        worker = str(Path(__file__).with_name("peers_worker.py"))
+        return [self.pythons[system], worker, system, phase, str(source), str(folder), f"{self.url}/{vectors}/v1"]
+
+    def folder(self) -> Path:
+        self.made += 1
+        (folder := self.work / f"data-{self.made}").mkdir()
+        return folder
+
+    def run(self, system: str, phase: str, given: Any, folder: Path | None = None, vectors: str = "made") -> Any:
+        command = self.command(system, phase, given, folder or self.folder(), vectors)
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=self.work)
+        if ended.returncode:
+            raise click.ClickException(f"{system} failed in {phase}:\n{ended.stderr[-2000:]}")
+        return json.loads(ended.stdout.strip().splitlines()[-1])
+
+    def kill(self, system: str, turns: Sequence[Any], after: int) -> int:
+        """Kill the process once ``after`` adds were acknowledged. Returns how many of them are not there."""
+        folder = self.folder()
+        command = self.command(system, "acknowledge", turns, folder)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=self.work)
+        assert process.stdout is not None
+        known = {turn["key"] for turn in turns}
+        acknowledged = []
+        for line in process.stdout:
+            if (key := line.strip()) in known:
+                acknowledged.append(key)
+            if len(acknowledged) == after:
+                os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        return int(self.run(system, "keys", acknowledged, folder)["lost"])
+
+
+def turns_of(conversation: Any) -> list[dict[str, str]]:
+    return [
+        {"key": turn["id"], "number": str(number), "speaker": turn["speaker"], "text": turn["content"]}
+        for number, turn in enumerate(conversation.turns)
+    ]
+
+
+def many(turns: Sequence[Mapping[str, str]], size: int) -> list[dict[str, str]]:
+    """That many turns: repeated with a number in them, so that no two are equal."""
+    return [
+        {**turn, "key": f"t{number}", "number": str(number), "text": f"{turn['text']} ({number})"}
+        for number, turn in enumerate(islice(cycle(turns), size))
+    ]
+
+
+@click.command()
+@click.argument("data")
+@click.option("--embedder", required=True, help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.option("--systems", default="memscope,mem0,langgraph,chroma", show_default=True)
+@click.option("--sizes", default="1000,10000,100000", show_default=True)
+@click.option("--slow", default=10_000, show_default=True, help="most turns for a system that adds one at a time")
+@click.option(
+    "--python", "base", default=sys.executable, help="for the environments: langgraph's store loads extensions"
+)
+@click.option("--environments", help="folder of the environments, kept; by default one that goes away")
+def main(data: str, embedder: str, systems: str, sizes: str, slow: int, base: str, environments: str | None) -> None:
+    names, numbers = systems.split(","), [int(size) for size in sizes.split(",")]
+    with tempfile.TemporaryDirectory() as work, served(embedder) as url:
+        places = Path(environments or f"{work}/environments").resolve()
+        places.mkdir(exist_ok=True)
+        prepared = {name: environment(name, places, base) for name in names}
+        result: dict[str, dict[str, Any]] = defaultdict(dict, {name: known for name, (_, known) in prepared.items()})
+        runner = Runner({name: python for name, (python, _) in prepared.items()}, url, Path(work))
+        everything = list(conversations(data))
+        turns = [turn for conversation in everything for turn in turns_of(conversation)]
+        queries = [question.text for conversation in everything for question in conversation.questions][::17][:50]
+        told = [
+            {
+                "id": conversation.id.replace("_", "-"),
+                "turns": turns_of(conversation),
+                "questions": [
+                    {"text": question.text, "evidence": sorted(question.evidence)}
+                    for question in conversation.questions
+                    if question.category != ADVERSARIAL
+                ],
+            }
+            for conversation in everything
+        ]
+        for name in names:
+            result[name] |= runner.run(name, "recall", told, vectors="real")
+        for name in names:
+            before = Vectors.requests
+            result[name] |= runner.run(name, "ingest", {"one": many(turns, 300), "many": []})
+            result[name]["requests_per_turn"] = round((Vectors.requests - before) / 301, 2)
+            result[name] |= {"ingest_s": runner.run(name, "ingest", {"one": many(turns, 1), "many": turns})["ingest_s"]}
+        for size in numbers:
+            given = {"size": size, "queries": queries, "users": 100, "turns": many(turns, max(size, 100))}
+            for name in names:
+                if size > slow and name in ("mem0", "chroma"):
+                    continue
+                for key, share in (("retrieve_ms_p50", False), ("shared_ms_p50", True)):
+                    measured = runner.run(name, "retrieve", {**given, "share": share})
+                    result[name].setdefault(key, {})[size] = measured["retrieve_ms_p50"]
+                    result[name].setdefault(key.replace("ms_p50", "cpu_ms"), {})[size] = measured["retrieve_cpu_ms"]
+                    if not share and size == numbers[0]:
+                        result[name] |= {key: measured[key] for key in ("disk_mb", "rss_mb", "open_cpu_ms")}
+        for name in names:
+            lost = [runner.kill(name, many(turns, 120), after) for after in range(20, 20 + 20 * KILLS, 20)]
+            result[name]["acknowledged_lost"] = sum(lost)
+    for name in names:
+        print(name, json.dumps(result[name]))
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""One system of ``peers.py`` in an environment of its own: it imports nothing of ours unless it is memscope.
+
+    python peers_worker.py SYSTEM PHASE INPUT FOLDER URL
+
+INPUT is JSON as the phase wants it, FOLDER holds the data, URL is an OpenAI-compatible endpoint for embeddings (…/v1).
+Prints one JSON object; phase ``acknowledge`` prints a line per add instead, until it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+DIMS = 384
+K = 10
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+Turn = Mapping[str, str]  # key, speaker, text
+
+
+def embed(url: str, texts: Sequence[str]) -> list[list[float]]:
+    """Vectors for systems that take a function; the others have a client of their own."""
+    body = json.dumps({"input": list(texts), "model": "embedder", "encoding_format": "float"}).encode()
+    request = urllib.request.Request(f"{url}/embeddings", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return [item["embedding"] for item in json.load(answer)["data"]]
+
+
+def spoken(turn: Turn) -> str:
+    return f"{turn['speaker']}: {turn['text']}"
+
+
+class Memscope:
+    def __init__(self, folder: Path, url: str) -> None:
+        from memscope import AsyncMemoryScope
+
+        embedding = {"base_url": url, "model": "embedder", "key": "none", "languages": ["en"]}
+        settings = {"embedding": embedding, "plugins": {"allow": []}}
+        self.memory = AsyncMemoryScope(str(folder / "memory.db"), settings=settings)
+
+    async def open(self) -> None:
+        await self.memory.__aenter__()
+
+    async def add(self, user: str, turns: Sequence[Turn]) -> None:
+        await self.memory.add_turns([_message(turn) for turn in turns], user=user)
+
+    async def settle(self) -> None:
+        while not await self.memory.flush():
+            pass
+
+    async def search(self, user: str, query: str) -> list[str]:
+        hits = await self.memory.retrieve(query, user=user, k=K)
+        return [hit.turn.key for hit in hits if hit.turn]
+
+    async def keys(self, user: str) -> set[str]:
+        return {record.key for record in await self.memory.list(user=user, kinds=["turn"], limit=1_000_000)}
+
+    async def close(self) -> None:
+        await self.memory.close()
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    when = START + timedelta(minutes=int(turn["number"]))
+    role = turn["speaker"] if turn["speaker"] in ("user", "assistant") else "person"
+    return {"id": turn["key"], "role": role, "speaker": turn["speaker"], "content": turn["text"], "time": when}
+
+
+class Mem0:
+    """mem0 as its quick start has it, but for ``infer=False``: no chat model in any system here."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0")}
+        from mem0 import Memory
+
+        self.memory = Memory.from_config(
+            {
+                "vector_store": {
+                    "provider": "qdrant",
+                    "config": {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": DIMS},
+                },
+                "embedder": {
+                    "provider": "openai",
+                    "config": {"model": "e", "openai_base_url": url, "api_key": "none", "embedding_dims": DIMS},
+                },
+                "llm": {"provider": "openai", "config": {"api_key": "none", "openai_base_url": url}},
+                "history_db_path": str(folder / "history.db"),
+            }
+        )
+
+    async def open(self) -> None: ...
+
+    async def add(self, user: str, turns: Sequence[Turn]) -> None:
+        for turn in turns:  # a list of messages is stored without keys of their own
+            self.memory.add(spoken(turn), user_id=user, metadata={"key": turn["key"]}, infer=False)
+
+    async def settle(self) -> None: ...
+
+    async def search(self, user: str, query: str) -> list[str]:
+        found = self.memory.search(query, filters={"user_id": user}, top_k=K, threshold=0)
+        return [hit["metadata"]["key"] for hit in found["results"]]
+
+    async def keys(self, user: str) -> set[str]:
+        found = self.memory.get_all(filters={"user_id": user}, top_k=1_000_000)
+        return {hit["metadata"]["key"] for hit in found["results"]}
+
+    async def close(self) -> None: ...
+
+
+class LangGraph:
+    """LangGraph's ``SqliteStore`` with its vector index."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        from langgraph.store.sqlite import SqliteStore
+
+        index: Any = {"dims": DIMS, "embed": lambda texts: embed(url, texts), "fields": ["text"]}
+        self.opened = SqliteStore.from_conn_string(str(folder / "store.db"), index=index)
+
+    async def open(self) -> None:
+        self.store = self.opened.__enter__()
+        self.store.setup()
+
+    async def add(self, user: str, turns: Sequence[Turn]) -> None:
+        from langgraph.store.base import PutOp
+
+        self.store.batch([PutOp((user,), turn["key"], {"text": spoken(turn)}) for turn in turns])
+
+    async def settle(self) -> None: ...
+
+    async def search(self, user: str, query: str) -> list[str]:
+        return [item.key for item in self.store.search((user,), query=query, limit=K)]
+
+    async def keys(self, user: str) -> set[str]:
+        return {item.key for item in self.store.search((user,), limit=1_000_000)}
+
+    async def close(self) -> None:
+        self.opened.__exit__(None, None, None)
+
+
+class Chroma:
+    """AutoGen's ``ChromaDBVectorMemory``. Its queries take no filter, so a user is a collection."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url, self.opened = folder, url, {}
+
+    async def open(self) -> None: ...
+
+    def of(self, user: str) -> Any:
+        if user not in self.opened:
+            from autogen_ext.memory.chromadb import (
+                ChromaDBVectorMemory,
+                CustomEmbeddingFunctionConfig,
+                PersistentChromaDBVectorMemoryConfig,
+            )
+
+            functions = CustomEmbeddingFunctionConfig(function=_chroma_function, params={"url": self.url})
+            config = PersistentChromaDBVectorMemoryConfig(
+                collection_name=f"user-{user}",
+                persistence_path=str(self.folder / "chroma"),
+                k=K,
+                score_threshold=None,
+                embedding_function_config=functions,
+            )
+            self.opened[user] = ChromaDBVectorMemory(config=config)
+        return self.opened[user]
+
+    async def add(self, user: str, turns: Sequence[Turn]) -> None:
+        from autogen_core.memory import MemoryContent, MemoryMimeType
+
+        for turn in turns:  # one at a time is all it has
+            content = MemoryContent(content=spoken(turn), mime_type=MemoryMimeType.TEXT, metadata={"key": turn["key"]})
+            await self.of(user).add(content)
+
+    async def settle(self) -> None: ...
+
+    async def search(self, user: str, query: str) -> list[str]:
+        return [item.metadata["key"] for item in (await self.of(user).query(query)).results]
+
+    async def keys(self, user: str) -> set[str]:
+        import chromadb
+
+        client = chromadb.PersistentClient(str(self.folder / "chroma"))
+        return {item["key"] for item in client.get_collection(f"user-{user}").get()["metadatas"]}
+
+    async def close(self) -> None:
+        for memory in self.opened.values():
+            await memory.close()
+
+
+def _chroma_function(url: str) -> Any:
+    from chromadb import EmbeddingFunction
+
+    class Function(EmbeddingFunction):  # type: ignore[misc]
+        def __init__(self) -> None: ...
+
+        def __call__(self, input: list[str]) -> Any:
+            return embed(url, input)
+
+    return Function()
+
+
+SYSTEMS: dict[str, Any] = {"memscope": Memscope, "mem0": Mem0, "langgraph": LangGraph, "chroma": Chroma}
+
+
+async def recall(system: Any, given: Any, folder: Path) -> dict[str, Any]:
+    """Recall@10 in percent over the questions of all conversations."""
+    shares = []
+    for conversation in given:
+        for start in range(0, len(conversation["turns"]), 200):
+            await system.add(conversation["id"], conversation["turns"][start : start + 200])
+        await system.settle()
+        for question in conversation["questions"]:
+            found = set(await system.search(conversation["id"], question["text"]))
+            shares.append(len(found & set(question["evidence"])) / len(question["evidence"]))
+    return {"recall_at_10": round(100 * statistics.mean(shares), 1)}
+
+
+async def ingest(system: Any, given: Any, folder: Path) -> dict[str, Any]:
+    """Adds of one turn each, then of batches of 200."""
+    one, many = given["one"], given["many"]
+    await system.add("warm", one[:1])
+    wall, cpu = time.perf_counter(), time.process_time()
+    for turn in one:
+        await system.add("one", [turn])
+    await system.settle()
+    single = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    wall = time.perf_counter()
+    for start in range(0, len(many), 200):
+        await system.add("many", many[start : start + 200])
+    await system.settle()
+    return {
+        "ingest_s": round(time.perf_counter() - wall, 2),
+        "add_one_ms": round(1000 * single["wall"] / len(one), 2),
+        "add_one_cpu_ms": round(1000 * single["cpu"] / len(one), 2),
+    }
+
+
+async def retrieve(system: Any, given: Any, folder: Path) -> dict[str, Any]:
+    """Median of a search among all turns of the first user; ``users`` shares the turns out."""
+    users = [f"user{number}" for number in range(given["users"])]
+    turns = given["turns"]
+    for number, user in enumerate(users):
+        own = turns[number :: len(users)] if given["share"] else turns[: given["size"] if number == 0 else 100]
+        for start in range(0, len(own), 1000):
+            await system.add(user, own[start : start + 1000])
+    await system.settle()
+    queries = given["queries"]
+    cpu, times = 0.0, []
+    for number, query in enumerate([*queries[:5], *queries]):
+        begun, used = time.perf_counter(), time.process_time()
+        await system.search(users[0], query)
+        if number >= 5:
+            times.append(time.perf_counter() - begun)
+            cpu += time.process_time() - used
+    return {
+        "retrieve_ms_p50": round(1000 * statistics.median(times), 2),
+        "retrieve_cpu_ms": round(1000 * cpu / len(queries), 2),
+        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "disk_mb": round(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6, 1),
+    }
+
+
+async def acknowledge(system: Any, given: Any, folder: Path) -> None:
+    for turn in given:
+        await system.add("user", [turn])
+        print(turn["key"], flush=True)
+
+
+async def keys(system: Any, given: Any, folder: Path) -> dict[str, Any]:
+    return {"lost": len(set(given) - await system.keys("user"))}
+
+
+async def main() -> None:
+    name, phase, source, place, url = sys.argv[1:]
+    given, folder = json.loads(Path(source).read_text()), Path(place)
+    used = time.process_time()
+    system = SYSTEMS[name](folder, url)
+    await system.open()
+    opened = time.process_time() - used
+    result = await {one.__name__: one for one in (recall, ingest, retrieve, acknowledge, keys)}[phase](
+        system, given, folder
+    )
+    if result is not None:
+        print(json.dumps({**result, "open_cpu_ms": round(1000 * opened)}), flush=True)
+    await system.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
