@@ -12,13 +12,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-def holds(condition: str, result: dict[str, float]) -> bool:
-    """ "key <= 2", or "key <= 2 * other"."""
+def holds(condition: str, result: dict[str, Any]) -> bool:
+    """ "key <= 2", "key <= 2 * other" or "outer.key <= 2"."""
+    for name, inner in list(result.items()):
+        result |= {f"{name}.{key}": value for key, value in inner.items()} if isinstance(inner, dict) else {}
     key, compare, *limit = condition.replace("*", " ").split()
     return COMPARE[compare](result[key], math.prod(result[part] if part in result else float(part) for part in limit))
 

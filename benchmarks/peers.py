@@ -1,15 +1,15 @@
 """memscope beside what a user would pick instead: same turns, same vectors, same machine, in one run.
 
-    python benchmarks/peers.py DATA --embedder URL [--systems memscope,mem0,langgraph,chroma] [--sizes 1000,10000]
+    python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] [--sizes 1000,10000]
 
 Each system gets an environment of its own with the newest versions that can be installed (``uv``), and a fresh process
 for each measurement; the systems take turns. Prints a row a system and one JSON object:
 
-    recall_at_10      DATA's questions over its turns, vectors of the embedder, no chat model
+    recall_at_10      DATA's questions over its turns, vectors of the embedder, no chat model; without DATA left out
     add_one_ms        one turn per call with the vector asked for over HTTP (made of the text's hash, from a cache)
     ingest_s          the same turns in batches of 200, as far as the system has batches
     requests_per_turn of embedding while turns were added one by one
-    retrieve_ms_p50   by size: one user with that many turns, beside 99 others with 100 each; CPU in retrieve_cpu_ms
+    retrieve_ms_p50   by size: one user with that many turns, beside 99 others with OTHERS each; CPU in retrieve_cpu_ms
     shared_ms_p50     by size: that many turns shared among 100 users
     disk_mb, rss_mb, open_cpu_ms    in ``retrieve`` of the first size
     acknowledged_lost turns that were acknowledged before ``kill -9`` and are not there, over five kills
@@ -22,6 +22,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -29,7 +30,6 @@ import sys
 import tempfile
 import threading
 import urllib.request
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -50,6 +50,8 @@ PACKAGES: Mapping[str, Sequence[str]] = {
 MODULES = {"memscope": "memscope", "mem0": "mem0", "langgraph": "langgraph.store.sqlite", "chroma": "chromadb"}
 DIMS = 384
 KILLS = 5
+OTHERS = 20
+ONE_AT_A_TIME = ("mem0", "chroma")
 
 
 class Vectors(BaseHTTPRequestHandler):
@@ -179,6 +181,34 @@ def turns_of(conversation: Any) -> list[dict[str, str]]:
     ]
 
 
+def with_questions(conversation: Any) -> dict[str, Any]:
+    questions = [
+        {"text": question.text, "evidence": sorted(question.evidence)}
+        for question in conversation.questions
+        if question.category != ADVERSARIAL
+    ]
+    return {"id": conversation.id.replace("_", "-"), "turns": turns_of(conversation), "questions": questions}
+
+
+def writing(runner: Runner, name: str, turns: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    before = Vectors.requests
+    one = runner.run(name, "ingest", {"one": many(turns, 300), "many": []})
+    requests = (Vectors.requests - before) / 301
+    batches = runner.run(name, "ingest", {"one": many(turns, 1), "many": turns})
+    return {**one, "requests_per_turn": round(requests, 2), "ingest_s": batches["ingest_s"]}
+
+
+def reading(runner: Runner, name: str, turns: Sequence[Any], queries: Sequence[str], result: dict[str, Any]) -> None:
+    """Add the figures of this number of turns to the system's ``result``."""
+    given = {"size": len(turns), "turns": turns, "queries": queries, "users": 100, "others": OTHERS}
+    for key, share in (("retrieve", False), ("shared", True)):
+        measured = runner.run(name, "retrieve", {**given, "share": share})
+        for figure in ("ms_p50", "cpu_ms"):
+            result.setdefault(f"{key}_{figure}", {})[len(turns)] = measured[f"retrieve_{figure}"]
+        for figure in ("disk_mb", "rss_mb", "open_cpu_ms"):
+            result.setdefault(figure, measured[figure])
+
+
 def many(turns: Sequence[Mapping[str, str]], size: int) -> list[dict[str, str]]:
     """That many turns: repeated with a number in them, so that no two are equal."""
     return [
@@ -187,9 +217,16 @@ def many(turns: Sequence[Mapping[str, str]], size: int) -> list[dict[str, str]]:
     ]
 
 
+def invented(number: int) -> list[dict[str, str]]:
+    chance = random.Random(0)
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 9))) for _ in range(3000)]
+    texts = [" ".join(chance.choices(words, k=chance.randint(8, 40))) for _ in range(number)]
+    return [{"key": str(i), "number": str(i), "speaker": "user", "text": text} for i, text in enumerate(texts)]
+
+
 @click.command()
-@click.argument("data")
-@click.option("--embedder", required=True, help="URL of an OpenAI-compatible endpoint (…/v1)")
+@click.argument("data", required=False)
+@click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--systems", default="memscope,mem0,langgraph,chroma", show_default=True)
 @click.option("--sizes", default="1000,10000,100000", show_default=True)
 @click.option("--slow", default=10_000, show_default=True, help="most turns for a system that adds one at a time")
@@ -197,47 +234,30 @@ def many(turns: Sequence[Mapping[str, str]], size: int) -> list[dict[str, str]]:
     "--python", "base", default=sys.executable, help="for the environments: langgraph's store loads extensions"
 )
 @click.option("--environments", help="folder of the environments, kept; by default one that goes away")
-def main(data: str, embedder: str, systems: str, sizes: str, slow: int, base: str, environments: str | None) -> None:
-    names, numbers = systems.split(","), [int(size) for size in sizes.split(",")]
-    with tempfile.TemporaryDirectory() as work, served(embedder) as url:
+def main(
+    data: str | None, embedder: str | None, systems: str, sizes: str, slow: int, base: str, environments: str | None
+) -> None:
+    names = systems.split(",")
+    with tempfile.TemporaryDirectory() as work, served(embedder or "") as url:
         places = Path(environments or f"{work}/environments").resolve()
         places.mkdir(exist_ok=True)
         prepared = {name: environment(name, places, base) for name in names}
-        result: dict[str, dict[str, Any]] = defaultdict(dict, {name: known for name, (_, known) in prepared.items()})
         runner = Runner({name: python for name, (python, _) in prepared.items()}, url, Path(work))
-        everything = list(conversations(data))
-        turns = [turn for conversation in everything for turn in turns_of(conversation)]
-        queries = [question.text for conversation in everything for question in conversation.questions][::17][:50]
-        told = [
-            {
-                "id": conversation.id.replace("_", "-"),
-                "turns": turns_of(conversation),
-                "questions": [
-                    {"text": question.text, "evidence": sorted(question.evidence)}
-                    for question in conversation.questions
-                    if question.category != ADVERSARIAL
-                ],
-            }
-            for conversation in everything
-        ]
-        for name in names:
-            result[name] |= runner.run(name, "recall", told, vectors="real")
-        for name in names:
-            before = Vectors.requests
-            result[name] |= runner.run(name, "ingest", {"one": many(turns, 300), "many": []})
-            result[name]["requests_per_turn"] = round((Vectors.requests - before) / 301, 2)
-            result[name] |= {"ingest_s": runner.run(name, "ingest", {"one": many(turns, 1), "many": turns})["ingest_s"]}
-        for size in numbers:
-            given = {"size": size, "queries": queries, "users": 100, "turns": many(turns, max(size, 100))}
+        result = {name: known for name, (_, known) in prepared.items()}
+        everything = list(conversations(data)) if data else []
+        if everything and embedder:
+            asked = [with_questions(conversation) for conversation in everything]
             for name in names:
-                if size > slow and name in ("mem0", "chroma"):
-                    continue
-                for key, share in (("retrieve_ms_p50", False), ("shared_ms_p50", True)):
-                    measured = runner.run(name, "retrieve", {**given, "share": share})
-                    result[name].setdefault(key, {})[size] = measured["retrieve_ms_p50"]
-                    result[name].setdefault(key.replace("ms_p50", "cpu_ms"), {})[size] = measured["retrieve_cpu_ms"]
-                    if not share and size == numbers[0]:
-                        result[name] |= {key: measured[key] for key in ("disk_mb", "rss_mb", "open_cpu_ms")}
+                result[name] |= runner.run(name, "recall", asked, vectors="real")
+        turns = [turn for conversation in everything for turn in turns_of(conversation)] or invented(1000)
+        questions = [question.text for conversation in everything for question in conversation.questions]
+        queries = (questions or [turn["text"][:40] for turn in turns])[::17][:50]
+        for name in names:
+            result[name] |= writing(runner, name, turns)
+        for size in map(int, sizes.split(",")):
+            for name in names:
+                if size <= slow or name not in ONE_AT_A_TIME:
+                    reading(runner, name, many(turns, max(size, OTHERS)), queries, result[name])
         for name in names:
             lost = [runner.kill(name, many(turns, 120), after) for after in range(20, 20 + 20 * KILLS, 20)]
             result[name]["acknowledged_lost"] = sum(lost)

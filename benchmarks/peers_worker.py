@@ -249,7 +249,11 @@ async def retrieve(system: Any, given: Any, folder: Path) -> dict[str, Any]:
     users = [f"user{number}" for number in range(given["users"])]
     turns = given["turns"]
     for number, user in enumerate(users):
-        own = turns[number :: len(users)] if given["share"] else turns[: given["size"] if number == 0 else 100]
+        own = (
+            turns[number :: len(users)]
+            if given["share"]
+            else turns[: given["size"] if number == 0 else given["others"]]
+        )
         for start in range(0, len(own), 1000):
             await system.add(user, own[start : start + 1000])
     await system.settle()
