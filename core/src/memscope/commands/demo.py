@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,17 +53,13 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
     store = call.store or str(Path(tempfile.mkdtemp(prefix="memscope-demo-"), "memory.db"))
     stage, clock = DemoView(call.show, store, everything), play.DemoClock()
     stage.open()
+    which = which or ("zh" if language() == "zh" else "both")
+    own = (load(one) for one in LANGUAGES if which in (one, "both"))
     with MemoryScope(store, settings=Settings(), clock=clock) as memory:
-        for conversation in _conversations(which or ("zh" if language() == "zh" else "both"), data):
+        for conversation in own if data is None else conversations(data):
             clock.set_after(conversation)
             stage.play(memory, conversation)
     stage.close(own=data is None)
-
-
-def _conversations(language: str, data: str | None) -> Iterable[Conversation]:
-    if data is not None:
-        return conversations(data)
-    return [load(one) for one in LANGUAGES if language in (one, "both")]
 
 
 @dataclass

@@ -112,7 +112,8 @@ def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool)
     try:
         added.count(memory.add_turns([turn for _, turn in numbered], **call.scope, replay=replay))
     except InputError as error:
-        raise InputError(_name_line(error, [number for number, _ in numbered])) from None
+        by_line = re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {numbered[int(place[1])][0]}: ", str(error))
+        raise InputError(by_line) from None
 
 
 def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
@@ -158,11 +159,6 @@ def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[tuple[
                 added.count(memory.add_turns([turn], **call.scope))
             except InputError as error:
                 added.broken[number] = say("cannot be taken: {error}", error=str(error).replace("turns[0].", ""))
-
-
-def _name_line(error: InputError, numbers: list[int]) -> str:
-    """Name a turn by its line."""
-    return re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {numbers[int(place[1])]}: ", str(error))
 
 
 def _turns(added: Added) -> Iterator[tuple[int, Any]]:

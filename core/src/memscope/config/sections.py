@@ -38,12 +38,9 @@ def find_sections(unknown: Collection[str], given: Mapping[str, Model]) -> dict[
     """Returns the models of the sections among ``unknown``: names, or variables that begin with a name."""
     if not unknown:
         return {}
-    wanted = [name for name in section_names(given) if any(one == name or _within(one, name) for one in unknown)]
-    return {name: given.get(name) or _installed(name) for name in sorted(wanted)}
-
-
-def _within(variable: str, section: str) -> bool:
-    return variable.startswith(f"{section.lower()}_")
+    names = sorted(section_names(given))
+    wanted = [name for name in names if any(one == name or one.startswith(f"{name.lower()}_") for one in unknown)]
+    return {name: given.get(name) or _installed(name) for name in wanted}
 
 
 def _installed(name: str) -> Model:
