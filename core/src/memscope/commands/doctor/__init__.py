@@ -1,7 +1,7 @@
 """doctor: findings about the installation, settings, store, models and pending work, each with its remedy.
 
-``CHECKS`` lists the checks, async generators from the ``Examination`` to findings. An exception of a check is a
-finding; a check whose input could not be opened yields none.
+``CHECKS`` lists the checks, async generators from the ``Examination`` to findings; ``MEMORY_CHECKS`` those of a memory
+that could be opened. An exception of a check is a finding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import stat
 import time
 import unicodedata
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import Any
@@ -24,7 +24,7 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.doctor.examination import Check, Examination, Finding, State
+from memscope.commands.doctor.examination import Check, Examination, Finding, MemoryCheck, State
 from memscope.commands.doctor.memory_checks import clock, memories, secrets, work
 from memscope.commands.doctor.model_checks import models
 from memscope.commands.installation import installed_version
@@ -71,13 +71,15 @@ async def examine(call: Call) -> list[Finding]:
         exam = Examination(call, opened)
         for check in CHECKS:
             findings += await _findings(check, exam)
+        for of_memory in MEMORY_CHECKS if exam.memory else ():
+            findings += await _findings(of_memory, exam, exam.memory)
     return findings
 
 
-async def _findings(check: Check, exam: Examination) -> list[Finding]:
+async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object) -> list[Finding]:
     found: list[Finding] = []
     try:
-        async for finding in check(exam):
+        async for finding in check(*given):
             found.append(finding)
     except MemscopeError as error:
         found.append(Finding(check.__name__, "fail", error.message, error.hint, exit_code(error)))
@@ -182,30 +184,26 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("store", "warn", say("it can be read only"), mend)
 
 
-async def store_findings(exam: Examination) -> AsyncIterator[Finding]:
+async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
-    if exam.memory is None or (examine := getattr(exam.memory.runtime.store, "examine", None)) is None:
-        return
-    for state, found, mend in await examine():
+    examine = getattr(memory.runtime.store, "examine", None)
+    for state, found, mend in await examine() if examine else ():
         yield Finding("store", state, say(found), say(mend))
 
 
-async def users(exam: Examination) -> AsyncIterator[Finding]:
+async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Names that look alike are different users: often a mistake of the caller."""
-    if exam.memory is None:
-        return
     alike: dict[str, list[str]] = defaultdict(list)
-    for name in await exam.memory.runtime.store.users():
+    for name in await memory.runtime.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
         yield Finding("users", "warn", told, say("write a name always the same way"))
 
 
-async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
+async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Write, find, forget, under a user of its own."""
-    memory = exam.memory
-    if memory is None or exam.status["details"].get("read_only"):
+    if exam.status["details"].get("read_only"):
         return
     word, start = f"examination{uuid4().hex}", time.perf_counter()
     turns = [{"role": "user", "content": f"The word is {word}."}]
@@ -228,7 +226,5 @@ async def round_trip(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("round trip", "ok", told)
 
 
-CHECKS: tuple[Check, ...] = (
-    *(versions, sqlite, settings, plugins, place, store, store_findings, users),
-    *(models, clock, work, memories, secrets, round_trip),
-)
+CHECKS: tuple[Check, ...] = (versions, sqlite, settings, plugins, place, store)
+MEMORY_CHECKS: tuple[MemoryCheck, ...] = (store_findings, users, models, clock, work, memories, secrets, round_trip)

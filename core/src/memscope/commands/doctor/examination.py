@@ -49,3 +49,4 @@ class Examination:
 
 
 Check = Callable[[Examination], AsyncIterator[Finding]]
+MemoryCheck = Callable[[Examination, AsyncMemoryScope], AsyncIterator[Finding]]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from memscope import AsyncMemoryScope
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.doctor.model_checks import mend
 from memscope.commands.formatting import budget_lines, list_counts
@@ -24,10 +25,8 @@ NAMED = 3
 SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
 
 
-async def work(exam: Examination) -> AsyncIterator[Finding]:
+async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Pending, failed and parked work."""
-    if exam.memory is None:
-        return
     waiting = list_work(exam.status["pending"])
     yield Finding("work", "ok", say("waiting: {work}", work=waiting) if waiting else say("nothing is waiting"))
     for one, line in zip(exam.status["budget"], budget_lines(exam.status), strict=True):
@@ -52,18 +51,16 @@ def _mend_work(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
     return say("{first}, then: {after}", first=first, after=after) if after else first
 
 
-async def clock(exam: Examination) -> AsyncIterator[Finding]:
+async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Times in the future: of the store's file, and of turns."""
-    if exam.memory is None:
-        return
-    now = exam.memory.runtime.clock()
+    now = memory.runtime.clock()
     zone = exam.settings.timezone if exam.settings else None
     file = exam.file
     shown = f"{now:%Y-%m-%d %H:%M %Z}"
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         told = say("it is {now}, and the store was written later", now=shown)
         yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
-    ahead = [user async for user in _users_ahead(exam.memory.runtime.store, now)]
+    ahead = [user async for user in _users_ahead(memory.runtime.store, now)]
     if ahead:
         told = say("turns from the future, of {users}", users=join(map(ascii, ahead[:NAMED])))
         mended = say("give times with their zone, and set the clock; forget --since finds them")
@@ -80,11 +77,9 @@ async def _users_ahead(store: Store, now: datetime) -> AsyncIterator[str]:
             break
 
 
-async def memories(exam: Examination) -> AsyncIterator[Finding]:
+async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
-    if exam.memory is None:
-        return
-    store, now = exam.memory.runtime.store, exam.memory.runtime.clock()
+    store, now = memory.runtime.store, memory.runtime.clock()
     looked, wrong = 0, False
     for user in await store.users():
         if looked >= MOST:
@@ -101,11 +96,9 @@ async def memories(exam: Examination) -> AsyncIterator[Finding]:
         yield Finding("memories", "ok", say("{memories} looked at: none doubled, none stale", memories=number))
 
 
-async def secrets(exam: Examination) -> AsyncIterator[Finding]:
+async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Turns that look as if they held a key or a card number. Only their ids are named."""
-    if exam.memory is None:
-        return
-    store, looked, clean = exam.memory.runtime.store, 0, True
+    store, looked, clean = memory.runtime.store, 0, True
     for user in await store.users():
         kinds: dict[str, list[str]] = {}
         async for page in store.scan(Select(user, kinds=frozenset({"turn"}))):

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
+from memscope import AsyncMemoryScope
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.language import say
 from memscope.errors import MemscopeError, ModelError, nearest
@@ -41,10 +42,8 @@ def mend(code: str, section: str) -> str:
     return say(MENDS.get(code, ""), section=section, upper=section.upper())
 
 
-async def models(exam: Examination) -> AsyncIterator[Finding]:
-    if exam.memory is None:
-        return
-    ctx = exam.memory.runtime.ctx
+async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
+    ctx = memory.runtime.ctx
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             yield Finding("models", "ok", say(WITHOUT[section]))
