@@ -20,7 +20,15 @@ from memscope.dates.calendar import Now
 
 Build = Callable[..., Any]  # (now, *values of the matched tokens) -> the new token's value, or None
 
-_CODES: dict[str, str] = {}
+
+class _Codes(dict[str, str]):
+    """The character of each kind; allotted on first sight, from the private use area."""
+
+    def __missing__(self, kind: str) -> str:
+        return self.setdefault(kind, chr(0xE000 + len(self)))
+
+
+_CODES = _Codes()
 
 
 class Token(NamedTuple):
@@ -41,14 +49,9 @@ class Row(NamedTuple):
     build: Build
 
 
-def code(kind: str) -> str:
-    """Returns the character of a kind; allotted on first sight, from the private use area."""
-    return _CODES.get(kind) or _CODES.setdefault(kind, chr(0xE000 + len(_CODES)))
-
-
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"[a-z_]+", lambda name: code(name[0]), pattern).replace(" ", ""))
+    return re.compile(re.sub(r"[a-z_]+", lambda name: _CODES[name[0]], pattern).replace(" ", ""))
 
 
 @cache
@@ -57,7 +60,7 @@ def needed(pattern: str) -> Sequence[frozenset[str]]:
     bare, dropped = pattern, 1
     while dropped:
         bare, dropped = _GROUP.subn(" ", bare)
-    return [frozenset(map(code, _REQUIRED.findall(one))) for one in bare.split("|")]
+    return [frozenset(map(_CODES.__getitem__, _REQUIRED.findall(one))) for one in bare.split("|")]
 
 
 _GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
@@ -65,7 +68,7 @@ _REQUIRED = re.compile(r"[a-z_]+(?![a-z_?*])")
 
 
 def spell(tokens: Sequence[Token]) -> str:
-    return "".join([code(token.kind) for token in tokens])
+    return "".join([_CODES[token.kind] for token in tokens])
 
 
 class Cascade:
@@ -81,7 +84,7 @@ class Cascade:
         self._possible = lru_cache(maxsize=1 << 10)(self._rows_of)
         self._next = lru_cache(maxsize=1 << 14)(self._next_match)
 
-    def run(self, tokens: list[Token], now: Now) -> list[Token]:
+    def run(self, tokens: Sequence[Token], now: Now) -> Sequence[Token]:
         kinds = spell(tokens)
         at = self._next(kinds, 0)
         while at is not None:
@@ -99,7 +102,7 @@ class Cascade:
         return sorted({at for rows in indexed for kinds, at in rows if kinds <= present})
 
 
-def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:
+def rewrite(row: Row, tokens: Sequence[Token], kinds: str, now: Now) -> list[Token]:
     result: list[Token] = []
     search = compiled(row.pattern).search
     done, match = 0, search(kinds)
@@ -111,7 +114,7 @@ def rewrite(row: Row, tokens: list[Token], kinds: str, now: Now) -> list[Token]:
             result.append(Token(row.kind, matched[0].start, matched[-1].end, value))
             done = match.end()
         match = search(kinds, match.start() + 1 if value is None else done)
-    return result + tokens[done:]
+    return [*result, *tokens[done:]]
 
 
 def attempt(row: Row, now: Now, values: list[Any]) -> Any:

@@ -96,18 +96,21 @@ def _phrase(words: str) -> str:
 
 
 # Unknown words are blanked first: the patterns of numbers and phrases need not be tried at each of them.
-_PLAIN = re.compile(r"(?<![\w$#@'])[a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?(?!\w)")
+_PLAIN = re.compile(r"(?<![\w$#@'])([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
 _PARTS = frozenset(part for word in WORDS if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
 
 
-def _blank(match: re.Match[str]) -> str:
-    word = match[0]
+@lru_cache(maxsize=1 << 14)
+def _blank(word: str) -> str:
     return word if word in _PARTS or word.partition("'")[0] in _PARTS else "z" * len(word)
 
 
 def blanked(sentence: str) -> str:
     """Returns a sentence folded, its unknown words blanked, all at their places."""
-    return _PLAIN.sub(_blank, sentence.translate(_FOLD))
+    folded = sentence.lower().replace("~", "-") if sentence.isascii() else sentence.translate(_FOLD)
+    parts = _PLAIN.split(folded)
+    parts[1::2] = map(_blank, parts[1::2])
+    return "".join(parts)
 
 
 def skeleton(sentence: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -50,7 +50,7 @@ def mentions_of_skeleton(skeleton: str, reference: datetime) -> list[Mention]:
     return _named(skeleton, parsed_sentence(skeleton, reference))
 
 
-def _named(text: str, parts: Iterable[tuple[list[Token], Now]]) -> list[Mention]:
+def _named(text: str, parts: Iterable[tuple[Sequence[Token], Now]]) -> list[Mention]:
     found = ((token, now) for part, now in parts for token in part if token.kind in _MENTIONED)
     named = (one for token, now in found if (one := mention(text, token, now)))
     return [one for one in named if not is_figurative(text, one.start, one.end)]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
 
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Cascade, Token
 from memscope.dates.lexer import blanked, sentences, tokens
 from memscope.dates.rules import ROWS
+from memscope.dates.vocabulary import WORDS
 from memscope.errors import InputError
 
 # Kinds that name no time alone: a sentence without others is skipped.
@@ -24,26 +28,50 @@ _SILENT = frozenset(
 )
 
 _CASCADE = Cascade(ROWS)
+_NAMES = re.compile("[a-z]+|[0-9]")
 
 
-def parsed(text: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
+def parsed(text: str, reference: datetime) -> Iterator[tuple[Sequence[Token], Now]]:
     """Yield the tokens of each sentence that may name a time, and its direction."""
     for offset, sentence in sentences(text):
         for found, now in parsed_sentence(blanked(sentence), reference):
             yield [token._replace(start=token.start + offset, end=token.end + offset) for token in found], now
 
 
-def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[list[Token], Now]]:
+def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[Sequence[Token], Now]]:
     """Yield the tokens of a blanked sentence, or of a skeleton, if it may name a time."""
     if reference.tzinfo is None:
         raise InputError("reference has no time zone", hint="give an aware datetime")
+    found = _read(blank) if not blank.isascii() or not _TIMELY.isdisjoint(_NAMES.findall(blank)) else None
+    if found is not None:
+        now = Now(reference, found.future and not found.past, found.past, decided=found.decided)
+        yield _CASCADE.run(found.tokens, now), now
+
+
+class _Read(NamedTuple):
+    tokens: Sequence[Token]
+    future: bool
+    past: bool
+    decided: bool
+
+
+@lru_cache(maxsize=1 << 11)
+def _read(blank: str) -> _Read | None:
+    """Returns the condensed tokens and the tense of a sentence that may name a time."""
     found = tokens(blank)
     kinds = {token.kind for token in found}
-    if not kinds <= _CONNECTORS:
-        future = "future" in kinds
-        past = any(token.kind == "pasttense" and token.value is None for token in found)
-        now = Now(reference, future and not past, past, decided=future is not ("pasttense" in kinds))
-        yield _CASCADE.run(condensed(found), now), now
+    if kinds <= _CONNECTORS:
+        return None
+    future = "future" in kinds
+    past = any(token.kind == "pasttense" and token.value is None for token in found)
+    return _Read(condensed(found), future, past, decided=future is not ("pasttense" in kinds))
+
+
+def _timely() -> Iterator[str]:
+    """Yield Latin words without one of which, and without a digit, a sentence names no time."""
+    for words, (kind, _) in WORDS.items():
+        if words.isascii() and kind not in _CONNECTORS:
+            yield max(reversed(_NAMES.findall(words)), key=len)
 
 
 def condensed(found: Sequence[Token]) -> list[Token]:
@@ -62,3 +90,6 @@ def condensed(found: Sequence[Token]) -> list[Token]:
         kept.append(token)
         silent.clear()
     return kept if kept and kept[-1].kind == "word" else kept + silent
+
+
+_TIMELY = frozenset((*"0123456789", *_timely()))
