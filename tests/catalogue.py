@@ -2,7 +2,8 @@
 
     python tests/catalogue.py     # adds what is missing, drops what nobody says, compiles
 
-After that, fill in the empty msgstr lines and run it again.
+After that, fill in the empty msgstr lines and run it again. An error with names or numbers in it is added to the .po
+file by hand, with {0}, {1} in their places; it is kept as long as the code has the sentence.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import click
@@ -94,7 +96,21 @@ def wanted() -> dict[Key, None]:
         for name in names:
             found |= {(text, ""): None for text in strings(getattr(import_module(module), name)) if text}
     found |= {(text, ""): None for text in [*WORDS, *PHRASES, *CLICK]}
+    errors = set(sentences())
+    found |= {key: None for key in read() if key[0] in errors}
     return {key: None for key in found | dict.fromkeys(CLICK_PLURALS) if key[0]}
+
+
+def sentences() -> Iterator[str]:
+    """Sentences of all layers with fields, numbered: ``language.say_error`` knows those that the .po file has."""
+    for path in FOLDER.parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                number = count()
+                parts = (
+                    part.value if isinstance(part, ast.Constant) else f"{{{next(number)}}}" for part in node.values
+                )
+                yield "".join(map(str, parts))
 
 
 def strings(value: object) -> Iterator[str]:

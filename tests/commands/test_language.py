@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 import catalogue
 from memscope.cli import cli
-from memscope.commands.language import say, speaking
+from memscope.commands.language import say, say_error, speaking
+from memscope.errors import NotFound
 
 from servers.faults import Script
 
@@ -131,6 +132,21 @@ def test_the_chat_is_wholly_chinese(run, fault_server, monkeypatch):
     assert "助手: 好的。" in told and "assistant" not in told and "用户: 我搬到了柏林。" in told
     told = re.sub(r"known: .*", "", told)
     assert not [line for line in told.splitlines() if english(re.sub(r"[0-9a-f]{32}|/\w+|refresh_time", "", line))]
+
+
+def test_errors_with_names_and_numbers_are_chinese(run):
+    run("add", "--user", "小明", "我搬到了柏林。")
+    refused = [
+        run("show", "no-such-id", "--user", "小明"),
+        run("block", "show", "nope", "--user", "小明"),
+        run("import", "--from", "mem0", "no-such.json", "--user", "小明"),
+        run("entities", "--user", "小明", "--merge", "谁", "某人"),
+    ]
+    assert not [told for told in refused if not CHINESE.search(told)]
+    with speaking("zh"):
+        told = say_error(NotFound("nothing has the id 'x; y' here", hint="did you mean 'z'?"))
+    assert told == "这里没有 id 为 'x; y' 的内容；是不是 'z'？"
+    assert say_error(NotFound("nothing has the id 'x' here")) == "nothing has the id 'x' here"
 
 
 def test_an_error_for_programs_keeps_its_code(run):

@@ -46,9 +46,26 @@ def say(text: str, /, **values: object) -> str:
 
 
 def say_error(error: MemscopeError) -> str:
-    """Returns an error with its hint; a sentence without a name or number in it is in the catalogue."""
-    message = say(error.message)
-    return say("{message}; {hint}", message=message, hint=say(error.hint)) if error.hint else message
+    """Returns an error with its hint, as far as the catalogue has them."""
+    message = _say_sentence(error.message)
+    return say("{message}; {hint}", message=message, hint=_say_sentence(error.hint)) if error.hint else message
+
+
+def _say_sentence(text: str) -> str:
+    """Returns a sentence of the layers below, which has its names and numbers in it already."""
+    for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
+        if found := pattern.fullmatch(text):
+            return translation.format(*found.groups())
+    return say(text)
+
+
+@cache
+def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str], str]]:
+    """Returns patterns of the catalogue's numbered sentences, the longest first."""
+    entries = {key: text for key, text in vars(catalogue).get("_catalog", {}).items() if "{0}" in key}
+    ordered = sorted(entries, key=len, reverse=True)
+    patterns = [re.sub(r"\\{\d\\}", "(.+?)", re.escape(key)) for key in ordered]
+    return [(re.compile(pattern, re.DOTALL), entries[key]) for pattern, key in zip(patterns, ordered, strict=True)]
 
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:
