@@ -109,7 +109,7 @@ class Call:
             yield memory
 
     def open(self, *, new: bool = False) -> MemoryScope:
-        """The memory of ``memory``, open to the end of the command."""
+        """Returns the memory, as ``memory`` opens it, for the rest of the command."""
         return click.get_current_context().with_resource(self.memory(new=new))
 
 
