@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -99,6 +100,16 @@ class BackgroundSuite:
             await talk.say(text)
         await asyncio.to_thread(wait_until, lambda: facts(tmp_path / "m.db", "alice") == set(TOLD[:2]))
         await talk.close()
+
+    async def test_one_line_in_the_log_says_so(self, tmp_path, fault_server, script, caplog):
+        caplog.set_level(logging.INFO)
+        talk = self.talk(settings(tmp_path / "m.db", fault_server.base_url))
+        for text in TOLD[:2]:
+            await talk.say(text)
+            await asyncio.to_thread(wait_until, lambda text=text: text in facts(tmp_path / "m.db", "alice"))
+        await talk.close()
+        ours = [one for one in caplog.records if one.name.startswith("memscope")]
+        assert [one.getMessage().partition(",")[0] for one in ours] == ["memories are made in the background"]
 
     async def test_it_can_be_turned_off(self, tmp_path, fault_server, script):
         talk = self.talk(settings(tmp_path / "m.db", fault_server.base_url, background=False, batch_turns=1))

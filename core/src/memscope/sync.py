@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class LoopThread:
@@ -71,28 +72,19 @@ def _running() -> asyncio.AbstractEventLoop | None:
 loop_thread = LoopThread()
 
 
-def _sync(
-    method: Callable[Concatenate[AsyncMemoryScope, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[MemoryScope, P], R]:
-    """Returns the method with its signature and docstring; a call waits for the result."""
+def _over(method: Callable[Concatenate[Any, P], T], finish: Callable[[T], R]) -> Callable[Concatenate[Any, P], R]:
+    """Returns the method of the async object behind, with its signature and docstring; ``finish`` makes the result."""
 
     @functools.wraps(method)
-    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> R:
-        return loop_thread.run(method(self.memory, *args, **kwargs))
+    def call(self: MemoryScope | SyncBlocks, *args: P.args, **kwargs: P.kwargs) -> R:
+        return finish(method(self._behind, *args, **kwargs))
 
-    return cast("Callable[Concatenate[MemoryScope, P], R]", call)
+    return cast("Callable[Concatenate[Any, P], R]", call)
 
 
-def _sync_blocks(
-    method: Callable[Concatenate[AsyncBlocks, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[SyncBlocks, P], R]:
-    """Returns the method with its signature and docstring; a call waits for the result."""
-
-    @functools.wraps(method)
-    def call(self: SyncBlocks, *args: P.args, **kwargs: P.kwargs) -> R:
-        return loop_thread.run(method(self.blocks, *args, **kwargs))
-
-    return cast("Callable[Concatenate[SyncBlocks, P], R]", call)
+def _sync(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> Callable[Concatenate[Any, P], R]:
+    """Returns the method; a call waits for the result."""
+    return _over(method, loop_thread.run)
 
 
 class SyncAnswer:
@@ -130,56 +122,32 @@ class SyncAnswer:
         loop_thread.run(self._answer.aclose())
 
 
-def _streamed(
-    method: Callable[Concatenate[AsyncMemoryScope, P], Answer],
-) -> Callable[Concatenate[MemoryScope, P], SyncAnswer]:
-    """Returns the method with its signature and docstring; its answer is read without ``await``."""
-
-    @functools.wraps(method)
-    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> SyncAnswer:
-        return SyncAnswer(method(self.memory, *args, **kwargs))
-
-    return cast("Callable[Concatenate[MemoryScope, P], SyncAnswer]", call)
-
-
 class SyncBlocks:
     """``AsyncBlocks`` without ``await``; takes the same arguments. ``blocks`` is the async object."""
 
     def __init__(self, blocks: AsyncBlocks) -> None:
-        self.blocks = blocks
+        self.blocks = self._behind = blocks
 
-    list = _sync_blocks(AsyncBlocks.list)
-    get = _sync_blocks(AsyncBlocks.get)
-    history = _sync_blocks(AsyncBlocks.history)
-    text = _sync_blocks(AsyncBlocks.text)
-    create = _sync_blocks(AsyncBlocks.create)
-    configure = _sync_blocks(AsyncBlocks.configure)
-    append = _sync_blocks(AsyncBlocks.append)
-    replace = _sync_blocks(AsyncBlocks.replace)
-    remove = _sync_blocks(AsyncBlocks.remove)
-    insert = _sync_blocks(AsyncBlocks.insert)
-    rethink = _sync_blocks(AsyncBlocks.rethink)
-    revert = _sync_blocks(AsyncBlocks.revert)
-    erase = _sync_blocks(AsyncBlocks.erase)
-
-
-def _viewed(
-    method: Callable[Concatenate[AsyncMemoryScope, P], AsyncBlocks],
-) -> Callable[Concatenate[MemoryScope, P], SyncBlocks]:
-    """Returns the method with its signature and docstring; its blocks are used without ``await``."""
-
-    @functools.wraps(method)
-    def call(self: MemoryScope, *args: P.args, **kwargs: P.kwargs) -> SyncBlocks:
-        return SyncBlocks(method(self.memory, *args, **kwargs))
-
-    return cast("Callable[Concatenate[MemoryScope, P], SyncBlocks]", call)
+    list = _sync(AsyncBlocks.list)
+    get = _sync(AsyncBlocks.get)
+    history = _sync(AsyncBlocks.history)
+    text = _sync(AsyncBlocks.text)
+    create = _sync(AsyncBlocks.create)
+    configure = _sync(AsyncBlocks.configure)
+    append = _sync(AsyncBlocks.append)
+    replace = _sync(AsyncBlocks.replace)
+    remove = _sync(AsyncBlocks.remove)
+    insert = _sync(AsyncBlocks.insert)
+    rethink = _sync(AsyncBlocks.rethink)
+    revert = _sync(AsyncBlocks.revert)
+    erase = _sync(AsyncBlocks.erase)
 
 
 class MemoryScope:
     """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.memory = AsyncMemoryScope(*args, **kwargs)
+        self.memory = self._behind = AsyncMemoryScope(*args, **kwargs)
 
     @property
     def runtime(self) -> Runtime:
@@ -204,7 +172,7 @@ class MemoryScope:
     list = _sync(AsyncMemoryScope.list)
     history = _sync(AsyncMemoryScope.history)
 
-    blocks = _viewed(AsyncMemoryScope.blocks)
+    blocks = _over(AsyncMemoryScope.blocks, SyncBlocks)
     entities = _sync(AsyncMemoryScope.entities)
     entity = _sync(AsyncMemoryScope.entity)
     timeline = _sync(AsyncMemoryScope.timeline)
@@ -213,7 +181,7 @@ class MemoryScope:
     merge_entities = _sync(AsyncMemoryScope.merge_entities)
     split_entities = _sync(AsyncMemoryScope.split_entities)
 
-    chat = _streamed(AsyncMemoryScope.chat)
+    chat = _over(AsyncMemoryScope.chat, SyncAnswer)
     forget = _sync(AsyncMemoryScope.forget)
     sweep = _sync(AsyncMemoryScope.sweep)
     audit = _sync(AsyncMemoryScope.audit)

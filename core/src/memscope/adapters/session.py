@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from memscope import validation
 from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, check_settings, release, to_config
 from memscope.chat.assembly import assemble
+from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import Json, Role, Scope, Turn
 from memscope.text.tokens import estimate_tokens
@@ -159,10 +160,9 @@ class MemorySession:
         return tuple(next(keys) if self._keeps(turn) else "" for turn in turns)
 
     async def _add(self, turns: Sequence[TurnInput], replay: bool) -> tuple[str, ...]:
-        scope = {"user": self.user, "agent": self.agent, "session": self.session}
         zone = await self._zone()
         placed = [_in_zone(turn, zone) for turn in turns]
-        report = await self.do(lambda memory: memory.add_turns(placed, **scope, replay=replay, zone=zone))  # type: ignore[arg-type]
+        report = await self.do(lambda memory: memory.add_turns(placed, **self._scope, replay=replay, zone=zone))
         return report.keys
 
     def _keeps(self, turn: TurnInput) -> bool:
@@ -189,8 +189,6 @@ class MemorySession:
     async def _recall(
         self, query: str, exclude: Collection[str], shown: frozenset[str], tokens: int | None, lasting: bool
     ) -> Recalled:
-        from memscope.retrieval.context import context, line
-
         core, room = await self.do(lambda memory: self._lead(memory, exclude, tokens, lasting))
         fresh = "" if core in shown else core
         if not query.strip():
@@ -198,9 +196,8 @@ class MemorySession:
         found = await self.search(query, exclude=exclude)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
         profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
-        lines = context(hits, tokens=room, profile=profile)
-        fitted = tuple(hit for hit in hits if line(hit) in lines) or tuple(hits[:1])  # of one too long the beginning
-        return Recalled(block(lines, fresh) if lines or fresh else "", fitted if lines else (), core)
+        fitted, lines = fit_hits(hits, room, profile)
+        return Recalled(block(lines, fresh) if lines or fresh else "", fitted, core)
 
     async def core(self) -> str:
         """Returns the blocks of core memory as they are shown, "" when all are empty."""
@@ -263,23 +260,20 @@ class MemorySession:
         **more: Any,
     ) -> Retrieval:
         """Retrieve in this scope. ``kinds`` in the place of the session's own; ``more``: as_of, filter, zone."""
+        asked = {"k": k or self.k, "kinds": self.kinds if kinds is None else kinds, "zone": await self._zone(), **more}
         session = self.session if self.recall_from == "session" else None
-        scope = {"user": self.user, "agent": self.agent, "session": session}
-        narrowed = {"kinds": self.kinds if kinds is None else kinds, "zone": await self._zone()}
-        asked = {"k": k or self.k, "exclude": tuple(exclude), **narrowed, **more}
-        return await self.do(lambda memory: memory.retrieve(query, **scope, **asked))  # type: ignore[arg-type]
+        where = {**self._scope, "session": session, "exclude": tuple(exclude)}
+        return await self.do(lambda memory: memory.retrieve(query, **where, **asked))
 
     async def list_turns(self) -> tuple[Turn, ...]:
         """The turns of this session, statements left out."""
-        scope = {"user": self.user, "agent": self.agent, "session": self.session}
-        listed = await self.do(lambda memory: memory.list(**scope, kinds=["turn"]))  # type: ignore[arg-type]
+        listed = await self.do(lambda memory: memory.list(**self._scope, kinds=["turn"]))
         return tuple(turn for turn in listed if isinstance(turn, Turn) and not turn.statement)
 
     async def remember(self, text: str, **more: Any) -> Observation | Insight:
         """``more``: name, data, time and the like of ``add_memory``."""
-        scope = {"user": self.user, "agent": self.agent, "session": self.session}
         given = {"zone": await self._zone(), **more}
-        return await self.do(lambda memory: memory.add_memory(text, **scope, **given))  # type: ignore[arg-type]
+        return await self.do(lambda memory: memory.add_memory(text, **self._scope, **given))
 
     async def forget(self, ids: Sequence[str]) -> tuple[ForgetReport | None, list[str]]:
         """Forget these ids; returns the receipt (None if nothing has one of them) and the unknown ids."""
@@ -287,8 +281,7 @@ class MemorySession:
         there, missing = [id for id in known if known[id]], [id for id in known if not known[id]]
         if not there:
             return None, missing
-        user, agent = self.user, self.agent
-        return await self.do(lambda memory: memory.forget(user=user, agent=agent, ids=there)), missing
+        return await self.do(lambda memory: memory.forget(user=self.user, agent=self.agent, ids=there)), missing
 
     async def _knows(self, id: str) -> bool:
         try:
@@ -322,8 +315,7 @@ class MemorySession:
 
     async def clear(self) -> ForgetReport:
         """Forget all records of this scope."""
-        scope = {"user": self.user, "agent": self.agent, "session": self.session}
-        return await self.do(lambda memory: memory.forget(**scope, everything=True))  # type: ignore[arg-type]
+        return await self.do(lambda memory: memory.forget(**self._scope, everything=True))
 
     # ---- the same, as a tool's answer to the model
 
@@ -342,6 +334,11 @@ class MemorySession:
         return " ".join(told) or "No ids were given."
 
     # ---- the memory behind it
+
+    @property
+    def _scope(self) -> dict[str, Any]:
+        """Returns where the turns of this session are written, as arguments."""
+        return {"user": self.user, "agent": self.agent, "session": self.session}
 
     async def do(self, operation: Operation[R]) -> R:
         """Any other operation of the memory; opens it on first use, off the event loop."""

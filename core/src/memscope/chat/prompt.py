@@ -19,14 +19,14 @@ from memscope.retrieval.context import context, line
 from memscope.text.language import language
 
 if TYPE_CHECKING:
-    from memscope.records import Hit, Retrieval, Turn
+    from memscope.records import Hit, Turn
 
 PERSONA = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人的助手。"}
 
 
-def fit_hits(found: Retrieval, tokens: int) -> tuple[tuple[Hit, ...], str]:
-    """Returns the hits that fit into ``tokens``, and their dated lines."""
-    lines = context(found, tokens=tokens)
+def fit_hits(found: Sequence[Hit], tokens: int, profile: Sequence[Hit] = ()) -> tuple[tuple[Hit, ...], str]:
+    """Returns the hits that fit into ``tokens``, and their dated lines, which begin with the ``profile``."""
+    lines = context(found, tokens=tokens, profile=profile)
     shown = tuple(hit for hit in found if line(hit) in lines)
     return shown or tuple(found[:1] if lines else ()), lines  # of one too long its beginning
 
