@@ -22,7 +22,9 @@ from memscope.commands import register
 from memscope.commands.language import say, say_error, speaking
 from memscope.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
 from memscope.commands.output import json_line, print_error
-from memscope.errors import MemscopeError
+from memscope.errors import ConfigError, MemscopeError, install_hint
+
+OF_THE_SERVER = frozenset({"serve", "token"})
 
 
 class Program(Group):
@@ -34,7 +36,11 @@ class Program(Group):
         found = super().get_command(ctx, cmd_name)
         if found is None:
             self._discover(ctx)
-        return found or super().get_command(ctx, cmd_name)
+            found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in OF_THE_SERVER:
+            message = say("{command} is a command of the server, which is not loaded", command=cmd_name)
+            raise ConfigError(message, hint=install_hint("server"))
+        return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         self._discover(ctx)
