@@ -18,18 +18,20 @@ from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
-from memscope.retrieval.understand import life_topics, profile_question
+from memscope.retrieval.understand import life_topics, profile_question, self_told
 from memscope.text import load_names
 from memscope.text.lasting import kinds, lasting
 from memscope.text.statements import gist, is_question, requests, sentences
 from memscope.text.tokens import estimate_tokens
 from memscope.text.topics import topics
 from memscope.text.units import SERIOUS_LEVEL
+from memscope.text.vectors import sentence_vector
 
-MOST = 60  # candidates looked at
+MOST = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0
 SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
-NAMING, ABOUT = 1.0, 1.0  # of a sentence that names somebody or something, and of one about family, health, work ...
+NAMING, ABOUT = 1.0, 1.5  # of a sentence that names somebody or something, and of one about family, health, work ...
+LIKE = 3.0  # of a sentence, times its cosine to the nearest of what people tell of themselves
 VAGUE = 0.5  # of a lasting statement without any name or topic
 ANOTHER = 0.75  # subtracted per earlier entry of the same kind
 
@@ -106,7 +108,13 @@ def _telling(sentence: str) -> float:
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
     stated = lasting(sentence) * (1.0 if named or about else VAGUE)
-    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
+    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about)) + LIKE * _likeness(sentence)
+
+
+def _likeness(sentence: str) -> float:
+    """Returns the greatest cosine to what people tell of themselves; 0 where the built-in vectors know no word."""
+    vector = sentence_vector(sentence)
+    return 0.0 if vector is None else max(0.0, *(float(vector @ one) for one in self_told()))
 
 
 @cache

@@ -179,7 +179,11 @@ def _meaning(e: Evidence) -> Values:
 
 
 def _topic(e: Evidence) -> Values:
-    return _of_best(e.found.topic) if e.question.about_user else e.found.topic
+    """Counts twice for a question about the user, or a wish of theirs, whose words are not met."""
+    if e.question.about_user:
+        return _of_best(e.found.topic)
+    personal = e.question.asks_personally and not e.question.about_talk
+    return e.found.topic * (1 + (1 - e.trust) * personal)
 
 
 def _of_best(values: Values) -> Values:
