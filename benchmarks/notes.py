@@ -5,8 +5,10 @@
 NOTES: a conversation per line (JSON): ``id``, ``levels`` by turn, ``facts`` with quotes, ``relations`` of facts.
 Conversations of DATA that are not in it are left out.
 
-Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, the same from the turns alone; ``current``
-and ``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
+Prints one JSON object: ``recall_at_10`` and ``tokens_at_10`` with the notes, the same from the turns alone;
+``recall_at_10_sources``, where a line that prints facts counts for the turns they rest on, as one that prints an
+insight does (a fact of a question and its answer is one line in the place of two turns); ``current`` and
+``superseded`` facts; ``wrongly_closed``: superseded ones that the recorded relations do not end, repeat or refine;
 ``calls_per_turn`` of both stages.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from datasets import Conversation, conversations
+from datasets import ADVERSARIAL, Conversation, conversations, recall
 
 from memscope import AsyncMemoryScope
 from memscope.reconciliation.similarity import closeness
@@ -101,14 +104,28 @@ def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
     return replace(asked, named=named)
 
 
+def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
+    """Returns the recall where a hit names its turn and up to ``QUOTED`` turns of each fact that it prints."""
+    shares = []
+    for one in asked:
+        sources = [{key for fact in hit.matched for key in fact.sources[:QUOTED]} for hit in one.hits]
+        own = [{hit.turn.key} if hit.turn else one.named.get(hit.id, set()) for hit in one.hits]
+        items = [turn | more for turn, more in zip(own, sources, strict=True)]
+        if one.question.category != ADVERSARIAL:
+            shares.append(recall(items, one.question.evidence, k))
+    return round(100 * statistics.mean(shares), 1)
+
+
 def summary(runs: Sequence[Replayed]) -> Mapping[str, Any]:
     facts = [fact for run in runs for fact in run.facts.values()]
     before = figures([one for run in runs for one in run.before])
-    after = figures([with_named_turns(one, run.facts) for run in runs for one in run.after])
+    asked = [with_named_turns(one, run.facts) for run in runs for one in run.after]
+    after = figures(asked)
     current = sum(1 for fact in facts if fact.current)
     return {
         "recall_at_10": after["recall_at_10"],
         "recall_at_10_turns": before["recall_at_10"],
+        "recall_at_10_sources": recall_of_sources(asked),
         "tokens_at_10": after["tokens_at_10"],
         "tokens_at_10_turns": before["tokens_at_10"],
         "current": current,

@@ -116,6 +116,30 @@ async def test_parts_of_an_event_follow_its_date_and_what_is_so_does_not(world):
 
 
 @pytest.mark.parametrize(
+    "said, noted_as, expected",
+    [
+        ("Yesterday my vegetarian sister came", "The user's sister is vegetarian.", None),
+        ("Yesterday I told him that I love jazz", "The user loves jazz.", None),
+        (
+            "Yesterday I told him that I love jazz",
+            "The user told him yesterday that they love jazz.",
+            days("2024-05-07"),
+        ),
+        ("Yesterday I was told I'm allergic to nuts", "The user is allergic to nuts.", None),
+        ("I have an appointment at the dentist on May 9", "The user has a dentist's appointment.", days("2024-05-09")),
+        ("昨天我吃素的姐姐来了", "用户的姐姐吃素。", None),
+        ("昨天我跟他说我喜欢爵士乐", "用户喜欢爵士乐。", None),
+        ("5月9日我要去看牙医", "用户要去看牙医。", days("2024-05-09")),
+    ],
+)
+async def test_a_timeless_fact_has_no_date_whatever_else_its_words_tell_of(world, said, noted_as, expected):
+    await world.say(said, at=SAID)
+    when = "2024-05-09" if "9" in said else "2024-05-07"
+    await world.consolidate(noted(fact(noted_as, said, when=when)))
+    assert [memory.happened for memory in await world.memories()] == [expected]
+
+
+@pytest.mark.parametrize(
     "said, noted_as, when, stored",
     [
         ("I saw Anna yesterday", "The user saw Anna yesterday (2024-05-07).", "2024-05-07", "yesterday (2024-05-07)."),

@@ -35,6 +35,11 @@ _STATE = re.compile(  # what is so, not what happened
     r"(?i:\b(?:is|are|has|have|likes?|loves?|wants?|lives?|works?|plans?|needs?|prefers?|enjoys?|hates?|owns?)\b)"
     r"|是|喜欢|喜歡|住在|有(?!过|過)|想|打算|希望|叫"
 )
+_TIMELESS = re.compile(  # tastes and traits, which no day is that of
+    r"(?i:\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?)\b"
+    r"|\bis (?:an? )?(?:allergic|vegetarian|vegan|called|named)\b)"
+    r"|喜欢|喜歡|讨厌|討厭|爱吃|愛吃|吃素|过敏|過敏|名叫"
+)
 _DAY = re.compile(_NAMED_DAY)  # days that a model may know and the rules do not
 _TIME = re.compile(
     _NAMED_DAY + r"|(?i:\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
@@ -67,7 +72,7 @@ class TimeExpressions:
 
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     found = find_evidence(fact, batch)
-    happened = choose_date(fact.happened, found)
+    happened = None if _is_timeless(fact, found.said) else choose_date(fact.happened, found)
     ends = any(one.shape in ("until", "before") for one in found.quoted)
     rule = _rule(fact, batch, found)
     return replace(
@@ -85,6 +90,11 @@ def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval |
         return confirm(found.beside, proposed)
     named = any(map(_TIME.search, (*found.words, *found.sentences)))
     return proposed if named and not _is_day_of_saying(proposed, found.said) else None
+
+
+def _is_timeless(fact: Observation, said: datetime) -> bool:
+    """Returns whether the fact is a taste or trait told without a time, however dated the words it was told in."""
+    return bool(_TIMELESS.search(fact.text)) and not _TIME.search(fact.text) and not mentions(fact.text, said)
 
 
 def _is_day_of_saying(proposed: Interval | None, said: datetime) -> bool:

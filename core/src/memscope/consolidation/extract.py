@@ -46,7 +46,8 @@ AGAIN = (
 INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
 USELESS = 2  # turns read alone without a usable reply, before any was
 SHOWN = 20  # refused facts in a report
-DOUBTFUL = frozenset(("no_quote", "translated", "not_said_by_user"))
+DOUBTFUL = frozenset(("no_quote", "translated", "not_said_by_user", "code"))
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 USER = frozenset({"", "user", "the user", "用户"})
 
@@ -263,6 +264,8 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
         return "no_quote"
     if all(one.context for one in cited):
         return "not_said_by_user"
+    if all(one.words not in _FENCED.sub(" ", one.turn.text) for one in cited):
+        return "code"
     said = [f"{one.turn.speaker} {one.turn.text}" for one in cited]
     return "translated" if translated(fact.text, said) else cited
 
