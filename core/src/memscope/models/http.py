@@ -12,7 +12,7 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
 from importlib import import_module
@@ -82,18 +82,14 @@ class Http:
             headers[self.endpoint.key_header] = f"Bearer {secret}" if bearer else secret
         return headers
 
-    async def post(self, path: str, body: Mapping[str, Json]) -> dict[str, Any]:
-        """Returns the reply to ``body``, an object. Raises a ``ModelError``."""
-        async with self._answer("POST", path, body) as answer:
-            return self._object(answer, await self._read(answer))
-
-    async def get(self, path: str) -> dict[str, Any]:
-        async with self._answer("GET", path, None) as answer:
+    async def ask(self, path: str, body: Mapping[str, Json] | None = None) -> dict[str, Any]:
+        """Returns the reply to ``body``, an object; without a body it is a GET. Raises a ``ModelError``."""
+        async with self._answer(path, body) as answer:
             return self._object(answer, await self._read(answer))
 
     async def events(self, path: str, body: Mapping[str, Json]) -> AsyncGenerator[dict[str, Any]]:
         """Yields the objects of a stream, or the one object of a server that does not stream. Ends at ``[DONE]``."""
-        async with self._answer("POST", path, {**body, "stream": True}) as answer:
+        async with self._answer(path, {**body, "stream": True}) as answer:
             if not answer.is_success or "event-stream" not in answer.headers.get("content-type", ""):
                 yield self._object(answer, await self._read(answer))
                 return
@@ -111,11 +107,11 @@ class Http:
                 asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
     @asynccontextmanager
-    async def _answer(self, method: str, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
+    async def _answer(self, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
         """Returns the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
         await self.prepare()
         client, failure = self._clients.get(), ""
-        content = None if body is None else _dumps(body)
+        method, content = ("GET", None) if body is None else ("POST", _dumps(body))
         try:
             async with client.stream(method, self.endpoint.base_url + path, content=content) as answer:
                 client.cookies.clear()
@@ -213,16 +209,14 @@ def _loads(text: str) -> Any:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Returns seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if valid."""
-    with suppress(ValueError, TypeError, OverflowError):
-        if milliseconds := headers.get("retry-after-ms"):
-            return _sensible(float(milliseconds) / 1000)
     value = headers.get("retry-after", "")
-    with suppress(ValueError, TypeError, OverflowError):
-        return _sensible(float(value))
-    with suppress(ValueError, TypeError, OverflowError):
-        return _sensible(parsedate_to_datetime(value).timestamp() - time.time())
+    readings: tuple[Callable[[], float], ...] = (
+        lambda: float(headers["retry-after-ms"]) / 1000,
+        lambda: float(value),
+        lambda: parsedate_to_datetime(value).timestamp() - time.time(),
+    )
+    for read in readings:
+        with suppress(KeyError, ValueError, TypeError, OverflowError):
+            if math.isfinite(seconds := read()):
+                return max(0.0, seconds)
     return None
-
-
-def _sensible(seconds: float) -> float | None:
-    return max(0.0, seconds) if math.isfinite(seconds) else None

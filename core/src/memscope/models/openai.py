@@ -65,7 +65,7 @@ class _Client:
 
     async def served(self, *, deadline_s: float = 10.0) -> list[str] | None:
         """Returns the names of the models at the endpoint; None where it has no list of them."""
-        payload = await self._caller.call(lambda: self._http.get("/models"), deadline_s)
+        payload = await self._caller.call(lambda: self._http.ask("/models"), deadline_s)
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
 
@@ -78,7 +78,7 @@ class _Client:
 
     async def _post(self, body: Mapping[str, Json], characters: int) -> tuple[dict[str, Any], Usage]:
         with _counted(characters) as spent:
-            payload = await self._http.post(self._path, {"model": self.endpoint.model, **body})
+            payload = await self._http.ask(self._path, {"model": self.endpoint.model, **body})
             _add_tokens(spent, payload.get("usage"))
         return payload, spent
 

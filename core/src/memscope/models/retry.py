@@ -23,11 +23,6 @@ from memscope.models.endpoint import Endpoint
 T = TypeVar("T")
 
 
-class _End:
-    """No further item."""
-
-
-_END = _End()
 LONGEST_PAUSE_S = 8.0
 
 
@@ -113,9 +108,10 @@ class Deadline:
         async with aclosing(items):
             while True:
                 async with self():
-                    item = await anext(items, _END)
-                if isinstance(item, _End):
-                    return
+                    try:
+                        item = await anext(items)
+                    except StopAsyncIteration:
+                        return
                 yield item
 
 
@@ -127,23 +123,14 @@ class Caller:
         self.breaker = Breaker(endpoint.breaker_failures, endpoint.breaker_s)
         self._slots = PerLoop(lambda: asyncio.Semaphore(endpoint.concurrency))
 
-    def deadline(self, seconds: float | None) -> Deadline:
-        return Deadline(self.endpoint.deadline_s if seconds is None else seconds)
-
     async def call(self, work: Callable[[], Awaitable[T]], deadline_s: float | None = None) -> T:
         """Repeat ``work()`` while that may help. Raises ``ModelTimeout`` at the deadline, else the last error."""
-        deadline = self.deadline(deadline_s)
-        async with self._slot(deadline), self._watched(), deadline():
-            return await self._persist(work, time.monotonic() + deadline.left)
 
-    async def _persist(self, work: Callable[[], Awaitable[T]], end: float) -> T:
-        for attempt in count(1):
-            try:
-                return await work()
-            except (ModelUnavailable, ModelRateLimited) as error:
-                pause = self._pause(attempt, error, end - time.monotonic())
-            await asyncio.sleep(pause)
-        raise AssertionError  # pragma: no cover
+        async def once() -> AsyncGenerator[T]:
+            yield await work()
+
+        (reply,) = [reply async for reply in self.stream(once, deadline_s)]
+        return reply
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
         """Returns seconds until the next attempt; raises ``error`` when there is none worth making.
@@ -158,7 +145,7 @@ class Caller:
 
     async def stream(self, work: Callable[[], AsyncGenerator[T]], deadline_s: float | None = None) -> AsyncGenerator[T]:
         """Yields the items of ``work()``; runs it again only if it gave none."""
-        deadline = self.deadline(deadline_s)
+        deadline = Deadline(self.endpoint.deadline_s if deadline_s is None else deadline_s)
         async with self._slot(deadline), self._watched():
             for attempt in count(1):
                 given = False

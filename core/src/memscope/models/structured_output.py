@@ -152,7 +152,7 @@ def _scan(text: str) -> list[Json]:
 def _at(text: str, start: int) -> tuple[Json, int] | None:
     """Returns the value that begins at ``start`` and its end; None for an incomplete one."""
     with suppress(ValueError, RecursionError):
-        return _decoder().raw_decode(text, start)
+        return _DECODER.raw_decode(text, start)
     return None
 
 
@@ -169,12 +169,6 @@ def _without_thoughts(text: str) -> str:
     return "" if _THOUGHT.match(text) else text
 
 
-@lru_cache(1)
-def _decoder() -> json.JSONDecoder:
-    """Allows raw newlines in strings; refuses NaN and duplicate names, which are ambiguous."""
-    return json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_refuse)
-
-
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value = dict(pairs)
     if len(value) != len(pairs):
@@ -184,6 +178,10 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _refuse(constant: str) -> Json:
     raise ValueError("not a JSON number")
+
+
+# Allows raw newlines in strings; refuses NaN and duplicate names, which are ambiguous.
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constant=_refuse)
 
 
 # ----------------------------------------------------------------------------------------------- what the model is told
