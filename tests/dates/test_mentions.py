@@ -241,7 +241,7 @@ def test_a_sentence_without_an_end_is_cut_between_words() -> None:
 
 
 def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
-    written = {"word", "stop", *lexer.SIGNS.values(), *(kind for _, kind, _ in lexer.WRITTEN.values())}
+    written = {"word", "stop", *lexer.SIGNS.values(), *(one.kind for one in lexer.FIGURES.values())}
     kinds = written | {kind for kind, _ in lexer.WORDS.values()} | {row.kind for row in ROWS}
     for row in ROWS:
         cascade.compiled(row.pattern)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from memscope.dates import written, zh
+from memscope.dates import written
 from memscope.dates.cascade import Token
-from memscope.dates.vocabulary import WORDS
+from memscope.dates.vocabulary import WORDS, lines
 
 # One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
 _FOLD = {0xFF01 + i: 0x21 + i for i in range(94)}
@@ -22,76 +22,57 @@ _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
 SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
-# Two numbers of a date, which are not the end of a longer code.
-_DAY_MONTH = "(?:" + "|".join(rf"(?<!\d{sign})\d{{1,2}}{sign}\d{{1,2}}{sign}" for sign in ("-", "/", r"\.")) + ")"
-
-HALF = r"[ap]\s?\.?\s?m(?![a-z0-9])(?:\.(?=\s*[a-z,]))?|(?<=\d)[ap](?![a-z0-9'])"  # am, p.m.; 5p
-
-Written = tuple[str, str, Callable[[str, bool], Any]]  # pattern, kind of the token, reader
-
-# By the name of the pattern; the first that matches is taken.
-WRITTEN: dict[str, Written] = {
-    "identifier": (r"[$#@][a-z]\w*|[a-z]+\d+[a-z]\w*|\d+[a-z]+\d+[a-z]\w*|24/7(?!\d)", "word", lambda text, east: None),
-    "fiscal": (r"[fs]y\s?'?\d\d(?:\d\d)?(?![a-z0-9])", "fiscal", lambda text, east: True),
-    "zhtimes": (zh.TIMES, "gone", lambda text, east: True),
-    "zhera": (zh.OLD_ERA, "era", lambda text, east: zh.year_of_era(text)),
-    "zhnewera": (zh.NEW_ERA, "yearname", lambda text, east: zh.year_of_era(text)),
-    "zhmonthday": (r"\d{1,2}月\d{1,2}(?=[\s,.;!?。；！？]|$)", "monthday", written.month_day),
-    "zhdecade": (zh.DECADE, "period", lambda text, east: zh.decade(text)),
-    "ymd": (r"\d{4}(?P<s1>[-/.])\d{1,2}(?P=s1)\d{1,2}(?!\d)(?:t(?=\d\d:))?", "date", written.year_month_day),
-    "compact": (r"(?:19|20)\d\d[01]\d[0-3]\d(?!\d)(?:t(?=\d\d:))?", "date", written.compact_date),
-    "dmy": (_DAY_MONTH + r"(?:\d{4}|\d\d)(?![\d%])", "date", written.month_day_year),
-    "isoday": (r"(?:19|20)\d\d-w[0-5]\d-[1-7](?!\d)", "date", written.iso_week),
-    "isoweek": (r"(?:19|20)\d\d-?w[0-5]\d(?![\d-])", "period", written.iso_week),
-    "clock": (r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?(?:z|\+\d\d:?\d\d)?)?(?![\d:])", "clock", written.hour_minute),
-    "ym": (r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])(?![./-]*\d)", "period", written.year_month),
-    "my": (r"(?<!\d[/.-])(?:0?[1-9]|1[0-2])[/.-](?:19|20)\d\d(?![/.-]*\d)", "period", written.month_year),
-    "military": (r"0\d[0-5]\d(?!\d)", "clock", written.military),
-    "md": (r"\d{1,2}/\d{1,2}(?![\d/%]|\.\d)", "monthday", written.month_day),
-    "decimal": (r"\d{1,9}\.\d{1,3}(?![\d%])", "decimal", lambda text, east: text),
-    "zhyear": (zh.YEAR, "yearname", lambda text, east: zh.year(text.rstrip("年 "))),
-    "zhminute": (zh.MINUTE, "minute", lambda text, east: zh.number(text[1:])),
-    "decade": (r"(?:1[5-9]|20)?\d0'?s(?![a-z])", "period", written.decade),
-    "shortyear": (r"'\d\d(?![\d'a-z])", "yearlike", lambda text, east: written.short_year(int(text[1:]))),
-    "ordinal": (r"\d{1,3}(?:st| ?nd| ?rd| ?th)(?![a-z])", "ordinal", lambda text, east: int(text[:-2])),
-    "yearlike": (r"(?:1[5-9]|20)\d\d(?!\d|[,.]\d|%)", "yearlike", lambda text, east: int(text)),
-    "number": (r"\d{1,7}(?!\d|,\d\d\d)", "number", lambda text, east: int(text)),
-    "junk": (r"\d[\d,]*", "word", lambda text, east: None),
-    "half": (HALF, "half", lambda text, east: text[0]),
-}
+# Characters that Chinese dates and numbers begin with, and those that may be in them.
+_STARTS = rf"\d{written.NUMERALS}每上{''.join(sorted({era[0] for era in written.ERAS}))}"
+_TIMELY = f"{written.NUMERALS}{''.join(written.ERAS)}每个天日周星期礼拜月季度年次回世纪代元上中下初末底"
+_INERT = f"[\u4e00-\u9fff](?<![{''.join(sorted({*''.join(WORDS), *_TIMELY}))}])"  # in no word of time
+_NO_ONE = "(?![直向起样般边切共定些家])"  # behind a Monday: 上周一直下雨 is none
 
 
-# Each is tried only where it may begin: at a letter, a digit, anything but a letter, or anywhere.
-_BEGIN = dict.fromkeys(
-    "ymd compact dmy isoday isoweek clock ym my military md decimal ordinal yearlike number junk".split(), "(?=[0-9])"
-)
-_BEGIN |= dict.fromkeys("zhtimes zhera zhnewera zhmonthday zhdecade zhyear zhminute".split(), f"(?=[{zh.BEGINNINGS}])")
-_BEGIN |= {"fiscal": "(?=[fs])", "half": "(?=[ap])", "shortyear": "(?=')"}
-_INERT = f"[\u4e00-\u9fff](?<![{''.join(sorted({*''.join(WORDS), *zh.CHARACTERS}))}])"  # in no word of time
+class Figures(NamedTuple):
+    """A line of ``data/figures.txt``; ``begin`` is the look-ahead for where it may begin, "" for anywhere."""
+
+    begin: str
+    kind: str
+    pattern: str
+    read: Callable[[str, bool], Any]
+
+
+def _figures() -> Iterator[Figures]:
+    begin = ""
+    eras = {"OLD_ERAS": "|".join(written.OLD_ERAS), "NEW_ERAS": "|".join(written.NEW_ERAS)}
+    for line in lines("figures.txt", CHINESE=f"[{_STARTS}]", **eras):
+        kind, _, rest = line.partition(": ")
+        if kind == "at":
+            begin = "" if rest == "anywhere" else f"(?={rest})"
+            continue
+        pattern, _, reader = rest.partition(" -> ")
+        yield Figures(begin, kind, pattern, getattr(written, reader) if reader else lambda text, east: True)
+
+
+FIGURES = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
     """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
-    runs = groupby(WRITTEN.items(), lambda item: _BEGIN.get(item[0], ""))
-    numbers = "|".join(f"{begin}(?:{'|'.join(map(_named, run))})" for begin, run in runs)
+    runs = groupby(FIGURES.items(), lambda item: item[1].begin)
+    numbers = "|".join(
+        f"{begin}(?:{'|'.join(f'(?P<{name}>{one.pattern})' for name, one in run)})" for begin, run in runs
+    )
     phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     first = groupby(sorted(phrases, key=itemgetter(0)), itemgetter(0))  # a stable sort: the longest stay first
     alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first}
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
     blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
-    known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{zh.NUMERALS}]+)"
+    known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{written.NUMERALS}]+)"
     return re.compile(rf"{blank}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])")
-
-
-def _named(item: tuple[str, Written]) -> str:
-    return f"(?P<{item[0]}>{item[1][0]})"
 
 
 def _phrase(words: str) -> str:
     if not words.isascii():
-        return words + (zh.NO_ONE if words[-1] == "一" and WORDS[words][0] == "weekday" else "")
+        return words + (_NO_ONE if words[-1] == "一" and WORDS[words][0] == "weekday" else "")
     return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
 
 
@@ -143,12 +124,12 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     if name == "other":
         return ("", None) if text in "'\"" else (SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
     if name == "numerals":
-        number = zh.number(text)
+        number = written.numeral(text)
         return ("number", number) if number is not None else ("word", None)
-    if name in WRITTEN:
-        _, kind, read = WRITTEN[name]
-        value = read(text, east)
-        return (kind, value) if value is not None else ("word", None)
+    if name in FIGURES:
+        figures = FIGURES[name]
+        value = figures.read(text, east) if figures.kind != "word" else None
+        return (figures.kind, value) if value is not None else ("word", None)
     return WORDS.get(text) or WORDS.get(" ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated
@@ -17,22 +17,9 @@ MODULES = {
 Part = Callable[[Now, Sequence[Any]], Any]  # of an action: from the values of the matched tokens
 
 
-def rows(text: Sequence[str]) -> list[Row]:
-    """Returns the rows of the lines of a file; its names are written out in the patterns."""
-    names: dict[str, str] = {}
-    found = []
-    for line in text:
-        if " -> " in line:
-            kind, pattern, action = re.split(": | -> ", line)
-            found.append(Row(_written_out(pattern, names), kind, _builder(action)))
-        else:
-            name, piece = line.split(" = ")
-            names[name] = _written_out(piece, names)
-    return found
-
-
-def _written_out(pattern: str, names: Mapping[str, str]) -> str:
-    return re.sub("[A-Z][A-Z_]*", lambda name: names[name[0]], pattern)
+def _row(line: str) -> Row:
+    kind, pattern, action = re.split(": | -> ", line)
+    return Row(pattern, kind, _builder(action))
 
 
 def _builder(action: str) -> Build:
@@ -66,4 +53,4 @@ def _argument(word: str) -> Part:
     return lambda now, values: constant
 
 
-ROWS = rows(list(lines("rules.txt")))
+ROWS = [_row(line) for line in lines("rules.txt")]

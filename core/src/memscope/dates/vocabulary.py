@@ -26,10 +26,16 @@ _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (
 )
 
 
-def lines(name: str) -> Iterator[str]:
-    """Yields the lines of a file in ``data/``, without comments."""
+def lines(name: str, **given: str) -> Iterator[str]:
+    """Yields the lines of a file in ``data/``, without comments; a piece that a line names (or ``given``) stands in for
+    ``{ITS_NAME}``.
+    """
+    pieces = dict(given)
     for line in (Path(__file__).parent / "data" / name).read_text(encoding="utf-8").splitlines():
-        if content := line.partition("#")[0].strip():
+        content = re.sub("{([A-Z_]+)}", lambda piece: pieces[piece[1]], re.split("(?:^|  )#", line)[0].strip())
+        if piece := re.fullmatch("([A-Z_]+) = (.+)", content):
+            pieces[piece[1]] = piece[2]
+        elif content:
             yield content
 
 

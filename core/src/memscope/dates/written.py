@@ -1,4 +1,4 @@
-"""Numbers in writing: 2023-05-08, 5/8/2023, 8:30, the 90s; and the clock."""
+"""Readers of ``data/figures.txt``: 2023-05-08, 5/8/2023, 8:30, the 90s, 二〇二三年, 康熙三年; and the clock."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ import re
 from dataclasses import replace
 
 from memscope.dates.calendar import DAY, Clock, Period, date_of, day_at, fixed, month_of, wall, week_of, year_of
+
+NUMERALS = "零〇○一二两兩三四五六七八九十百千廿卅"
+_DIGITS = dict(zip("零〇○一二两兩三四五六七八九", (0, 0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+_POWERS = {"十": 10, "百": 100, "千": 1000}
+# The first year of each era.
+OLD_ERAS = {"洪武": 1368, "永乐": 1403, "嘉靖": 1522, "万历": 1573, "崇祯": 1628, "顺治": 1644, "康熙": 1662}
+OLD_ERAS |= {
+    "雍正": 1723,
+    "乾隆": 1736,
+    "嘉庆": 1796,
+    "道光": 1821,
+    "咸丰": 1851,
+    "同治": 1862,
+    "光绪": 1875,
+    "宣统": 1909,
+}
+NEW_ERAS = {"民国": 1912, "昭和": 1926, "平成": 1989, "令和": 2019}
+ERAS = OLD_ERAS | NEW_ERAS
 
 
 def day(year: int, month: int, day_: int) -> Period | None:
@@ -18,6 +36,24 @@ def day(year: int, month: int, day_: int) -> Period | None:
 def short_year(year: int) -> int:
     """Two digits of a year: up to 39 in this century, from 40 on in the last."""
     return year if year > 99 else year + (2000 if year < 40 else 1900)
+
+
+def number(text: str, east: bool = False) -> int:
+    """2nd, 1998, 340."""
+    return digits(text)[0]
+
+
+def short(text: str, east: bool) -> int:
+    """'98."""
+    return short_year(number(text))
+
+
+def itself(text: str, east: bool) -> str:
+    return text
+
+
+def initial(text: str, east: bool) -> str:
+    return text[0]
 
 
 def digits(text: str) -> list[int]:
@@ -73,10 +109,10 @@ def compact_date(text: str, east: bool) -> Period | None:
 
 
 def decade(text: str, east: bool) -> Period:
-    (number,) = digits(text)
-    if number > 99 and number % 100 == 0 and number < 1900:
-        return fixed(year_of(number, 100, "century"))
-    return fixed(year_of(number if number > 99 else number + (2000 if number < 30 else 1900), 10, "decade"))
+    first = number(text)
+    if first > 99 and first % 100 == 0 and first < 1900:
+        return fixed(year_of(first, 100, "century"))
+    return fixed(year_of(first if first > 99 else first + (2000 if first < 30 else 1900), 10, "decade"))
 
 
 def hour_minute(text: str, east: bool) -> Clock | None:
@@ -94,3 +130,51 @@ def clock(hour: int, minute: int | None = None, second: int | None = None) -> Cl
     if second is not None:
         return Clock(start, start + 1, "second", sure)
     return Clock(start, start + 3600, "hour", sure) if minute is None else Clock(start, start + 60, "minute", sure)
+
+
+# ------------------------------------------------------------------------------------------------------------- Chinese
+
+
+def numeral(text: str) -> int | None:
+    """一百零五, 二十, 〇八, 二零二三; not 两三, which is some."""
+    if len(text) == 2 and _DIGITS.get(text[1], 0) - _DIGITS.get(text[0], 99) == 1:
+        return None
+    text = text.replace("廿", "二十").replace("卅", "三十")
+    if not any(char in _POWERS for char in text):
+        return int("".join(str(_DIGITS[char]) for char in text)[:7])
+    total, digit = 0, 0
+    for char in text:
+        if char in _POWERS:
+            total, digit = total + (digit or 1) * _POWERS[char], 0
+        else:
+            digit = _DIGITS[char]
+    return total + digit
+
+
+def _either(text: str) -> int | None:
+    return int(text) if text.isascii() else numeral(text)
+
+
+def after_zero(text: str, east: bool) -> int | None:
+    """零五 as minutes."""
+    return numeral(text[1:])
+
+
+def chinese_year(text: str, east: bool) -> int | None:
+    value = _either(text.rstrip("年 "))
+    return None if value is None else short_year(value)
+
+
+def chinese_decade(text: str, east: bool) -> Period:
+    """90年代, 九十年代, 1990年代, 十九世纪七十年代."""
+    century, _, tens = text.removesuffix("年代").rpartition("世纪")
+    value = _either(tens) or 0
+    if century and "上" not in century:
+        value += 100 * ((_either(century) or 0) - 1)
+    return fixed(year_of(value if value > 99 else value + (2000 if value < 30 and not century else 1900), 10, "decade"))
+
+
+def year_of_era(text: str, east: bool) -> int:
+    """康熙三年, 民国元年."""
+    count = text[2:-1]
+    return ERAS[text[:2]] - 1 + (1 if count == "元" else _either(count) or 0)
