@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memscope.text import topics as module
+from memscope.text.language import has_cjk
 from memscope.text.tokens import words
-from memscope.text.topics import names, topics, topics_of_words
+from memscope.text.topics import name_in, names, topics, topics_of_words
 
 SAME = [
     ("I'm a vegetarian.", "What should I cook for dinner?", "food"),
@@ -24,6 +25,11 @@ SAME = [
     ("我开的是一辆老轩逸", "我开什么车？", "vehicles"),
     ("在菜场门口当修鞋匠，鞋匠活不好干", "我做什么工作？", "job"),
 ]
+
+
+def test_every_topic_has_a_chinese_name():
+    assert [name for name in names() if not has_cjk(name_in("zh", name))] == []
+    assert name_in("en", "food") == "food" and name_in("zh", "food") == "饮食"
 
 
 @pytest.mark.parametrize(("statement", "question", "topic"), SAME)

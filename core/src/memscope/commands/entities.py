@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope.commands.formatting import days, record_json, record_line
-from memscope.commands.language import count_nouns, join, say
+from memscope.commands.language import count_nouns, join, language, say
 from memscope.commands.options import Call, as_of_option, command, time_option
 from memscope.commands.output import Display, Part, print_error, visible, visible_text
 from memscope.records import Record
+from memscope.text.topics import name_in
 
 if TYPE_CHECKING:
     from memscope.entities.results import Entity, Timeline
@@ -109,7 +110,9 @@ def timeline(call: Call, /, **asked: Any) -> None:
         call.show.rule(say("themes"))
     for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
         when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
-        call.show.line((theme.name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
+        call.show.line(
+            (name_in(language(), theme.name), "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan")
+        )
     if not found.buckets:
         print_error(say("memscope: nothing was said"))
 

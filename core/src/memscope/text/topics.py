@@ -67,6 +67,17 @@ def _beginnings() -> re.Pattern[str]:
     return re.compile(f"[{first}{single}](?:(?=[{second}])|(?<=[{single}]))")
 
 
+def name_in(language: str, name: str) -> str:
+    """Returns the name of a topic in English or Chinese, ``zh``."""
+    return _chinese_names()[name] if language == "zh" else name
+
+
+@lru_cache(maxsize=1)
+def _chinese_names() -> Mapping[str, str]:
+    lines = (DATA / "topic_names_zh.txt").read_text(encoding="utf-8").splitlines()
+    return {name: chinese for name, chinese in map(str.split, lines)}
+
+
 def topics_of_words(found: Iterable[str]) -> int:
     """Returns the topics of English words as ``tokens.words`` gives them."""
     known = _table().stems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from starlette.templating import Jinja2Templates
 
 from memscope.errors import InputError
 from memscope.records import Insight, Record, Turn
+from memscope.text.topics import name_in
 from memscope_server.access import Anyone, Caller
 from memscope_server.api import memory_of
 from memscope_server.listing import id_of, kind_of, said_of
@@ -28,7 +30,7 @@ def render(
     """Render a template in the reader's language, times in the memory's zone."""
     words, zone = Translation(language_of(request)), memory_of(request).runtime.zone
     shared = {
-        "say": words.say, "lang": words.language, "caller": caller, "csrf": caller.csrf if caller else "",
+        "say": words.say, "lang": words.language, "topic": partial(name_in, words.language), "caller": caller, "csrf": caller.csrf if caller else "",
         "day": lambda time: f"{time.astimezone(zone):%Y-%m-%d}",
         "when": lambda time: f"{time.astimezone(zone):%Y-%m-%d %H:%M}",
     }  # fmt: skip
