@@ -110,9 +110,8 @@ def timeline(call: Call, /, **asked: Any) -> None:
         call.show.rule(say("themes"))
     for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
         when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
-        call.show.line(
-            (name_in(language(), theme.name), "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan")
-        )
+        name = name_in(language(), theme.name)
+        call.show.line((name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
     if not found.buckets:
         print_error(say("memscope: nothing was said"))
 

@@ -75,7 +75,7 @@ def name_in(language: str, name: str) -> str:
 @lru_cache(maxsize=1)
 def _chinese_names() -> Mapping[str, str]:
     lines = (DATA / "topic_names_zh.txt").read_text(encoding="utf-8").splitlines()
-    return {name: chinese for name, chinese in map(str.split, lines)}
+    return {(pair := line.split())[0]: pair[1] for line in lines}
 
 
 def topics_of_words(found: Iterable[str]) -> int:

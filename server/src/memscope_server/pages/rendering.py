@@ -30,7 +30,8 @@ def render(
     """Render a template in the reader's language, times in the memory's zone."""
     words, zone = Translation(language_of(request)), memory_of(request).runtime.zone
     shared = {
-        "say": words.say, "lang": words.language, "topic": partial(name_in, words.language), "caller": caller, "csrf": caller.csrf if caller else "",
+        "say": words.say, "lang": words.language, "topic": partial(name_in, words.language),
+        "caller": caller, "csrf": caller.csrf if caller else "",
         "day": lambda time: f"{time.astimezone(zone):%Y-%m-%d}",
         "when": lambda time: f"{time.astimezone(zone):%Y-%m-%d %H:%M}",
     }  # fmt: skip
