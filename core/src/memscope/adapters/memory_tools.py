@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from pydantic import Field
 
+from memscope import validation
 from memscope.adapters.session import MemorySession, format_hits
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import block, strip_memory
@@ -142,25 +143,7 @@ def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
     """Returns the time from the first to the last day, both whole, in the user's zone; None for all time."""
     if not start and not end:
         return None
-    first, last = (_day(what, text) for what, text in (("start", start), ("end", end)))
-    if first and last and last < first:
-        raise InputError(f"end {end!r} is before start {start!r}")
-    return Interval(
-        _midnight(first, zone) if first else EARLIEST,
-        _midnight(last + timedelta(days=1), zone) if last else LATEST,
-    )
-
-
-def _day(what: str, text: str) -> date | None:
-    try:
-        return date.fromisoformat(text[:10]) if text else None
-    except ValueError:
-        raise InputError(f"{what} is no day: {text[:20]!r}", hint="write it as 2024-01-20") from None
-
-
-def _midnight(day: date, zone: tzinfo | None) -> datetime:
-    begins = datetime.combine(day, time.min)
-    return begins.replace(tzinfo=zone) if zone else begins.astimezone()
+    return validation.period((start[:10] or EARLIEST, end[:10] or LATEST), zone)
 
 
 def _line(turn: Turn, zone: tzinfo | None) -> str:

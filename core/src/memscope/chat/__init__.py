@@ -23,7 +23,7 @@ from memscope.chat.assembly import Assembly, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
-from memscope.records import AddReport, Retrieval, Scope, Turn
+from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
 from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
@@ -68,21 +68,18 @@ def start(runtime: Runtime, request: ChatRequest) -> Answer:
 
 
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
-    whole = await answer.spare("context", _assembled(runtime, request), None)
-    if whole is not None:
-        request, window = replace(request, tokens=whole.left), list(whole.recent)
-    else:
-        window = await answer.spare("recent turns", _window(runtime, request), [])
+    persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, []))
+    least = Assembly(render(core, runtime.settings.blocks.tokens), left=request.tokens)
+    whole = await answer.spare("recent turns", _assembled(runtime, request, persona, core, least), least)
     report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
     try:
-        exclude = (*report.keys, *(turn.key for turn in window))
-        found = await answer.spare("memories", _recall(runtime, request, exclude), Retrieval())
+        found = await answer.spare("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
         answer.notes += found.notes
-        answer.memories, lines = fit_hits(found, request.tokens)
-        persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, ""))
-        core = whole.lead if whole is not None else core
-        messages = build_prompt(request.text, runtime.ctx.prompts, persona, lines, window, runtime.now(), core)
+        answer.memories, lines = fit_hits(found, whole.left)
+        messages = build_prompt(
+            request.text, runtime.ctx.prompts, persona, lines, whole.recent, runtime.now(), whole.lead
+        )
         async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
             async for piece in pieces:
                 yield piece
@@ -94,20 +91,16 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
             runtime.work.work_for(request.scope.user, stored)
 
 
-async def _assembled(runtime: Runtime, request: ChatRequest) -> Assembly | None:
-    """Returns the parts of the context within ``context.budget`` of the settings; None without one."""
+async def _assembled(
+    runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: Assembly
+) -> Assembly:
+    """Returns the parts within ``context.budget`` of the settings; without one ``least`` with the recent turns."""
     budget, where = runtime.settings.context.budget, request.scope
-    if budget is None:
-        return None
-    persona, _ = await _core(runtime, request)
-    blocks = [one for one in await AsyncBlocks(runtime, where.user, where.agent).list() if one.label != PERSONA]
     async with runtime.operation("list"):
-        return await assemble(runtime, where, max(1, budget - estimate_tokens(persona or "")), blocks=blocks)
-
-
-async def _window(runtime: Runtime, request: ChatRequest) -> list[Turn]:
-    async with runtime.operation("list"):
-        return await recent_turns(runtime.store, request.scope, runtime.clock(), request.window)
+        if budget is not None:
+            return await assemble(runtime, where, max(1, budget - estimate_tokens(persona or "")), blocks=core)
+        recent = await recent_turns(runtime.store, where, runtime.clock(), request.window)
+        return replace(least, recent=tuple(recent))
 
 
 async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddReport:
@@ -115,12 +108,11 @@ async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddRe
         return await runtime.store_turns([{"role": role, "content": text}], scope)
 
 
-async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, str]:
-    """Returns the persona, which is the block where none is given, and the other blocks as text."""
+async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, list[Block]]:
+    """Returns the persona, which is the block where none is given, and the other blocks."""
     blocks = await AsyncBlocks(runtime, request.scope.user, request.scope.agent).list()
     written = {block.label: block.value for block in blocks}.get(PERSONA)
-    others = [block for block in blocks if block.label != PERSONA]
-    return request.persona or written or None, render(others, runtime.settings.blocks.tokens)
+    return request.persona or written or None, [block for block in blocks if block.label != PERSONA]
 
 
 async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ...]) -> Retrieval:

@@ -41,11 +41,11 @@ TOP = 20
 class Assembly:
     """All parts but the hits, and the tokens that these may take."""
 
-    core: str
-    entities: str
-    summary: str
-    recent: tuple[Turn, ...]
-    left: int
+    core: str = ""
+    entities: str = ""
+    summary: str = ""
+    recent: tuple[Turn, ...] = ()
+    left: int = 0
 
     @property
     def lead(self) -> str:
