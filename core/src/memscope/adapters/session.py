@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from itertools import accumulate, repeat, takewhile
@@ -37,6 +37,7 @@ from memscope.prompts.memory_block import TurnInput, block, strip_memory
 
 log = logging.getLogger("memscope")
 R = TypeVar("R")
+T = TypeVar("T")
 Record = Literal["both", "user", "assistant", "none"]
 Recall = Literal["user", "session"]
 DEADLINE_S = 20.0
@@ -78,13 +79,7 @@ class MemoryHandle:
     _shared: SharedMemory | None = None
 
     def __post_init__(self) -> None:
-        """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
-        try:
-            self._checked = check_settings(self.memory)
-        except MemscopeError:
-            raise
-        except Exception as error:
-            log.debug("settings are checked on first use (%s)", type(error).__name__)
+        self._checked = _checked_now(check_settings, self.memory)
 
     def __getstate__(self) -> dict[str, Any]:
         """Settings only; ``ConfigError`` where the memory was given as an object."""
@@ -138,7 +133,7 @@ class MemorySession:
         _one_of("recall", self.recall_from, ("user", "session"))
         _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
         validation.kinds(self.kinds)
-        _check_zone(self.zone)
+        _checked_now(validation.zone, self.zone)
         if self.recall_from == "session" and self.session is None:
             raise InputError('recall="session" needs a session', hint="give session=")
 
@@ -369,14 +364,15 @@ class SessionPool:
         await self._handle.close()
 
 
-def _check_zone(zone: Zone) -> None:
-    """Raise ``ConfigError`` for an unknown zone; on first use where the event loop forbids reading."""
+def _checked_now(check: Callable[[T], R], given: T) -> R | None:
+    """Raise ``ConfigError`` for a mistake in the settings; on first use where the event loop forbids reading."""
     try:
-        validation.zone(zone)
+        return check(given)
     except MemscopeError:
         raise
     except Exception as error:
-        log.debug("the time zone is checked on first use (%s)", type(error).__name__)
+        log.debug("%s: on first use (%s)", check.__name__, type(error).__name__)
+        return None
 
 
 def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:

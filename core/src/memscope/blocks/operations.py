@@ -94,7 +94,7 @@ class AsyncBlocks:
             limit=limit, description=description, value=await self._cleaned(value, author),
         )  # fmt: skip
         async with self._host.operation("blocks"):
-            self._check_shape(made)
+            _check_shape(made)
             await self._check_free(made)
             return await self._put(made, reason, author, ())
 
@@ -115,7 +115,7 @@ class AsyncBlocks:
 
         def change(old: Block) -> Block:
             new = replace(old, **changes)
-            self._check_shape(new)
+            _check_shape(new)
             return new
 
         return await self._edit(label, change, reason, author, locked=False)
@@ -236,12 +236,6 @@ class AsyncBlocks:
         turn, _ = await self._host.check_statement({"role": role, "content": text}, self._where)
         return turn.text
 
-    def _check_shape(self, block: Block) -> None:
-        validation.count("limit", block.limit, LARGEST)
-        validation.text("description", block.description, TEXT)
-        validation.choice("read_only", block.read_only, True, False)
-        _check_order(block.order)
-
     async def _check_free(self, made: Block) -> None:
         """``Conflict`` for a label that is taken, ``LimitError`` for more than the budget of all blocks."""
         seen = await self._seen()
@@ -257,7 +251,11 @@ class AsyncBlocks:
             )  # fmt: skip
 
 
-def _check_order(order: object) -> None:
+def _check_shape(block: Block) -> None:
+    validation.count("limit", block.limit, LARGEST)
+    validation.text("description", block.description, TEXT)
+    validation.choice("read_only", block.read_only, True, False)
+    order: object = block.order
     if isinstance(order, bool) or not isinstance(order, int) or order not in BLOCK_ORDERS:
         raise InputError(f"order must be a whole number from {BLOCK_ORDERS[0]} to {BLOCK_ORDERS[-1]}, got {order!r}")
 
