@@ -92,11 +92,15 @@ def receipt_from_json(made: Mapping[str, Json]) -> Receipt:
 
 
 def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
-    unknown = made.keys() - _KNOWN[cls]
-    if unknown:
-        raise InputError(f"a {kind} has no field {min(unknown)!r}", hint="a newer memscope may have written it")
+    decoders = _DECODERS[cls]
+    if not decoders.keys() >= made.keys():
+        unknown = min(made.keys() - decoders.keys())
+        raise InputError(f"a {kind} has no field {unknown!r}", hint="a newer memscope may have written it")
     try:
-        return cls(**_values(cls, made))
+        values = {
+            name: decode(made[name]) if decode else made[name] for name, decode in decoders.items() if name in made
+        }
+        return cls(**values)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
 
@@ -109,11 +113,6 @@ def sound(record: Record) -> Record:
         if isinstance(error, InputError):
             raise
         raise InputError(f"a {type(record).__name__} with values of wrong types: {type(error).__name__}") from None
-
-
-def _values(cls: type, made: Mapping[str, Json]) -> Object:
-    here = ((name, decode) for name, _, _, decode in _PLANS[cls] if name in made)
-    return {name: decode(made[name]) if decode is not None else made[name] for name, decode in here}
 
 
 def _scope(scope: Scope) -> list[str | None]:
@@ -211,7 +210,7 @@ def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
 
 
 _PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block, Receipt)}
-_KNOWN = {cls: {name for name, *_ in rows} for cls, rows in _PLANS.items()}
+_DECODERS = {cls: {name: decode for name, _, _, decode in rows} for cls, rows in _PLANS.items()}
 
 
 # ---------------------------------------------------------------------------------------------------------- change sets

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import ROLES, Candidates, Feature, Handle
+from memscope.records import ROLES, Candidates, Feature
 from memscope.retrieval.echoes import askings, restated, standing, without_askings
 from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
@@ -304,10 +304,11 @@ async def rank(question: Query, ctx: WorkerContext) -> Query:
         fair = scores if question.asks_assistant else restated(told, scores)
     level = 0 * scores if question.about_talk else standing(found)
     best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # of equals the latest
-    best: dict[Handle, int] = {}
-    for row in best_last[has_evidence(question, found)[best_last]][::-1].tolist():
-        best.setdefault(found.handle[row], row)
-    order = tuple(row for row in best.values() if not asking[row])
+    worst_first = best_last[has_evidence(question, found)[best_last]].tolist()
+    handles = [found.handle[row] for row in worst_first]
+    best = dict(zip(handles, worst_first, strict=True))  # of a hit's rows the last, which is its best
+    asked = asking.tolist()
+    order = tuple([row for handle in dict.fromkeys(reversed(handles)) if not asked[row := best[handle]]])
     return replace(question, order=order, values=values, scores=scores, askings=len(best) - len(order))
 
 
@@ -320,4 +321,5 @@ def lines(question: Query, row: int) -> tuple[Feature, ...]:
 
 def legs(found: Candidates, row: int) -> tuple[str, ...]:
     """Returns the legs that brought a candidate into the pool."""
-    return tuple(leg for i, leg in enumerate(LEGS) if found.legs[row] & (1 << i))
+    brought = int(found.legs[row])
+    return tuple([leg for i, leg in enumerate(LEGS) if brought & (1 << i)])

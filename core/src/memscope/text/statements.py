@@ -184,8 +184,10 @@ def gist(text: str) -> tuple[str, ...]:
     Texts of one gist say the same. Numbers, names, tenses, persons and negations are kept, so that texts that differ in
     one of these never have one gist.
     """
-    folded = _PARTICLES.sub("", _RECAP.sub("", fold(text).strip()))
-    return tuple(word for word in _WORD.findall(folded) if word not in _ARTICLES)
+    folded = _RECAP.sub("", fold(text).strip())
+    if not folded.isascii():
+        folded = _PARTICLES.sub("", folded)
+    return tuple([word for word in _WORD.findall(folded) if word not in _ARTICLES])
 
 
 _WORD = re.compile(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?<=\d)[%°+]")

@@ -123,13 +123,15 @@ def append(
     """``units``: those of each turn, if they were made before."""
     placed = _allot_keys(tx, inserts)
     triples = zip(inserts, placed, units or [()] * len(inserts), strict=True)
-    fresh = [(replace(one.turn, key=key), made) for one, (key, outcome), made in triples if outcome == "stored"]
-    loaded = _load(tx, change_set, {turn.key for turn, _ in fresh}) if change_set is not None else None
+    fresh = [(key, one.turn, made) for one, (key, outcome), made in triples if outcome == "stored"]
+    loaded = _load(tx, change_set, [key for key, *_ in fresh]) if change_set is not None else None
     if change_set is not None and loaded is not None:
         loaded.changes.apply(change_set)
     done = frozenset(change_set.done) if change_set is not None else frozenset()
-    stored = [(_insert(tx, replace(turn, seq=tx.number + 1), units=made), turn) for turn, made in fresh]
-    waiting = [number for number, turn in stored if waits_for(turn) and turn.key not in done]
+    stored = [
+        (_insert(tx, replace(turn, key=key, seq=tx.number + 1), units=made), key, turn) for key, turn, made in fresh
+    ]
+    waiting = [number for number, key, turn in stored if waits_for(turn) and key not in done]
     tx.enqueue("consolidate", waiting)
     if loaded is not None:
         _write(tx, loaded)
