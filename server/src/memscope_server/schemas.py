@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memscope.entities.results import Entity, Neighbour
-from memscope.records import BLOCK_LIMIT, Hit, Insight, Interval, Kind, Observation, Record, Retrieval, Turn
+from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval
+from memscope_server.listing import id_of, kind_of, said_of
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Words = Annotated[str, Field(max_length=2**20)]
@@ -168,17 +168,23 @@ class Problem(BaseModel):
     hint: str
 
 
-class Period(BaseModel):
+class Shown(BaseModel):
+    """A part of an answer, made of the object of the same fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Period(Shown):
     start: datetime
     end: datetime
 
 
-class QuoteOut(BaseModel):
+class QuoteOut(Shown):
     turn: str
     text: str
 
 
-class RecordOut(BaseModel):
+class RecordOut(Shown):
     """A turn, an observation or an insight. ``time`` is when it was said; ``sources`` are ids of what it rests on."""
 
     kind: Kind
@@ -212,7 +218,7 @@ class RecordOut(BaseModel):
     expires: datetime | None = None
 
 
-class FeatureOut(BaseModel):
+class FeatureOut(Shown):
     """One line of ``explain``: contribution = value x weight."""
 
     name: str
@@ -221,28 +227,31 @@ class FeatureOut(BaseModel):
     contribution: float
 
 
-class HitOut(BaseModel):
+Made = Annotated[RecordOut, BeforeValidator(lambda record: record_of(record))]
+
+
+class HitOut(Shown):
     id: str
     text: str
     time: datetime
     score: float
     found_by: list[str]
     changed: datetime | None
-    turn: RecordOut | None
-    insight: RecordOut | None
-    observations: list[RecordOut]
-    superseded: list[RecordOut]
+    turn: Made | None
+    insight: Made | None
+    observations: list[Made]
+    superseded: list[Made]
     features: list[FeatureOut]
 
 
-class LeftOutOut(BaseModel):
+class LeftOutOut(Shown):
     """A record that was found and is not shown."""
 
     id: str
     why: Literal["superseded", "expired", "proposed", "equal"]
 
 
-class RetrievalOut(BaseModel):
+class RetrievalOut(Shown):
     """The hits, best first; ``reason`` says why there are none."""
 
     hits: list[HitOut]
@@ -294,60 +303,15 @@ class RecordsOut(BaseModel):
     more: bool
 
 
-def interval_of(value: Interval | None) -> Period | None:
-    return None if value is None else Period(start=value.start, end=value.end)
-
-
 def record_of(record: Record) -> RecordOut:
     """Return a record as the API gives it."""
     scope = record.scope
-    shared: dict[str, Any] = {
-        "user": scope.user, "agent": scope.agent, "session": scope.session, "text": record.text,
-        "recorded": record.recorded,
-    }  # fmt: skip
-    if isinstance(record, Turn):
-        return RecordOut(kind="turn", id=record.key, time=record.time, current=True, role=record.role,
-                         speaker=record.speaker, metadata=dict(record.metadata), **shared)  # fmt: skip
-    names = ("valid_from", "valid_to", "closed", "superseded_by", "version", "origin", "proposed", "name", "namespace",
-             "expires", "current", "id")  # fmt: skip
-    shared |= {name: getattr(record, name) for name in names}
-    shared |= {"time": record.said, "sources": list(record.sources), "data": dict(record.data)}
-    if isinstance(record, Insight):
-        return RecordOut(kind="insight", subject=record.subject, happened=interval_of(record.happened), **shared)
-    return _observation(record, shared)
-
-
-def _observation(record: Observation, shared: Mapping[str, Any]) -> RecordOut:
-    quotes = [QuoteOut(turn=quote.turn, text=quote.text) for quote in record.quotes]
-    return RecordOut(kind="observation", about=record.about, keywords=list(record.keywords), quotes=quotes,
-                     happened=interval_of(record.happened), **shared)  # fmt: skip
-
-
-def hit_of(hit: Hit) -> HitOut:
-    features = [FeatureOut(name=one.name, value=float(one.value), weight=float(one.weight),
-                           contribution=float(one.contribution)) for one in hit.features]  # fmt: skip
-    return HitOut(
-        id=hit.id,
-        text=hit.text,
-        time=hit.time,
-        score=float(hit.score),
-        found_by=list(hit.found_by),
-        changed=hit.changed,
-        turn=hit.turn and record_of(hit.turn),
-        insight=hit.insight and record_of(hit.insight),
-        observations=list(map(record_of, hit.observations)),
-        superseded=list(map(record_of, hit.superseded)),
-        features=features,
-    )
+    own = {name: getattr(record, name) for name in RecordOut.model_fields if hasattr(record, name)}
+    return RecordOut(**{
+        "current": True, **own, "kind": kind_of(record), "id": id_of(record), "time": said_of(record),
+        "user": scope.user, "agent": scope.agent, "session": scope.session,
+    })  # fmt: skip
 
 
 def retrieval_of(found: Retrieval) -> RetrievalOut:
-    return RetrievalOut(
-        hits=list(map(hit_of, found.hits)),
-        profile=list(map(hit_of, found.profile)),
-        reason=found.reason,
-        notes=list(found.notes),
-        considered=found.considered,
-        left_out=[LeftOutOut(id=out.id, why=out.why) for out in found.left_out],
-        explanation=found.explanation,
-    )
+    return RetrievalOut.model_validate(found)
