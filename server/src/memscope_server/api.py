@@ -18,7 +18,6 @@ from memscope.records import AddReport, ForgetReport, Kind, WorkReport
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
-from memscope_server.problems import detail_of
 from memscope_server.schemas import record_of, retrieval_of
 
 FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
@@ -248,7 +247,7 @@ async def _events(answer: Any) -> AsyncIterator[str]:
                 yield _event("piece", {"text": piece})
             yield _event("done", {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]})
         except MemscopeError as error:
-            yield _event("error", {"code": error.code, "detail": detail_of(error), "hint": error.hint})
+            yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
 
 
 def _event(name: str, value: Any) -> str:

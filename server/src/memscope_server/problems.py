@@ -50,28 +50,15 @@ def status_of(error: MemscopeError) -> int:
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
 
 
-def detail_of(error: MemscopeError) -> str:
-    """Return what went wrong, without the hint."""
-    return error.message
-
-
 def problem(status: int, code: str, detail: str, hint: str = "", **more: Any) -> JSONResponse:
-    content = {
-        "type": "about:blank",
-        "title": code,
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "hint": hint,
-        **more,
-    }
+    content = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail, "hint": hint}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": "1"} if status == 503 else None
-    return JSONResponse(content, status, headers, media_type=MEDIA_TYPE)
+    return JSONResponse(content | more, status, headers, media_type=MEDIA_TYPE)
 
 
 async def memscope_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemscopeError)
-    return problem(status_of(error), error.code, detail_of(error), error.hint)
+    return problem(status_of(error), error.code, error.message, error.hint)
 
 
 async def invalid(request: Request, error: Exception) -> JSONResponse:

@@ -15,15 +15,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
-from memscope.records import Record
 from memscope.records.serialization import block_to_json, receipt_to_json, to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
 from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, jsonl
+
+T = TypeVar("T")
 
 # -------------------------------------------------------------------------------------------------------------- restore
 
@@ -247,43 +248,34 @@ def _take_user(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> N
 
 def _take_record(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
-    record = _record(body, found)
-    if record is not None:
+    if (record := _decoded(checksummed.decode, body, found)) is not None:
         found.users.setdefault(int(str(user)), record.scope.user)
         spool.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)", (kind, user, number, body))
 
 
-def _record(body: Value, found: SalvagedRows) -> Record | None:
+def _decoded(decode: Callable[[str], T], body: Value, found: SalvagedRows) -> T | None:
     """None, and counted, where the text is not what was written."""
     try:
-        return checksummed.decode(str(body))
+        return decode(str(body))
     except MemscopeError:
         found.broken += 1
         return None
 
 
 def _take_history(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    if _record(row.values[-1], found) is not None:
+    if _decoded(checksummed.decode, row.values[-1], found) is not None:
         spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
 
 
 def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, agent, label, version, _, body = row.values
-    try:
-        block = checksummed.decode_block(str(body))
-    except MemscopeError:
-        found.broken += 1
-        return
-    found.users.setdefault(int(str(user)), block.scope.user)
-    spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
+    if (block := _decoded(checksummed.decode_block, body, found)) is not None:
+        found.users.setdefault(int(str(user)), block.scope.user)
+        spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
 def _take_receipt(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    try:
-        checksummed.decode_receipt(str(row.values[-1]))
-    except MemscopeError:
-        found.broken += 1
-    else:
+    if _decoded(checksummed.decode_receipt, row.values[-1], found) is not None:
         spool.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", row.values)
 
 

@@ -38,13 +38,7 @@ def read(sources: Sequence[Any]) -> Iterator[Item]:
 def _item(document: Mapping[str, Any], node: Mapping[str, Any]) -> Item:
     text, said = node.get("content") or document.get("content"), time_of(node.get("timestamp"))
     kind = node.get("memory_type")
-    if (
-        not node.get("memory_id")
-        or not isinstance(text, str)
-        or not text
-        or said is None
-        or not node.get("target_name")
-    ):
+    if said is None or not (isinstance(text, str) and text and node.get("memory_id") and node.get("target_name")):
         return NotTaken("no memory of MemoryScope, or one without content or timestamp")
     if not isinstance(kind, str) or kind not in OBSERVED | {"insight"}:
         return NotTaken(f"memory_type {str(kind)[:40]}")
@@ -67,15 +61,12 @@ def _happened(about: Mapping[str, Any]) -> Interval | None:
     """The inferred year, month and day of an observation as an interval in UTC; -1 and words are unknown."""
     year, month, day = (_number(about.get(f"event_{part}")) for part in ("year", "month", "day"))
     try:
-        if not year:
-            return None
         start = datetime(year, month or 1, day if month and day else 1, tzinfo=UTC)
-    except ValueError:
+        days = 1 if month and day else 31 if month else 366
+        end = start + timedelta(days=days)
+    except (ValueError, OverflowError):
         return None
-    if month and day:
-        return Interval(start, start + timedelta(days=1))
-    end = start.replace(year=year + 1) if not month or month == 12 else start.replace(month=month + 1)
-    return Interval(start, end.replace(month=1) if month == 12 else end)
+    return Interval(start, end if days == 1 else end.replace(month=end.month if month else 1, day=1))
 
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",

@@ -180,14 +180,10 @@ class ItemWriter:
             secret = await self._edge.secret()
             successor = item.superseded_by and self._id(secret, where.user, item.superseded_by)
             insert, said = statement(
-                secret,
-                turn,
-                timed=True,
-                name=item.name and validation.identifier("name", item.name),
+                secret, turn, timed=True, name=item.name and validation.identifier("name", item.name),
                 namespace=item.namespace and validation.identifier("namespace", item.namespace),
-                data=validation.json_object("data", item.data, self._edge.limits),
-                expires=item.expires,
-            )
+                data=validation.json_object("data", item.data, self._edge.limits), expires=item.expires,
+            )  # fmt: skip
         except InputError as error:
             self._refused(error)
             return None
@@ -207,10 +203,8 @@ class ItemWriter:
 
     def _key(self, id: str) -> str:
         """The key of a memory's own source: its id, or a digest where that is no identifier."""
-        key = f"{self._name}:{id}"
-        return (
-            key if len(key.encode()) <= validation.MAX_IDENTIFIER else f"{self._name}:{sha256(id.encode()).hexdigest()}"
-        )
+        short = len(f"{self._name}:{id}".encode()) <= validation.MAX_IDENTIFIER
+        return f"{self._name}:{id if short else sha256(id.encode()).hexdigest()}"
 
     def _id(self, secret: bytes, user: str, id: str) -> str:
         return digest(secret, "imported", user, self._name, id).hex()
