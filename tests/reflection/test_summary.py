@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ModelTimeout
-from memscope.records import SUMMARY
+from memscope.records import INJECTED, SUMMARY
 from memscope.testing.models import IdealChat, ScriptedChat, data
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -219,6 +220,29 @@ async def test_what_a_dead_worker_saved_is_completed_without_the_model(clock):
         calls = len(chat.prompts)
         await memory.consolidate(user="u")
         assert len(await summaries(memory, superseded=True)) == 1 and len(chat.prompts) == calls
+
+
+class Redactor:
+    """Lets the model see no river, and nothing of the second stop."""
+
+    def memscope_before_consolidate(self, turns, scope):
+        seen = [turn for turn in turns if "number 2," not in turn.text]
+        return [replace(turn, text=turn.text.replace("river", "***")) for turn in seen]
+
+
+async def test_what_plugins_and_memory_put_aside_is_not_summed_up(clock):
+    settings = {**SETTINGS, "batch_turns": 40}
+    async with AsyncMemoryScope(
+        ":memory:", settings=settings, chat=(chat := Summarist()), clock=clock, plugins=[Redactor()]
+    ) as memory:
+        injected = {"role": "user", "content": "As memory had it, the ferry is late.", "metadata": {INJECTED: True}}
+        await memory.add_turns([injected], user="u", session="s")
+        keys = await say(memory, *PLANS[:20], clock=clock)
+        await memory.consolidate(user="u")
+        told = json.dumps(chat.shown)
+        assert "***" in told and not any(words in told for words in ("river", "number 2,", "ferry"))
+        (one,) = await summaries(memory)
+        assert keys[2] in one.sources, "it is not asked about again"
 
 
 async def test_export_and_import_keep_it(clock, tmp_path):

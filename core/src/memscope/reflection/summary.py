@@ -14,13 +14,13 @@ from itertools import accumulate
 from pydantic import BaseModel, Field
 
 from memscope.errors import ModelError, ModelReplyError
-from memscope.jobs.runner import StageJob
+from memscope.jobs.runner import Hooks, StageJob
 from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import translated
-from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Json, Revision, Scope, Turn
+from memscope.records import INJECTED, SUMMARY, ChangeSet, Claim, Insight, Json, Revision, Scope, Turn
 from memscope.records.identity import memory_id
 from memscope.retrieval.window import cost, fit_turns, said_lately, summary_name, summary_of
 from memscope.text.language import language
@@ -45,7 +45,7 @@ def with_summary(job: StageJob) -> StageJob:
         records = (await ctx.store.fetch(claim.user, change_set.done)).records.values()
         for where in dict.fromkeys(turn.scope for turn in records if isinstance(turn, Turn)):
             try:
-                change_set = await _with_summary_of(where, change_set, ctx, claim)
+                change_set = await _with_summary_of(where, change_set, ctx, claim, job.hooks)
             except ModelError as error:
                 errors = change_set.report.get("errors", {})
                 counted = {**errors, error.code: errors.get(error.code, 0) + 1}
@@ -55,15 +55,19 @@ def with_summary(job: StageJob) -> StageJob:
     return replace(job, make=make)
 
 
-async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: WorkerContext, claim: Claim) -> ChangeSet:
+async def _with_summary_of(
+    where: Scope, change_set: ChangeSet, ctx: WorkerContext, claim: Claim, hooks: Hooks
+) -> ChangeSet:
     old = await summary_of(ctx.store, where)
     turns = await said_lately(ctx.store, where, ctx.clock())
     told = _left(turns, old, ctx)
-    if not told:
+    given = [turn for turn in told if not turn.metadata.get(INJECTED)]
+    shown = list(await hooks.before("consolidate", given, scope=Scope(claim.user))) if given else []
+    if not shown:
         return change_set
     # One of an earlier conversation is not continued: the new one takes its place.
     known = old if old is not None and not {turn.key for turn in turns}.isdisjoint(old.sources) else None
-    text = await _ask(ctx, known.text if known else "", told)
+    text = await _ask(ctx, known.text if known else "", shown)
     made = Insight(
         id=old.id if old else memory_id("/".join((claim.id, *claim.items, "summary")), len(change_set.new)),
         scope=where, text=text, sources=(*(known.sources if known else ()), *(turn.key for turn in told)),
