@@ -135,3 +135,32 @@ async def test_an_adapter_shows_the_profile_for_a_question_about_the_user(memory
     assert "Rosalind" in (await session.recall("Who am I?")).text
     assert "Rosalind" in await session.answer_search("What do you know about me?")
     assert not (await session.recall("Who am I?", shown=["My name is Rosalind."])).text
+
+
+@pytest.mark.parametrize(
+    ("said", "lasts", "recent", "head"),
+    [
+        (
+            ["My sister Ines is a plumber.", "I want to learn Catalan by May.", "Greta and Tom adopted a puppy."],
+            {"people": "My sister Ines is a plumber."},
+            {"wish": "I want to learn Catalan by May.", "pets": "Greta and Tom adopted a puppy."},
+            "Lately:",
+        ),
+        (
+            ["我妹妹是修水管的。", "我打算学加泰罗尼亚语。"],
+            {"people": "我妹妹是修水管的。"},
+            {"wish": "我打算学加泰罗尼亚语。"},
+            "最近：",
+        ),
+    ],
+)
+async def test_the_profile_tells_what_lasts_from_what_is_recent(
+    memory: AsyncMemoryScope, said: list[str], lasts: dict[str, str], recent: dict[str, str], head: str
+) -> None:
+    for day, text in enumerate(said):
+        await say(memory, text, day=day)
+    found = (await memory.retrieve("What do you know about me?", user="u")).profile
+    assert {hit.category: hit.text for hit in found if not hit.recent} == lasts
+    assert {hit.category: hit.text for hit in found if hit.recent} == recent
+    lines = (await memory.profile("u")).splitlines()
+    assert lines.index(head) == len(lasts) and len(lines) == len(said) + 1

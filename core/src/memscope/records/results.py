@@ -46,7 +46,8 @@ class Hit:
     ``observations`` that credit it query terms, each at the turn that said it first, ``repeats`` by their ids;
     ``superseded`` are those that no longer hold; ``changed`` is set when the turn's content was superseded or
     corrected; ``part`` says which of ``text.chunks`` of a long turn fitted best; ``words``, where set, is all that is
-    printed of the turn; ``zone`` is the query's.
+    printed of the turn; ``zone`` is the query's. In a profile, ``category`` is what the entry is about (a kind of
+    lasting statement, "home", else an everyday topic, "pets"); ``recent`` tells plans and the moment from what lasts.
     """
 
     turn: Turn | None
@@ -62,6 +63,8 @@ class Hit:
     repeats: Mapping[str, Repeats] = field(default_factory=dict)
     words: str = ""
     zone: tzinfo | None = None
+    category: str = ""
+    recent: bool = False
 
     @property
     def id(self) -> str:
@@ -90,7 +93,7 @@ class Retrieval(Sequence[Hit]):
 
     ``notes`` name failures on the way (of an embedder, say). ``profile`` is a summary of the user, never part of the
     hits: filled when the query asks for it, or when nothing was found for a question or a request. ``left_out`` names
-    records that were found and are not shown.
+    records that were found and are not shown. Of the profile, what lasts comes before what is recent.
     """
 
     hits: tuple[Hit, ...] = ()

@@ -17,6 +17,7 @@ Lines = Literal["memories", "turns"]
 PROFILE_TOKENS = 200  # the most that a profile takes of a budget; beside hits at most half of it
 _BREAK = re.compile(r"\s*\n\s*")
 _CHANGED = {"zh": "（后来有变：{}）", "en": " (changed later: {})"}
+_RECENT = {"zh": "最近：", "en": "Lately:"}  # in a profile, above what does not last
 _REPEATED = {"zh": "（说过{}次，最近{}）", "en": " (said {} times, last {})"}
 
 
@@ -52,14 +53,17 @@ def context(
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
-    """Returns the entries that fit, in order, each as ``[2023-05-08] Caroline: ...``."""
+    """Returns entries that fit, each as ``[2023-05-08] Caroline: ...``, the recent ones below a line that says so."""
     kept: list[str] = []
+    parted = False
     for hit in profile:
-        text = profile_line(hit)
-        cost = estimate(text + "\n")
+        head = [_in_language(_RECENT, hit.text)] if hit.recent and not parted else []
+        text = [*head, profile_line(hit)]
+        cost = estimate("\n".join((*text, "")))
         if cost <= tokens:
-            kept.append(text)
+            kept += text
             tokens -= cost
+            parted = parted or hit.recent
     return kept
 
 

@@ -23,6 +23,7 @@ from memscope.text import load_names
 from memscope.text.lasting import kinds, lasting
 from memscope.text.statements import gist, is_question, requests, sentences
 from memscope.text.tokens import estimate_tokens
+from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.units import SERIOUS_LEVEL
 from memscope.text.vectors import sentence_vector
@@ -71,13 +72,16 @@ async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEn
 
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], question: Query) -> tuple[Hit, ...]:
-    return tuple(choose([entry for entries in told.values() for entry in entries], question.profile_tokens))
+    """Returns the entries that fit: what lasts by weight, then what is recent, the newest first."""
+    chosen = list(choose([entry for entries in told.values() for entry in entries], question.profile_tokens))
+    recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
+    return (*(hit for hit in chosen if not hit.recent), *recent)
 
 
 def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
     """Returns a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
-        yield ProfileEntry(hit, INSIGHT_WEIGHT, hit.insight.subject)
+        yield ProfileEntry(replace(hit, category=hit.insight.subject), INSIGHT_WEIGHT, hit.insight.subject)
     elif hit.turn is not None and hit.observations and "observation" in question.kinds:
         yield from (_observed(hit, memory) for memory in hit.observations if not memory.fiction)
     elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in question.kinds:
@@ -86,9 +90,11 @@ def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
 
 def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
-    weight = max(map(_telling, (*quoted, memory.text))) + SERIOUS_WEIGHT * (memory.level >= SERIOUS_LEVEL)
+    serious = memory.level >= SERIOUS_LEVEL
+    weight = max(map(_telling, (*quoted, memory.text))) + SERIOUS_WEIGHT * serious
     kind = memory.keywords[0] if memory.keywords else _kind(quoted)
-    return ProfileEntry(replace(hit, observations=(memory,), matched=(memory,), changed=None), weight, kind)
+    shown = replace(hit, observations=(memory,), matched=(memory,), changed=None, category=_category(quoted))
+    return ProfileEntry(replace(shown, recent=not serious and not _lasts(quoted)), weight, kind)
 
 
 def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
@@ -96,7 +102,8 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
     if weights:
         best = max(weights.values())
         weight = best + 0.25 * (sum(weights.values()) - best)
-        yield ProfileEntry(replace(hit, words=" ".join(weights), matched=()), weight, _kind(weights))
+        shown = replace(hit, words=" ".join(weights), matched=(), category=_category(weights))
+        yield ProfileEntry(replace(shown, recent=not _lasts(weights)), weight, _kind(weights))
 
 
 def _telling(sentence: str) -> float:
@@ -108,7 +115,8 @@ def _telling(sentence: str) -> float:
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
     stated = lasting(sentence) * (1.0 if named or about else VAGUE)
-    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about)) + LIKE * _likeness(sentence)
+    told = stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
+    return told + LIKE * _likeness(sentence) if told else 0.0
 
 
 def _likeness(sentence: str) -> float:
@@ -120,6 +128,16 @@ def _likeness(sentence: str) -> float:
 @cache
 def _life() -> frozenset[int]:
     return frozenset(life_topics())
+
+
+def _lasts(told: Iterable[str]) -> bool:
+    """Returns whether some sentence is a lasting statement, other than a wish or a plan."""
+    return any(kind != "wish" for sentence in told for kind in kinds(sentence))
+
+
+def _category(told: Iterable[str]) -> str:
+    about = (topic_names()[topic] for sentence in told for topic in sorted(topics(sentence) & _life()))
+    return _kind(told) or next(about, "")
 
 
 def _kind(told: Iterable[str]) -> str:
