@@ -34,6 +34,7 @@ from memscope.text.lasting import MARKS, kinds, lasting, marks
         ("我對花生過敏", "health"),
         ("我的猫叫豆豆", "people"),
         ("我有两个孩子", "have"),
+        ("我不会开车", "habit"),
     ],
 )
 def test_what_lasts(sentence: str, kind: str) -> None:

@@ -40,9 +40,7 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
         filter=question.filter,
         k=question.k,
     )
-    found = await ctx.store.search(asked)
-    if added:
-        found = merge(found, len(question.terms), added)
+    found = merge(await ctx.store.search(asked), len(question.terms), added)
     cjk = embedder is None or knows(embedder.languages, "中")
     return replace(question, candidates=found, vector=vector, space=space, cjk_vectors=cjk)
 

@@ -38,6 +38,8 @@ def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:
 
 def merge(found: Candidates, own: int, added: Mapping[int, int]) -> Candidates:
     """Returns candidates of the first ``own`` terms; the columns of the others go into those they stand for."""
+    if not added:
+        return found
     tf, near = found.tf[:, :own].copy(), found.tf_neighbours[:, :, :own].copy()
     frequency = found.document_frequency[:own].copy()
     share = (SHARE * LEAN / (LEAN + found.length)).astype(np.float32)
