@@ -251,14 +251,8 @@ def world_later(now: Now, local: datetime, amount: float, unit: str) -> datetime
 
 
 def named(length: Length) -> Grain:
-    names: dict[str, Grain] = {
-        "week": "week",
-        "fortnight": "week",
-        "month": "month",
-        "half": "month",
-        "quarter": "month",
-        "year": "year",
-    }
+    names: dict[str, Grain] = {"week": "week", "fortnight": "week", "month": "month", "half": "month"}
+    names |= {"quarter": "month", "year": "year"}
     return names.get(length.parts[0][1], "day")
 
 

@@ -24,15 +24,22 @@ def _row(line: str) -> Row:
 
 def _builder(action: str) -> Build:
     """Returns the builder of ``compose.away 1 $1 (compose.coming $2)``: it declines where a part of it does."""
+    if re.fullmatch(r"\w+\.\w+", action):
+        return _function(action)
     words = iter(re.findall(r"[()]|[^\s()]+", action))
     part = _call(words, all_values="$" not in action) if "." in action else _argument(action)
     return lambda now, *values: part(now, values)
 
 
+def _function(name: str) -> Build:
+    module, _, function = name.partition(".")
+    build: Build = getattr(MODULES[module], function)
+    return build
+
+
 def _call(words: Iterator[str], all_values: bool = False) -> Part:
     """Reads a function and its arguments, up to a closing bracket or the end."""
-    module, _, name = next(words).partition(".")
-    function: Build = getattr(MODULES[module], name)
+    function = _function(next(words))
     until_closed = iter(lambda: next(words, ")"), ")")
     given = [_call(words) if word == "(" else _argument(word) for word in until_closed]
 

@@ -26,9 +26,7 @@ from typing import Any, ClassVar, Protocol
 import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
-from memscope.testing.assembled import AssembledContext
-from memscope.testing.core_memory import CoreMemory
-from memscope.testing.options import ConstructorOptions
+from memscope.testing.context import ShownContext
 from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
 
 FACT = "My boat is called Aurora."
@@ -53,7 +51,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite(CoreMemory, ConstructorOptions, AssembledContext):
+class AdapterSuite(ShownContext):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]

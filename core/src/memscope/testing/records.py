@@ -33,15 +33,16 @@ def inserts(*keys: str, **fields: Any) -> list[TurnInsert]:
 
 
 def observation(id: str, *sources: str, text: str = "Alice lives in Berlin.", **fields: Any) -> Observation:
-    scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
-    given = {"said": START, "recorded": at(next(_numbers)), **fields}
-    return Observation(id=id, scope=scope, text=text, sources=sources, **given)
+    return Observation(id=id, text=text, sources=sources, **_of_memory(fields))
 
 
 def insight(id: str, *sources: str, text: str = "Alice's home: Berlin.", **fields: Any) -> Insight:
+    return Insight(id=id, text=text, sources=sources, **{"subject": "home", **_of_memory(fields)})
+
+
+def _of_memory(fields: dict[str, Any]) -> dict[str, Any]:
     scope = Scope(fields.pop("user", "alice"), fields.pop("agent", None))
-    given = {"said": START, "recorded": at(next(_numbers)), "subject": "home", **fields}
-    return Insight(id=id, scope=scope, text=text, sources=sources, **given)
+    return {"scope": scope, "said": START, "recorded": at(next(_numbers)), **fields}
 
 
 def block(label: str, value: str = "", *, version: int = 1, **fields: Any) -> Block:
