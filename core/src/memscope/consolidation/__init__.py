@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from memscope.consolidation.batch import FactBatch, change_set, resumed
 from memscope.consolidation.date import by_rules
@@ -43,11 +44,7 @@ async def consolidate(
 def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
     """Returns the consolidation stage as a worker process runs it."""
     hooks = hooks or NoHooks()
-
-    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
-        return await _plan(ctx, claim, steps, hooks)
-
-    return StageJob("consolidate", make, ctx.settings.batch_turns, hooks)
+    return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks)
 
 
 async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> ChangeSet:

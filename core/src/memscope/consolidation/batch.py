@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.approval import REFUSED, proposed
-from memscope.records import ChangeSet, Json, Observation, Revision, Supersession, Turn
+from memscope.reconciliation.batch import WorkBatch
+from memscope.records import ChangeSet, Observation, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class FactBatch:
+class FactBatch(WorkBatch):
     """Turns of one agent, in order, and the facts found in them so far.
 
     ``before`` was said before them and is only context; ``quiet`` are those that nothing is learned from. ``left`` are
     turns that no usable reply was had for: they stay pending. ``read`` has the characters of each turn that a usable
     reply was had for. ``facts`` are observations to be, ``happened`` as the
-    model proposed it until ``date`` has looked. ``revised`` and ``closed`` are for what is stored already. ``rejected``
-    counts what was left out, by reason; ``doubtful`` are refused facts that a person may accept all the same.
+    model proposed it until ``date`` has looked. ``doubtful`` are refused facts that a person may accept all the same.
     """
 
     id: str
@@ -31,10 +30,6 @@ class FactBatch:
     levels: Mapping[str, int] = field(default_factory=dict)
     facts: tuple[Observation, ...] = ()
     doubtful: tuple[Observation, ...] = ()
-    revised: tuple[Revision, ...] = ()
-    closed: tuple[Supersession, ...] = ()
-    rejected: Mapping[str, int] = field(default_factory=dict)
-    actions: tuple[Mapping[str, Json], ...] = ()
 
     @property
     def user(self) -> str:
@@ -47,25 +42,16 @@ class FactBatch:
     def turn(self, key: str) -> Turn:
         return next(turn for turn in (*self.turns, *self.before) if turn.key == key)
 
-    def reject(self, reasons: Mapping[str, int]) -> FactBatch:
-        return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
-
     def refuse(self, reason: str, text: str, words: Sequence[str]) -> FactBatch:
         """Count a fact that was left out, and show it in the report with the words it was to rest on."""
         line = {"action": "rejected", "kind": "observation", "text": text, "why": reason, "quotes": list(words)}
         return replace(self.reject({reason: 1}), actions=(*self.actions, line))
 
-    def act(self, action: str, memory: Observation, **more: Json) -> FactBatch:
-        """One line of the report, in MemoryScope's manner."""
-        line = {"action": action, "kind": "observation", "id": memory.id, "text": memory.text, **more}
-        return replace(self, actions=(*self.actions, line))
-
 
 def progress(batch: FactBatch) -> ChangeSet:
     """Returns what was read so far, to be saved between the calls of a batch."""
     told = {"read": dict(batch.read), "levels": dict(batch.levels), "left": sorted(batch.left)}
-    report = {UNFINISHED: told, "actions": list(batch.actions), "rejected": dict(batch.rejected)}
-    return ChangeSet((*batch.facts, *batch.doubtful), report=report)
+    return ChangeSet((*batch.facts, *batch.doubtful), report={**batch.report(), UNFINISHED: told})
 
 
 def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
@@ -89,7 +75,7 @@ def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False
     """Returns the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
     for memory in batch.facts:
         batch = batch.act("new", memory)
-    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "left": len(batch.left)}
+    report = {**batch.report(), "left": len(batch.left)}
     done = tuple(key for key in done if key not in batch.left)
     waiting = (*batch.facts, *batch.doubtful) if propose else ()
     new = tuple(proposed(memory, batch.closed) for memory in waiting) if propose else batch.facts

@@ -177,21 +177,9 @@ def widened(mention: Mention) -> Mention:
     interval = mention.interval
     if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > DAY:
         return mention
-    return replace(mention, interval=_month(interval.start) if mention.grain == "month" else _year(mention))
-
-
-def _month(day: datetime) -> Interval:
-    first = day.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return Interval(first, (first + 32 * DAY).replace(day=1))
-
-
-def _year(mention: Mention) -> Interval:
-    """Returns the month of a mention of half a year, else the year."""
-    day = mention.interval.start
-    if re.search(r"(?i)\bhalf\b|半", mention.text):
-        return _month(day)
-    first = _month(day).start.replace(month=1)
-    return Interval(first, first.replace(year=first.year + 1))
+    whole_year = mention.grain == "year" and not re.search(r"(?i)\bhalf\b|半", mention.text)
+    unit = f"{interval.start:%Y}" if whole_year else f"{interval.start:%Y-%m}"
+    return replace(mention, interval=parse(unit, interval.start.tzinfo) or interval)
 
 
 # ------------------------------------------------------------------------------------------------------------- decision

@@ -87,7 +87,7 @@ async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     pairs = nominate_pairs(list(settlement.fresh.values()), [settlement.latest(old) for old in known], own)
     if pairs:
         settlement.settle(await judge_pairs(pairs, ctx))
-    return apply_settlement(batch, settlement)
+    return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
 
 
 async def without_earlier_proposals(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
@@ -98,18 +98,6 @@ async def without_earlier_proposals(batch: FactBatch, ctx: WorkerContext) -> Fac
         batch = batch.refuse("proposed_before", fact.text, [quote.text for quote in fact.quotes])
     facts = tuple(fact for fact in batch.facts if fact not in again)
     return replace(batch, facts=facts, doubtful=tuple(fact for fact in batch.doubtful if fact not in again))
-
-
-def apply_settlement(batch: FactBatch, settlement: Settlement) -> FactBatch:
-    batch = replace(
-        batch,
-        facts=tuple(settlement.fresh.values()),
-        revised=(*batch.revised, *settlement.revised.values()),
-        closed=(*batch.closed, *settlement.closed.values()),
-    )
-    for action in settlement.actions:
-        batch = batch.act(action.name, action.memory, **action.more)
-    return batch
 
 
 # ---------------------------------------------------------------------------------------------------- without a model

@@ -286,12 +286,9 @@ async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: flo
 def pause(ctx: WorkerContext, claim: Claim, error: Exception) -> float:
     """Returns seconds until the next attempt: as the server asked, else longer each time."""
     asked = error.retry_after if isinstance(error, ModelError) else None
-    own = min(OUTAGE_S, ctx.settings.retry_s * 6) if isinstance(error, OUTAGES) else _growing(ctx, claim)
+    retry_s = ctx.settings.retry_s
+    own = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))
     return min(max(asked or 0.0, own), LONGEST_WAIT_S)
-
-
-def _growing(ctx: WorkerContext, claim: Claim) -> float:
-    return float(ctx.settings.retry_s * 4 ** (claim.attempt - 1))
 
 
 def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
@@ -304,16 +301,3 @@ def _where(error: Exception) -> str:
     cause = error.__cause__ or error
     frame = extract_tb(cause.__traceback__)[-1]
     return f"{type(cause).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"
-
-
-__all__ = [
-    "Hooks",
-    "JobResult",
-    "NoHooks",
-    "StageJob",
-    "attempt",
-    "process_is_ending",
-    "results_of",
-    "run_until_idle",
-    "summary",
-]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, run_until_idle
 from memscope.pipeline import Worker, WorkerContext, run
@@ -44,11 +45,7 @@ def job(
 ) -> StageJob:
     """Returns the reflection stage as a worker process runs it."""
     hooks = hooks or NoHooks()
-
-    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
-        return await _plan(ctx, claim, steps, hooks)
-
-    return StageJob("reflect", make, ctx.settings.reflection.batch, hooks, finish)
+    return StageJob("reflect", partial(_plan, steps=steps, hooks=hooks), ctx.settings.reflection.batch, hooks, finish)
 
 
 async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[TopicBatch]], hooks: Hooks) -> ChangeSet:

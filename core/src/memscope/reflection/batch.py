@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from memscope.prompts import visible
 from memscope.reconciliation.approval import proposed
+from memscope.reconciliation.batch import WorkBatch
 from memscope.reconciliation.settlement import FactRelation
-from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Supersession
+from memscope.records import ChangeSet, Insight, Observation, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicBatch:
+class TopicBatch(WorkBatch):
     """Observations of one agent that were not reflected on yet, and the topics and verdicts made of them so far.
 
     ``insights`` are the current ones, ``sources`` the observations they rest on, by id. ``topics`` are to be written,
@@ -47,22 +48,10 @@ class TopicBatch:
     failed: tuple[str, ...] = ()
     new: tuple[Insight, ...] = ()
     relations: tuple[FactRelation, ...] = ()
-    revised: tuple[Revision, ...] = ()
-    closed: tuple[Supersession, ...] = ()
-    rejected: Mapping[str, int] = field(default_factory=dict)
-    actions: tuple[Mapping[str, Json], ...] = ()
 
     def facts_of(self, insight: Insight | None) -> list[Observation]:
         """Returns the observations that the insight rests on."""
         return [self.sources[id] for id in insight.sources if id in self.sources] if insight else []
-
-    def reject(self, reasons: Mapping[str, int]) -> TopicBatch:
-        return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
-
-    def act(self, action: str, memory: Observation | Insight, **more: Json) -> TopicBatch:
-        kind = "insight" if isinstance(memory, Insight) else "observation"
-        line = {"action": action, "kind": kind, "id": memory.id, "text": memory.text, **more}
-        return replace(self, actions=(*self.actions, line))
 
 
 def value_of(insight: Insight) -> str:
@@ -84,6 +73,5 @@ def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
     own = {memory.id for memory in batch.new}
     closed = tuple(closing for closing in batch.closed if not propose or closing.by not in own)
-    errors = dict(Counter(batch.failed))
-    report = {"actions": list(batch.actions), "rejected": dict(batch.rejected), "errors": errors}
+    report = {**batch.report(), "errors": dict(Counter(batch.failed))}
     return ChangeSet(new, closed, batch.revised, tuple(sorted(placed | batch.alone | gone)), report=report)

@@ -5,8 +5,6 @@ No call: ``reconciliation.settlement`` applies the verdicts.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memscope.pipeline import WorkerContext, worker
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.subjects import meet
@@ -18,14 +16,7 @@ async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     """Merge, supersede or revise observations by the model's verdicts."""
     settlement = Settlement({}, ctx.clock())
     settlement.settle(filter(_counts, batch.relations))
-    batch = replace(
-        batch,
-        revised=(*batch.revised, *settlement.revised.values()),
-        closed=(*batch.closed, *settlement.closed.values()),
-    )
-    for action in settlement.actions:
-        batch = batch.act(action.name, action.memory, **action.more)
-    return batch
+    return batch.settled(settlement)
 
 
 def _counts(told: FactRelation) -> bool:
