@@ -121,7 +121,10 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 # ----------------------------------------------------------------------------------------------------------- the worker
 
 
-@worker(reads=["turns", "before", "quiet"], writes=["facts", "doubtful", "levels", "left", "rejected", "actions"])
+@worker(
+    reads=["turns", "before", "quiet", "read"],
+    writes=["facts", "doubtful", "levels", "left", "read", "rejected", "actions"],
+)
 async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Extract facts with their quotes, and a level for every turn; ``left`` are turns without a usable reply."""
     waiting = lines_per_call(batch)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from memscope.errors import MemscopeError
-from memscope.jobs.embedding import declare, embed_batch
+from memscope.jobs.embedding import embed_all
 from memscope.jobs.runner import StageJob, process_is_ending, results_of, run_until_idle
 from memscope.pipeline import WorkerContext
 
@@ -37,24 +37,15 @@ async def serve(
 async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], embed: bool, said: set[str]) -> None:
     """Run each part separately: an embedder that is down keeps no fact from being consolidated."""
     codes: list[str] = []
-    works = [partial(_embed, ctx)] if embed else []
-    for work in (*works, *(partial(_run_job, ctx, job) for job in stage_jobs)):
+    for job in (*((None,) if embed else ()), *stage_jobs):
         try:
-            codes += await work()
+            if job is None:
+                await embed_all(ctx)
+            else:
+                codes += (await run_until_idle(ctx, job)).errors
         except MemscopeError as error:
             codes.append(error.code)
     log_new_codes(said, codes)
-
-
-async def _embed(ctx: WorkerContext) -> list[str]:
-    await declare(ctx)
-    while await embed_batch(ctx):
-        pass
-    return []
-
-
-async def _run_job(ctx: WorkerContext, job: StageJob) -> list[str]:
-    return list((await run_until_idle(ctx, job)).errors)
 
 
 def log_new_codes(said: set[str], codes: Sequence[str]) -> None:

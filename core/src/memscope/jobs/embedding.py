@@ -49,6 +49,13 @@ async def declare(ctx: WorkerContext, *, replace: bool = False) -> None:
         await ctx.store.use_space(await ctx.embedder.measure(), replace=replace)
 
 
+async def embed_all(ctx: WorkerContext) -> None:
+    """Declare the vector space, then embed until no unit waits."""
+    await declare(ctx)
+    while await embed_batch(ctx):
+        pass
+
+
 async def _left(ctx: WorkerContext) -> int:
     """Returns units that a model failed at."""
     stats = await ctx.store.stats()
@@ -83,9 +90,7 @@ class Filler:
         while self._wanted.is_set():
             self._wanted.clear()
             try:
-                await declare(ctx)
-                while await embed_batch(ctx):
-                    pass
+                await embed_all(ctx)
                 if self.error is not None and not await _left(ctx):
                     self.error = None
             except MemscopeError as error:
