@@ -27,7 +27,12 @@ _SILENT = frozenset(
     "stop comma dot paren hyphen func the of in and or article at on for from to around by whose".split()
 )
 
-_CASCADE = Cascade(ROWS)
+
+@lru_cache(maxsize=1)
+def _cascade() -> Cascade:
+    return Cascade(ROWS)
+
+
 _NAMES = re.compile("[a-z]+|[0-9]")
 
 
@@ -45,7 +50,7 @@ def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[Sequence[
     found = _read(blank) if not blank.isascii() or not _TIMELY.isdisjoint(_NAMES.findall(blank)) else None
     if found is not None:
         now = Now(reference, found.future and not found.past, found.past, decided=found.decided)
-        yield _CASCADE.run(found.tokens, now), now
+        yield _cascade().run(found.tokens, now), now
 
 
 class _Read(NamedTuple):

@@ -17,15 +17,13 @@ _KEYS = "|".join(
         r"hf_[A-Za-z0-9]{20,100}",
     )
 )
-PATTERNS: Mapping[str, re.Pattern[str]] = {
-    "private_key": re.compile(
-        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.S
-    ),
-    "web_token": re.compile(_START + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    "api_key": re.compile(f"{_START}(?:{_KEYS}){_END}"),
-    "password_in_address": re.compile(r"(?<=://)[^\s/:@]{0,100}:[^\s/@]{1,200}(?=@)"),
-    "card_number": re.compile(r"(?<![0-9])[3-6](?:[ -]?[0-9]){12,18}(?![0-9])"),
-    "email": re.compile(r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+"),
+PATTERNS: Mapping[str, str] = {  # ``re`` compiles each on first use
+    "private_key": r"(?s)-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)",
+    "web_token": _START + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    "api_key": f"{_START}(?:{_KEYS}){_END}",
+    "password_in_address": r"(?<=://)[^\s/:@]{0,100}:[^\s/@]{1,200}(?=@)",
+    "card_number": r"(?<![0-9])[3-6](?:[ -]?[0-9]){12,18}(?![0-9])",
+    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+",
 }
 SECRETS = tuple(kind for kind in PATTERNS if kind != "email")
 CARD_DIGITS = frozenset({13, 14, 15, 16, 19})
@@ -34,14 +32,14 @@ CARD_DIGITS = frozenset({13, 14, 15, 16, 19})
 def find(text: str, kinds: Collection[str] = SECRETS) -> Iterator[str]:
     """Yields the kind of each secret in the text."""
     for kind in kinds:
-        yield from (kind for found in PATTERNS[kind].finditer(text) if _is_one(kind, found[0]))
+        yield from (kind for found in re.finditer(PATTERNS[kind], text) if _is_one(kind, found[0]))
 
 
 def mask(text: str, kinds: Collection[str] = SECRETS) -> str:
     """Returns the text with the kind in brackets in the place of each secret: "[api key]"."""
     for kind, pattern in PATTERNS.items():
         if kind in kinds:
-            text = pattern.sub(partial(_masked, kind), text)
+            text = re.sub(pattern, partial(_masked, kind), text)
     return text
 
 
