@@ -7,8 +7,9 @@ the insights it rests on, so that forgetting takes exactly these lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -74,11 +75,13 @@ async def maintain(ctx: WorkerContext, user: str) -> list[Mapping[str, Json]]:
     insights = [one for one in found if one.namespace != SUMMARY]
     histories = by_key(await ctx.store.blocks(user, versions=True))
     actions: list[Mapping[str, Json]] = []
+    counters = await user_counters(ctx, user)
+    seen = (await read_counters(ctx, counters)).get("blocks", {})  # the insights of each block's last update
     for block, of_block in _maintained(ctx, user, insights, [history[-1] for history in histories.values()]):
-        state = block_state(block, histories.get(block.key, ()))
-        if await _is_changed(ctx, user, block, of_block):
-            actions += await _update(ctx, state, of_block)
-            await change_counters(ctx, await user_counters(ctx, user), _note(block, of_block))
+        key, digest = _key(block), _digest(of_block)
+        if seen.get(key, _digest(())) != digest:
+            actions += await _update(ctx, block_state(block, histories.get(block.key, ())), of_block)
+            await change_counters(ctx, counters, partial(_note, key, digest))
     return actions
 
 
@@ -196,17 +199,8 @@ def next_versions(state: BlockState, lines: Mapping[str, tuple[str, ...]], ctx: 
 # ------------------------------------------------------------------------------------------------- what was seen before
 
 
-async def _is_changed(ctx: WorkerContext, user: str, block: Block, insights: Sequence[Insight]) -> bool:
-    """Returns whether the insights are others than when the block was brought up to date last."""
-    seen = (await read_counters(ctx, await user_counters(ctx, user))).get("blocks", {})
-    return bool(seen.get(_key(block), _digest(())) != _digest(insights))
-
-
-def _note(block: Block, insights: Sequence[Insight]) -> Callable[[dict[str, Json]], None]:
-    def change(counters: dict[str, Json]) -> None:
-        counters.setdefault("blocks", {})[_key(block)] = _digest(insights)
-
-    return change
+def _note(key: str, digest: str, counters: dict[str, Json]) -> None:
+    counters.setdefault("blocks", {})[key] = digest
 
 
 def _key(block: Block) -> str:
