@@ -12,8 +12,10 @@ from click.testing import CliRunner
 
 import catalogue
 from memscope.cli import cli
+from memscope.commands.formatting import summarize
 from memscope.commands.language import say, say_error, speaking
 from memscope.errors import NotFound
+from memscope.records import WorkReport
 
 from servers.faults import Script
 
@@ -89,6 +91,12 @@ def test_lang_goes_before_the_locale_wherever_it_stands():
     assert CHINESE.search(program("--help", "--lang", "zh"))
     assert CHINESE.search(program("list", "--lang=zh", "--help"))
     assert not CHINESE.search(program("--help", "--lang", "en", LANG="zh_CN.UTF-8"))
+
+
+def test_what_was_refused_is_told_in_chinese():
+    report = WorkReport("consolidate", model="m", rejected={"no_quote": 1}, new=1)
+    with speaking("zh"):
+        assert summarize(report).endswith("50% 的事实被拒绝：no_quote")
 
 
 def test_the_language_ends_with_the_call(run):

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from memscope.commands.language import count_nouns, join, say
+from memscope.commands.language import count_nouns, join, say, say_sentence
 from memscope.commands.output import Display, Part, pad, visible
 from memscope.reconciliation.approval import REFUSED, WORDS
 from memscope.records import ForgetReport, Hit, Insight, Observation, Record, Retrieval, Turn, WorkReport, refusals
@@ -136,7 +136,7 @@ def summarize(report: WorkReport) -> str:
         reasons = join(sorted(report.rejected))
         parts.append(say("{number} rejected ({reasons})", number=sum(report.rejected.values()), reasons=reasons))
         if words := refusals(report.new + report.merged, report.rejected):
-            parts.append(words)
+            parts.append(say_sentence(words))
     if report.pending:
         errors = f" ({list_counts(report.errors)})" if report.errors else ""
         parts.append(say("{number} pending", number=f"{report.pending:,}") + errors)

@@ -47,11 +47,11 @@ def say(text: str, /, **values: object) -> str:
 
 def say_error(error: MemscopeError) -> str:
     """Returns an error with its hint, as far as the catalogue has them."""
-    message = _say_sentence(error.message)
-    return say("{message}; {hint}", message=message, hint=_say_sentence(error.hint)) if error.hint else message
+    message = say_sentence(error.message)
+    return say("{message}; {hint}", message=message, hint=say_sentence(error.hint)) if error.hint else message
 
 
-def _say_sentence(text: str) -> str:
+def say_sentence(text: str) -> str:
     """Returns a sentence of the layers below, which has its names and numbers in it already."""
     for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
         if found := pattern.fullmatch(text):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memscope.commands.formatting import budget_lines, list_counts
-from memscope.commands.language import count_nouns, join, say
+from memscope.commands.language import count_nouns, join, say, say_sentence
 from memscope.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
 from memscope.commands.output import Display, Progress, pad, print_error, visible
 from memscope.errors import InputError
@@ -180,7 +180,11 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
         numbers = {"characters": f"{spent['prompt_characters']:,}", "seconds": f"{spent['milliseconds'] / 1000:.1f}"}
         calls = count_nouns(spent["calls"], "model call")
         lines["usage"] = say("{calls}, {characters} characters, {seconds} s", calls=calls, **numbers)
-    lines |= {"costs": list_costs(status), "budget": "; ".join(budget_lines(status)), "facts": status["refused"]}
+    lines |= {
+        "costs": list_costs(status),
+        "budget": "; ".join(budget_lines(status)),
+        "facts": say_sentence(status["refused"]),
+    }
     lines = {name: value for name, value in lines.items() if value}
     lines |= {name: value for name, value in status.get("details", {}).items() if name != "path"}
     for name, value in lines.items():

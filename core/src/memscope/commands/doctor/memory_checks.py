@@ -12,7 +12,7 @@ from memscope import AsyncMemoryScope
 from memscope.commands.doctor.examination import Examination, Finding
 from memscope.commands.doctor.model_checks import mend
 from memscope.commands.formatting import budget_lines, list_counts
-from memscope.commands.language import count_nouns, join, say
+from memscope.commands.language import count_nouns, join, say, say_sentence
 from memscope.commands.store import list_work
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
@@ -34,7 +34,7 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
     if refused := exam.status["refused"]:
         mended = say("try a larger chat.model; memscope consolidate --preview shows them")
-        yield Finding("work", "warn", refused, mended, 5)
+        yield Finding("work", "warn", say_sentence(refused), mended, 5)
     errors = exam.status["errors"]
     for state, after in (("failed", ""), ("parked", "memscope unpark")):
         stages = [stage for stage, number in exam.status[state].items() if number]
