@@ -11,6 +11,7 @@ Finite-state cascades: S. Abney, "Partial parsing via finite-state cascades", 19
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -94,8 +95,11 @@ class Cascade:
         return tokens
 
     def _next_match(self, kinds: str, first: int) -> int | None:
-        possible = (at for at in self._possible(frozenset(kinds)) if at >= first)
-        return next((at for at in possible if compiled(self._rows[at].pattern).search(kinds)), None)
+        possible = self._possible(frozenset(kinds))
+        for at in possible[bisect_left(possible, first) :]:
+            if compiled(self._rows[at].pattern).search(kinds):
+                return at
+        return None
 
     def _rows_of(self, present: frozenset[str]) -> list[int]:
         indexed = (self._by_kind.get(kind, ()) for kind in ("", *present))
