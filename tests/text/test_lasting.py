@@ -35,6 +35,8 @@ from memscope.text.lasting import MARKS, kinds, lasting, marks
         ("我的猫叫豆豆", "people"),
         ("我有两个孩子", "have"),
         ("我不会开车", "habit"),
+        ("当邮差八年了", "work"),
+        ("大二，学物理的，天天做题", "work"),
     ],
 )
 def test_what_lasts(sentence: str, kind: str) -> None:
