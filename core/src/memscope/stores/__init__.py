@@ -162,7 +162,10 @@ class Store(Protocol):
         """Extend the lease. ``LeaseLost`` when another worker has it."""
 
     async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
-        """Save the change set made from the model's reply, before it is applied. ``LeaseLost`` as above."""
+        """Save the change set made from the model's reply, before it is applied; again: in the place of the last.
+
+        ``LeaseLost`` as above.
+        """
 
     async def complete(self, claim: Claim, change_set: ChangeSet | None = None) -> int:
         """Apply ``change_set``, else the saved one, and mark its ``done``, atomically; returns the number of new ones.

@@ -143,6 +143,21 @@ class Leases(Chapter):
         assert await store.complete(again) == 2
         assert await ids(store) == ["a", "b", "o", "i"]
 
+    async def test_a_reply_may_be_saved_again_and_outlives_a_failure(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        for attempt in range(1, 4):
+            claim = await claim_one(store)
+            assert (claim.change_set is None, claim.attempt) == (attempt == 1, min(attempt, 2))
+            saved = ChangeSet(new=(observation(f"o{attempt}", "a"),), report={"unfinished": {"a": attempt}})
+            await store.save_reply(claim, ChangeSet())
+            await store.save_reply(claim, saved)
+            if attempt == 1:
+                await store.fail(claim, "model_reply", PAST)
+            else:
+                await store.give_back(claim)
+        claim = await claim_one(store)
+        assert claim.change_set == saved
+
     async def test_an_expired_lease_goes_to_another_and_is_lost(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         late = await claim_one(store)
