@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 from memscope.consolidation.batch import FactBatch, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_names import known_names
-from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, lines_data, lines_per_call
+from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, heard, lines_data, lines_per_call
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
 from memscope.models.structured_output import ask, with_instruction
@@ -146,13 +146,13 @@ async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     return replace(batch, facts=facts, doubtful=doubtful)
 
 
-def heard_keys(lines: Sequence[TranscriptLine]) -> list[str]:
-    return [line.turn.key for line in lines if not line.context]
+def heard_keys(lines: Sequence[TranscriptLine]) -> set[str]:
+    return {line.turn.key for line in heard(lines).values()}
 
 
 def with_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
     """Returns the batch with the lines counted as read."""
-    more = {line.turn.key: batch.read.get(line.turn.key, 0) + len(line.text) for line in lines if not line.context}
+    more = {one.turn.key: batch.read.get(one.turn.key, 0) + len(one.text) for one in heard(lines).values()}
     return replace(batch, read={**batch.read, **more})
 
 
@@ -161,9 +161,9 @@ def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyEr
 
     Raises the error for the only turn of a batch, and after ``USELESS`` turns where no reply was any use so far.
     """
-    left = batch.left | set(heard_keys(lines))
-    heard = len(batch.turns) - len(batch.quiet)
-    if heard == 1 or (not batch.levels and len(left) >= min(USELESS, heard)):
+    left = batch.left | heard_keys(lines)
+    turns = len(batch.turns) - len(batch.quiet)
+    if turns == 1 or (not batch.levels and len(left) >= min(USELESS, turns)):
         raise error
     return replace(batch, left=left)
 
@@ -176,13 +176,13 @@ async def extract_lines(
     Turns whose facts fail both times are left: only those are read again.
     """
     assert ctx.chat is not None
-    heard = {number: line.text for number, line in enumerate(lines, 1) if not line.context}
-    messages = (ctx.prompts or Prompts()).messages("extract", list(heard.values()), lines_data(lines, names))
+    said = [line.text for line in heard(lines).values()]
+    messages = (ctx.prompts or Prompts()).messages("extract", said, lines_data(lines, names))
     if own := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{INSTRUCTIONS}\n{own}")
     kept = frozenset(ctx.settings.consolidation.levels)
     for asked in (messages, with_instruction(messages, AGAIN)):
-        reply = await ask(ctx.chat, asked, schema(tuple(heard), kept))
+        reply = await ask(ctx.chat, asked, schema(tuple(heard(lines)), kept))
         taken = take_facts(batch, lines, reply, ctx)
         if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
             return taken
@@ -194,7 +194,7 @@ def leave_refused(
 ) -> FactBatch:
     """Returns the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
     cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
-    numbers = {number for number, line in enumerate(lines, 1) if not line.context}
+    numbers = heard(lines).keys()
     refused = (cited & numbers) or {level.turn for level in worth_keeping(reply, kept)} & numbers
     if refused == numbers:
         raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
@@ -231,15 +231,13 @@ def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extrac
     """Returns the level of each turn; the highest for a turn in several parts."""
     found = dict(batch.levels)
     told = {level.turn: level.level for level in reply.turns}
-    for number, line in enumerate(lines, 1):
-        if not line.context:
-            found[line.turn.key] = max(told[number], found.get(line.turn.key, 0))
+    for number, line in heard(lines).items():
+        found[line.turn.key] = max(told[number], found.get(line.turn.key, 0))
     return found
 
 
 def most_facts(lines: Sequence[TranscriptLine]) -> int:
-    heard = [line for line in lines if not line.context]
-    return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard)
+    return sum(max(FACTS_A_TURN, len(line.text) // CHARACTERS_A_FACT) for line in heard(lines).values())
 
 
 # ---------------------------------------------------------------------------------------------------------- the checks
@@ -281,8 +279,8 @@ def _citation(line: TranscriptLine, words: str) -> Citation:
 def make_observation(
     fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: WorkerContext, ordinal: int
 ) -> Observation:
-    heard = [one.turn for one in cited if not one.context]
-    level = fact.level if 0 <= fact.level <= 3 else max(batch.levels[turn.key] for turn in heard)
+    turns = [one.turn for one in cited if not one.context]
+    level = fact.level if 0 <= fact.level <= 3 else max(batch.levels[turn.key] for turn in turns)
     return Observation(
         id=memory_id(batch.id, ordinal),
         scope=Scope(batch.user, batch.agent),
@@ -290,8 +288,8 @@ def make_observation(
         sources=tuple(dict.fromkeys(one.turn.key for one in cited)),
         said=max(one.turn.time for one in cited),
         recorded=ctx.clock(),
-        happened=parse(fact.when, heard[0].time.tzinfo),
-        about=fact_subject(fact.about, heard),
+        happened=parse(fact.when, turns[0].time.tzinfo),
+        about=fact_subject(fact.about, turns),
         quotes=tuple(dict.fromkeys(Quote(one.turn.key, one.words) for one in cited)),
         keywords=clean_keywords(fact.keywords),
         level=level,
@@ -313,11 +311,11 @@ def make_doubtful(
     return replace(made, id=id, quotes=(), happened=None, data={REFUSED: reason, WORDS: words})
 
 
-def fact_subject(name: str, heard: Sequence[Turn]) -> str:
+def fact_subject(name: str, turns: Sequence[Turn]) -> str:
     """Returns the subject; "user" also where the model wrote the user's name. Among people nobody is "user"."""
     name = clean(name)
-    users = {turn.speaker.casefold() for turn in heard if turn.role == "user"}
-    people = {turn.speaker for turn in heard if turn.role == "person"}
+    users = {turn.speaker.casefold() for turn in turns if turn.role == "user"}
+    people = {turn.speaker for turn in turns if turn.role == "person"}
     if name.casefold() in USER and len(people) == 1 and not users:
         return clean(people.pop())
     return "user" if name.casefold() in USER | users else name

@@ -43,24 +43,25 @@ def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
             calls += [[part] for part in _parts(line, CHARACTERS)] + [[]]
         elif line.text:
             calls[-1].append(line)
-    return [[*before, *call] for call in calls if _heard(call)]
+    return [[*before, *call] for call in calls if heard(call)]
 
 
 def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
     """Returns two calls in the place of one: half of the turns each, or of a lone long turn; none for a short one."""
-    heard = _heard(lines)
-    if len(heard) > 1:
-        middle = heard[len(heard) // 2]
+    places = [number - 1 for number in heard(lines)]
+    if len(places) > 1:
+        middle = places[len(places) // 2]
         before = [_as_context(line) for line in lines[:middle]][-CONTEXT_TURNS:]
         return [list(lines[:middle]), [*before, *lines[middle:]]]
-    line = lines[heard[0]]
+    line = lines[places[0]]
     size = max(len(line.text) // 2 + 1, SMALLEST_PART)
     parts = _parts(line, size) if len(line.text) > size else []
-    return [[*lines[: heard[0]], part] for part in parts]
+    return [[*lines[: places[0]], part] for part in parts]
 
 
-def _heard(lines: Sequence[TranscriptLine]) -> list[int]:
-    return [place for place, line in enumerate(lines) if not line.context]
+def heard(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
+    """Returns the lines that facts may rest on, by their numbers in the call."""
+    return {number: line for number, line in enumerate(lines, 1) if not line.context}
 
 
 def _line(turn: Turn, *, context: bool) -> TranscriptLine:
