@@ -35,6 +35,14 @@ async def _asked(said: list[str], question: str, agents: tuple[str, ...] = (), *
             ["我那个教书的哥们叫陶然", "陶然搬到东莞去了"],
             "我那个教书的哥们在哪座城市？",
         ),
+        (
+            ["I work as a structural engineer at Arup.", "I left Arup last week and started at Foster."],
+            "Where do I work now?",
+        ),
+        (
+            ["我在华为做结构工程师。", "我上周离开华为，去了小米。"],
+            "我现在在哪里上班？",
+        ),
     ],
 )
 async def test_lines_about_whom_the_best_hit_names_are_found(said: list[str], question: str) -> None:

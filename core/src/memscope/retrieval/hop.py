@@ -2,6 +2,8 @@
 
     "Which city does my friend at Google live in?" ──▶ "My friend Liam started at Google." ──▶ lines that name Liam
 
+    "Where do I work now?"                    ──▶ "I'm an engineer at Arup."         ──▶ "I left Arup and ..."
+
 One more search, and only if a best hit has a name that is rare, stands elsewhere too, and is missing in the query.
 """
 
@@ -31,20 +33,24 @@ COVERED = 0.2  # share of the query's words that such a hit has
 SHORT = 60  # terms of such a hit; a long one names many
 RARE = 0.03  # share of the units that may name somebody; at least ``FEW``
 FEW = 12
-KEPT, MOST = 6, 2  # best hits before the lines brought in, and how many these are
+KEPT = 6  # most hits before the lines brought in: those up to the last that has a word of the query
+MOST = 2  # lines brought in
 
 
 @worker(
-    reads=("query", "order", "candidates", "terms", "weights", "scope", "about_user", "about_talk", "k"),
+    reads=("query", "order", "candidates", "terms", "weights", "scope", "about_user", "about_talk", "asks_personally",
+           "k"),
     writes=("candidates", "order", "values", "scores", "askings", "terms", "weights"),
-)
+)  # fmt: skip
 async def hop(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     described = () if question.about_user or question.about_talk else _described(question)
     if found is None or found.brought is not None or not described:
         return question  # a store that brings records with its search is asked over a network
-    telling = (coverage(question, found) >= COVERED) & (found.length <= SHORT) & (found.role != ASSISTANT)
-    telling &= (found.tf[:, described] > 0).any(axis=1)
+    telling = (coverage(question, found) >= COVERED) & (found.tf[:, described] > 0).any(axis=1)
+    if question.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
+        telling |= found.topic > 0
+    telling &= (found.length <= SHORT) & (found.role != ASSISTANT)
     sources = [row for row in question.order[:SOURCES] if telling[row]]
     if not sources:
         return question
@@ -64,7 +70,9 @@ def _described(question: Query) -> list[int]:
     return [at for at, one in enumerate(question.terms) if one in own]
 
 
-_OWN = re.compile(r"(?i)\b(?:my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})")
+_OWN = re.compile(
+    r"(?i)\b(?:I|we|my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})"
+)
 _OWN_ZH = re.compile("[我咱俺]|那[个個位家]")
 
 
@@ -103,7 +111,9 @@ async def _reached(
     rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
     if not rows:
         return question
-    order = dict.fromkeys((*ranked.order[:KEPT], *rows[:MOST], *ranked.order))
+    covered = coverage(ranked, found)
+    best = [at for at, row in enumerate(ranked.order[:KEPT]) if covered[row] > 0 or found.handle[row] in sources]
+    order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *rows[:MOST], *ranked.order))
     return replace(ranked, order=tuple(order))
 
 

@@ -39,7 +39,7 @@ def _words(**kinds: str) -> dict[str, str]:
 _VERBS = _words(
     home="live lived grew moved emigrated settled",
     work="""work worked teach taught study studied run own manage sell design repair build drive train graduated
-        retired nurse volunteer freelance code coach sell breed""",
+        retired nurse volunteer freelance code coach sell breed joined resigned""",
     taste="like love hate adore prefer enjoy dislike detest loathe fear can't-stand don't-mind",
     habit="""always never usually often quit stopped started play swim collect speak paint bake sing dance knit cycle
         climb hike box fish garden meditate jog practise practice keep used-to gave-up no-longer brew sew weave carve
@@ -99,6 +99,7 @@ _HARMLESS = frozenset(
 )
 _WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
 _NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
+_LEFT = re.compile(r"\bI(?:'ve|’ve| have)?(?: just| finally| recently)? left (?=[A-ZÀ-Þ])")  # a firm or a place
 _PASSING = frozenset(
     """tonight yesterday earlier think guess wonder mean suppose reckon someone somebody everyone moment""".split()
 )
@@ -112,6 +113,8 @@ def _english(sentence: str) -> Iterator[str]:
         yield from _after(words[at], words[at + 1 : at + 6])
     if own and _NAMED.search(sentence):
         yield "name"
+    if own and _LEFT.search(sentence):
+        yield "work"
     if ("from " in folded or "living" in folded) and _STANDING.search(folded):
         yield "habit"
     if own:
@@ -189,7 +192,8 @@ _NEAR = {
     "health": "[^，。]{0,4}不(?:吃|喝|抽|沾)|[^，。]{0,3}(?:碰|吃|喝|沾|[闻聞])不(?:得|了)",
     "home": "(?:们|們)?[^，。]{0,6}(?:(?<![不得记記愣忍停站抓留挡擋拦攔堵困吸稳穩按捂叫对對])住在?(?![了口嘴院])"
     "|搬到|搬[来來]|[来來]自|老家|家在|定居|那[边邊]的)|家",
-    "work": "[^，。]{0,4}(?:(?<![现現正还還存实實])在|于|於)[^，。]{1,14}"
+    "work": "[^，。]{0,6}(?:[离離][职職]|[辞辭][职職]|跳槽|[离離][开開](?!家|的|[时時]|後|后|了[^，。]{0,2}[时時]))"
+    "|[^，。]{0,4}(?:(?<![现現正还還存实實])在|于|於)[^，。]{1,14}"
     "(?:工作|上班|教|[读讀]|念|上[学學]|打工|做|[开開]|[当當]"
     "|[实實][习習])|是?(?:做|[当當]|干|幹|[开開]|教|唸"
     "|[学學]|念|[读讀]|修|[卖賣]|跑)(?![了完到得过過梦夢好错錯个個起时時初天])",
@@ -198,7 +202,8 @@ _NEAR = {
     "|(?:一次)?[没沒][^，。]{1,6}[过過](?=[，。！,.!了嘛]|$)|[这這](?:一)?[辈輩]子"
     "|[习習][惯慣]|戒|[会會](?:[弹彈]|唱|游泳|[开開][车車]|[骑騎]|做[饭飯菜]|下棋|[写寫]|[画畫]|跳)"
     "|[学練练學]了|(?:弹|彈|拉|唱|打|踢)(?:[^，。]{0,3}(?:琴|鼓|球|音|胡|箫|笛)))",
-    "have": "(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養)",
+    "have": "(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養"
+    "|[领領收][养養]|[买買捡撿]了[一两兩三几幾](?![下些点點]))",
     "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
 }
 _ANYWHERE = {
@@ -213,7 +218,7 @@ _ANYWHERE = {
     "|(?:^|[，,。 ])(?:[当當][^，。]{1,5}[\\d一二三四五六七八九十]+年|[学學][^，。]{1,6}的(?=[，,。]|$))",
     "habit": "(?:(?<![过過完了])以[后後]|[从從](?:今天|今[往以]|[现現]在).{0,4})"
     ".{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)",
-    "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養)",
+    "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養|[来來多添]了)",
 }
 _PASSING_ZH = re.compile(
     "[刚剛]{2}|[刚剛]才|昨天|今早|今晚|有人|大家|[别別]人|[听聽][说說]|看到|[电電]影|新[闻聞]|文章|[广廣]告"
