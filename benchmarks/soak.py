@@ -36,7 +36,7 @@ from memscope import AsyncMemoryScope
 from memscope.records import Observation, Turn
 
 PROCESSES = 4
-SETTLE_S = 120.0
+SETTLE_S = 300.0
 STATES, STAGES = ("pending", "failed", "parked"), ("consolidate", "reflect")
 EVENTS = ("leaked", "doubled", "untyped", "stuck")
 NAMED = 5  # events of a kind that are printed
@@ -109,6 +109,7 @@ async def settle(memory: AsyncMemoryScope) -> int:
 async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
     """Hold the store against the oracle."""
     found: Counter[str] = Counter()
+    unlearned: set[str] = set()
     stands: set[str] = set()
     for user in range(USERS):
         records = await memory.list(user=f"user-{user}")
@@ -117,9 +118,13 @@ async def compare(memory: AsyncMemoryScope, oracle: Oracle) -> Counter[str]:
         named = {item for one in records for item in ITEM.findall(one.text)}
         found["doubled"] += sum(times > 1 for counts in (turns, facts) for times in counts.values())
         found["leaked"] += sum(not item.startswith(f"item-{user}-") for item in named) + len(named & oracle.forgot)
-        found["unlearned"] += len(turns.keys() - facts.keys())
+        unlearned |= turns.keys() - facts.keys()
         stands |= turns.keys()
-    found["lost"] = len(oracle.added - oracle.forgetting - stands) + found["unlearned"]
+    missing = oracle.added - oracle.forgetting - stands
+    found["lost"] = len(missing) + len(unlearned)
+    for name, items in (("missing", missing), ("without a fact", unlearned)):
+        for item in sorted(items)[:NAMED]:
+            click.echo(f"{name}: {item}", err=True)
     return found
 
 
@@ -144,6 +149,7 @@ async def soak(minutes: float, folder: Path) -> dict[str, Any]:
             found = await compare(memory, oracle)
             noticed = await compare(memory, tampered(oracle))
             turns = (await memory.status())["turns"]
+    click.echo(f"pending in the end: {left}", err=True)
     for name, events in oracle.events.items():
         for event in events[:NAMED]:
             click.echo(f"{name}: {event}", err=True)
