@@ -6,6 +6,7 @@ the model, in one call; ``reconciliation.settlement`` applies its verdicts.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -84,7 +85,9 @@ async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
         {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve, own=own
     )
     merge_known(settlement, known)
-    pairs = nominate_pairs(list(settlement.fresh.values()), [settlement.latest(old) for old in known], own)
+    latest = [settlement.latest(old) for old in known]
+    # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
+    pairs = await asyncio.to_thread(nominate_pairs, [*settlement.fresh.values()], latest, own)
     if pairs:
         settlement.settle(await judge_pairs(pairs, ctx))
     return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
