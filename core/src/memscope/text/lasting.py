@@ -60,8 +60,8 @@ _NOUNS = _words(
         daughter sons daughters kid kids child children twins baby toddler teenager brother sister brothers sisters
         sibling siblings grandmother grandma nan gran granny grandfather grandad granddad grandpa aunt auntie uncle
         cousin niece nephew grandson granddaughter grandchild grandchildren grandkids in-laws flatmate roommate
-        neighbour neighbor friend boss dog cat dogs cats puppy kitten horse pony parrot rabbit hamster tortoise pet
-        pets hens chickens bees family""",
+        neighbour neighbor friend boss eldest youngest firstborn dog cat dogs cats puppy kitten horse pony parrot rabbit
+        hamster tortoise pet pets hens chickens bees family""",
     health="knee knees back heart eyes hip hips doctor medication allergy allergies asthma diabetes migraine migraines",
     taste="favourite favorite",
     have="car bike boat van camper piano guitar violin cello camera hives collection motorbike",
@@ -107,10 +107,14 @@ _PASSING = frozenset(
 
 def _english(sentence: str) -> Iterator[str]:
     folded = sentence.lower().replace("’", "'")
+    if _CONTRACTED.search(folded):
+        folded = _CONTRACTED.sub(r"\1'\2", folded)
     words = _WORD.findall(folded) if _MAY_OWN.search(folded) else []
     own = [at for at, word in enumerate(words) if word in _OWN]
     for at in own:
         yield from _after(words[at], words[at + 1 : at + 6])
+    if not own and (match := _ELLIPTIC.match(folded)):  # "Retired last Friday." "Been restoring a tractor."
+        yield _VERBS.get(match[1] or "", "habit")
     if own and _NAMED.search(sentence):
         yield "name"
     if own and _LEFT.search(sentence):
@@ -122,6 +126,12 @@ def _english(sentence: str) -> Iterator[str]:
         yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
 
 
+_CONTRACTED = re.compile(r"\b(i)(m|ve)\b")
+_ELLIPTIC = re.compile(
+    r"\W*(?:(?:just|finally|recently|also|and|so|got) )*"
+    r"(?:(moved|retired|graduated|emigrated|settled|married|divorced|separated|adopted|joined|resigned|quit)\b(?! it\b)"
+    r"|been \w+ing\b)"
+)
 _OWN = frozenset("i we i'm we're i've we've my our".split())
 _MAY_OWN = re.compile("[iwmo](?<![a-z0-9].)(?:(?<=i)|e|y|ur)(?![a-z0-9])")
 _REGULAR = frozenset(
@@ -213,11 +223,15 @@ _ANYWHERE = {
     "|我的?生日|自我介[绍紹]|[怀懷]孕",
     "people": "(?:^|[，,。 ])(?:老伴|老公|老婆|小[孙孫]女|大娃|二娃)",
     "health": "[过過]敏|血[压壓]|血糖|糖尿|哮喘|乳糖|忌口|不能吃|吃素|素食|近[视視]|失眠|偏[头頭]痛|痛[风風]"
-    "|吃不了|[腰膝胃][^，。]{0,3}不好",
+    "|吃不了|[腰膝胃][^，。]{0,3}不好|[间間][盘盤]突出|骨[质質]疏[松鬆]|[关關][节節]炎|助[听聽]器",
     "work": "[专專][业業]是|[职職][业業]是|入[职職]"
-    "|(?:^|[，,。 ])(?:[当當][^，。]{1,5}[\\d一二三四五六七八九十]+年|[学學][^，。]{1,6}的(?=[，,。]|$))",
+    "|(?:^|[，,。 ])(?:[当當][^，。]{1,5}[\\d一二三四五六七八九十]+年|[学學][^，。]{1,6}的(?=[，,。]|$)"
+    "|[现現]在(?:[当當]|做|[开開]|跑|[卖賣])(?![完到得过過梦夢好错錯会會]))",
     "habit": "(?:(?<![过過完了])以[后後]|[从從](?:今天|今[往以]|[现現]在).{0,4})"
-    ".{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)",
+    ".{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)"
+    "|(?:^|[，,。 ])(?:[闲閒]下[来來]|[没沒]事|有空|得空|下了?班|周末|週末|放假)(?:就|都|常|[总總]|一般)",
+    "home": "(?:^|[，,。 ])[来來到在][^，。,]{1,6}(?:第[\\d一二三四五六七八九十]+|[\\d一二三四五六七八九十]+多?)年了",
+    "taste": "(?:^|[，,。 ])(?:最近|[这這][阵陣]子?)?(?:迷上|[爱愛]上|沉迷)",
     "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養|[来來多添]了)",
 }
 _PASSING_ZH = re.compile(
