@@ -100,6 +100,11 @@ _HARMLESS = frozenset(
 _WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
 _NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
 _LEFT = re.compile(r"\bI(?:'ve|’ve| have)?(?: just| finally| recently)? left (?=[A-ZÀ-Þ])")  # a firm or a place
+_CALLED = re.compile(  # "my staffy Biscuit"
+    r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-ZÀ-Þ][a-zß-ÿ]+\b"
+)
+_BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
 _PASSING = frozenset(
     """tonight yesterday earlier think guess wonder mean suppose reckon someone somebody everyone moment""".split()
 )
@@ -118,6 +123,10 @@ def _english(sentence: str) -> Iterator[str]:
     if own and _NAMED.search(sentence):
         yield "name"
     if own and _LEFT.search(sentence):
+        yield "work"
+    if own and _CALLED.search(sentence):
+        yield "people"
+    if _BEGUN.search(folded):
         yield "work"
     if ("from " in folded or "living" in folded) and _STANDING.search(folded):
         yield "habit"
