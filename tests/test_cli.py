@@ -233,12 +233,13 @@ def test_settings_that_are_wrong_leave_the_help_and_the_built_in_commands(run, m
     assert run("list", "--user", "a").exit_code == 3
 
 
-def test_a_command_of_the_server_says_how_to_install_it(run, monkeypatch):
-    monkeypatch.setenv("MEMSCOPE_NO_PLUGINS", "1")
-    for command in ("serve", "token"):
-        done = run(command)
-        assert done.exit_code == 3 and f"{command} is a command of the server" in done.output
-        assert "pip install ./core ./server" in done.output
+@pytest.mark.parametrize("command", ["serve", "token"])
+def test_a_command_of_the_server_says_how_to_install_it(command):
+    done = program(
+        command, text=True, env={**os.environ, "MEMSCOPE_NO_PLUGINS": "1"}
+    )  # plugins are found once a process
+    assert done.returncode == 3 and f"{command} is a command of the server" in done.stderr
+    assert "pip install ./core ./server" in done.stderr
 
 
 def test_plugins_shows_an_adapter_with_the_version_of_its_framework(run):

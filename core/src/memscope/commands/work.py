@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.adapters.memory_tools import ToolSet
-from memscope.adapters.session import MemorySession
 from memscope.commands.formatting import show_work, summarize
 from memscope.commands.language import count_nouns, say
 from memscope.commands.options import Call, command, exit_partly, require_store, resumable
@@ -23,6 +21,9 @@ from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import ConfigError
 from memscope.jobs.background import serve
 from memscope.records import Scope, WorkReport
+
+if TYPE_CHECKING:
+    from memscope.adapters.memory_tools import ToolSet
 
 preview_option = click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
 
@@ -157,6 +158,7 @@ def mcp(call: Call, tools: ToolSet | None) -> None:
 
 async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> None:
     from memscope.adapters.mcp import server
+    from memscope.adapters.session import MemorySession
 
     async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
         made = server(MemorySession(**scope, memory=memory), tools)
