@@ -30,6 +30,7 @@ from memscope.transfer.copy import copy
 USERS = 200
 LINES = 6  # operations at once
 CALL_S = 60.0  # longer than any deadline
+CACHE_MB = 16  # full within the first third, so that what grows afterwards is no cache
 STEPS = tuple(timedelta(hours=hours) for hours in (0, 0, 0, 2, -2, 24, -24))
 
 
@@ -41,7 +42,14 @@ def tell(**line: Any) -> None:
 def settings(url: str) -> dict[str, Any]:
     model = {"model": "m", "base_url": url, "key": "k", "deadline_s": 3.0, "query_deadline_s": 1.0}
     model |= {"first_pause_s": 0.05}
-    return {"chat": model, "embedding": model, "lease_s": 3.0, "retry_s": 0.2, "plugins": {"allow": []}}
+    return {
+        "chat": model,
+        "embedding": model,
+        "lease_s": 3.0,
+        "retry_s": 0.2,
+        "index_cache_mb": CACHE_MB,
+        "plugins": {"allow": []},
+    }
 
 
 class Process:
