@@ -15,6 +15,8 @@ from memscope.errors import ConfigError
 NAME = "memscope.yaml"
 LARGEST = 128 * 1024  # bytes
 MOST_VALUES = 10_000  # names and values, each alias counted as what it stands for
+LONGEST_NUMBER = 400  # characters; the largest float has 309 digits
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str
         raise ConfigError(f"{name} is not YAML") from None
     except RecursionError:
         raise ConfigError(f"{name} is nested too deep") from None
-    except (ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML's own
+    except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML's own
         raise ConfigError(f"{name} has a number, date or tag that cannot be read: {type(error).__name__}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{name} must hold settings as `name: value`")
@@ -97,7 +99,11 @@ def _hint(error: yaml.MarkedYAMLError) -> str:
 
 
 def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
-    """Count a node and all below it. ``ConfigError`` for a file whose aliases multiply, or contain themselves."""
+    """Count a node and all below it. ``ConfigError`` for aliases that multiply or contain themselves, and for numbers
+    that are too long to be read."""
+    if isinstance(node, yaml.ScalarNode) and node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+        place = f"line {node.start_mark.line + 1} of {name}"
+        raise ConfigError(f"{place}: a number of {len(node.value):,} characters")
     if node is None or isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in counts:

@@ -360,6 +360,6 @@ def _explained(
     name = ".".join(path)
     if first["type"] in UNKNOWN:
         known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
-        return ConfigError(f"{place(path, *layers)}: there is no setting {name!r}", hint=meant(path[-1], known))
+        return ConfigError(f"{place(path, *layers)}: there is no setting {name[:80]!r}", hint=meant(path[-1], known))
     said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return ConfigError(f"{place(path, *layers)}: {name} {said}")

@@ -74,14 +74,16 @@ class Sources:
     @classmethod
     def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> Sources:
         source = find(given if isinstance(given, str | Path) else None, environ)
-        arguments = given if isinstance(given, Mapping) else {}
-        places: dict[Path_, str] = {(str(name),): "settings argument" for name in arguments}
+        arguments: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
+        if odd := [type(name).__name__ for name in arguments if not isinstance(name, str)]:
+            raise ConfigError(f"settings argument: the name of a setting is text, not {odd[0]}")
+        places: dict[Path_, str] = {(name,): "settings argument" for name in arguments}
         return cls(source, Layer(*parse(source)) if source else Layer(), environ, Layer(dict(arguments), places))
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
         """Returns the sections and the variables that ``schema`` does not have, in lower case without prefix."""
         variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
-        return {*map(str, self.file.values), *map(str, self.given.values), *variables} - schema.model_fields.keys()
+        return {*map(str, self.file.values), *self.given.values, *variables} - schema.model_fields.keys()
 
     def layers(self, schema: type[BaseModel]) -> Layers:
         return self.file, _environment(self.environ, schema), self.given
