@@ -9,7 +9,7 @@ from memscope.reconciliation.approval import REFUSED, SUPERSESSIONS, WORDS, acce
 from memscope.records import Search
 from memscope.text.terms import terms
 
-from workbench import answering, clock, fact, noted, world
+from workbench import NOW, answering, clock, fact, noted, world
 
 __all__ = ["clock", "world"]
 
@@ -90,6 +90,53 @@ async def test_what_was_rejected_is_not_proposed_again(world):
     (id,) = await proposed(world, BERLIN)
     await reject(world.store, "alice", [id], clock=world.clock)
     assert await proposed(world, BERLIN) == []
+
+
+HOME = fact("Berlin is where the user's home is.", "I live in Berlin!", keywords=["home"])
+SPANDAU = fact("The user lives in Spandau, Berlin.", "I live in Spandau, in Berlin", keywords=["home"])
+BERLIN_ZH = fact("用户住在柏林。", "我住在柏林", keywords=["住处"])
+HOME_ZH = fact("用户的家在柏林。", "我住在柏林。", keywords=["住处"])
+
+
+@pytest.mark.parametrize(("rejected", "again"), [(BERLIN, HOME), (BERLIN_ZH, HOME_ZH)], ids=["en", "zh"])
+async def test_what_was_rejected_is_not_proposed_in_other_words(world, rejected, again):
+    (id,) = await proposed(world, rejected)
+    await reject(world.store, "alice", [id], clock=world.clock)
+    assert await proposed(world, again) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SPANDAU,  # other words of the user
+        fact("Berlin is where Ann's home is.", "I live in Berlin!", about="Ann", keywords=["home"]),
+        fact("The user is called Alice.", "I live in Berlin!", keywords=["name"]),  # another fact of the same words
+    ],
+    ids=["words", "subject", "fact"],
+)
+async def test_another_fact_is_proposed_after_one_was_rejected(world, other):
+    (id,) = await proposed(world, BERLIN)
+    await reject(world.store, "alice", [id], clock=world.clock)
+    assert len(await proposed(world, other)) == 1
+
+
+async def test_the_same_words_of_another_year_are_another_fact(world):
+    visit = fact("The user was in Rome in May.", "I was in Rome in May", when="2025-05")
+    world.settings["approve"] = True
+    await world.say("I was in Rome in May", at=NOW.replace(year=2025))
+    await world.consolidate(noted(visit))
+    (id,) = [memory.id for memory in await proposals(world.store, "alice")]
+    await reject(world.store, "alice", [id], clock=world.clock)
+    assert len(await proposed(world, {**visit, "when": "2026-05"})) == 1
+
+
+async def test_the_report_says_that_what_is_new_waits(world):
+    (berlin,) = await proposed(world, BERLIN)
+    await accept(world.store, "alice", [berlin], clock=world.clock)
+    await world.say("I moved to Munich")
+    report = await world.consolidate(chat=answering(noted(MUNICH), relations={MUNICH["text"]: "ends"}))
+    assert (report.new, report.proposed, report.superseded) == (0, 1, 0)
+    assert [action["action"] for action in report.actions] == ["proposed"]
 
 
 async def test_a_refused_quote_waits_for_a_person_with_its_words_and_the_reason(world):

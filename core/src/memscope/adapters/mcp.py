@@ -136,7 +136,9 @@ def tools(session: MemorySession, progress: Progress) -> dict[str, tuple[str, To
             return _summarize(read)
         thought = await session.do(lambda memory: memory.reflect(user=session.user, zone=zone))
         await progress(2, 2)
-        made = {name: getattr(read, name) + getattr(thought, name) for name in ("new", "merged", "superseded")}
+        made = {
+            name: getattr(read, name) + getattr(thought, name) for name in ("new", "merged", "superseded", "proposed")
+        }
         return _summarize(replace(thought, **made))
 
     return {
@@ -171,4 +173,5 @@ def _summarize(report: WorkReport) -> str:
     if report.model == "none":
         return f"There is no chat model: {report.pending} turns stay as they were said, and are found all the same."
     waiting = f" {report.pending} wait: {', '.join(report.errors)}." if report.pending else ""
-    return f"{report.new} new memories, {report.merged} merged, {report.superseded} superseded.{waiting}"
+    proposed = f" {report.proposed} proposed to a person." if report.proposed else ""
+    return f"{report.new} new memories, {report.merged} merged, {report.superseded} superseded.{proposed}{waiting}"

@@ -132,10 +132,12 @@ def summarize(report: WorkReport) -> str:
     parts = [say("nothing was written") if report.preview else say("{turns} read", turns=read)]
     done = {name: getattr(report, name) for name in ("new", "merged", "superseded")}
     parts += [f"{number:,} {say(name)}" for name, number in done.items() if number]
+    if report.proposed:
+        parts.append(say("{number} waiting for approval (memscope review)", number=f"{report.proposed:,}"))
     if report.rejected:
         reasons = join(sorted(report.rejected))
         parts.append(say("{number} rejected ({reasons})", number=sum(report.rejected.values()), reasons=reasons))
-        if words := refusals(report.new + report.merged, report.rejected):
+        if words := refusals(report.new + report.proposed + report.merged, report.rejected):
             parts.append(say_sentence(words))
     if report.pending:
         errors = f" ({list_counts(report.errors)})" if report.errors else ""

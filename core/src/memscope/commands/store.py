@@ -168,7 +168,7 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
     """Print a status, one thing per line."""
     show.data(status)
     holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
-    searchable = join(count_nouns(status[f"{kind}s"], kind) for kind in ("unit", "vector"))
+    searchable = join((count_nouns(status["units"], "unit"), count_nouns(status["vectors"], "vector")))
     if space := status.get("space"):
         searchable = say("{vectors} of {model}", vectors=searchable, model=space["model"])
     models = join(f"{say(kind)} {say(str(name))}" for kind, name in status["models"].items())

@@ -73,8 +73,7 @@ def resumed(batch: FactBatch, saved: ChangeSet | None) -> FactBatch:
 
 def change_set(batch: FactBatch, done: tuple[str, ...], *, propose: bool = False) -> ChangeSet:
     """Returns the change set. With ``propose`` new memories wait for approval, and those they would supersede stay."""
-    for memory in batch.facts:
-        batch = batch.act("new", memory)
+    batch = batch.added(batch.facts, propose=propose)
     report = {**batch.report(), "left": len(batch.left)}
     done = tuple(key for key in done if key not in batch.left)
     waiting = (*batch.facts, *batch.doubtful) if propose else ()

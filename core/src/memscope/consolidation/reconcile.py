@@ -96,7 +96,7 @@ async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
 async def without_earlier_proposals(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Leave out facts that wait already, and those that a person rejected."""
     before = await proposed_before(ctx.store, Scope(batch.user, batch.agent))
-    again = [fact for fact in (*batch.facts, *batch.doubtful) if any(is_equal(fact, one) for one in before)]
+    again = [fact for fact in (*batch.facts, *batch.doubtful) if any(is_proposed_again(fact, one) for one in before)]
     for fact in again:
         batch = batch.refuse("proposed_before", fact.text, [quote.text for quote in fact.quotes])
     facts = tuple(fact for fact in batch.facts if fact not in again)
@@ -113,6 +113,21 @@ def is_equal(one: Observation, other: Observation) -> bool:
         and same(one.text, other.text)
         and _together(one.happened, other.happened)
     )
+
+
+def is_proposed_again(fact: Observation, before: Observation) -> bool:
+    """Returns whether the fact is an earlier proposal, or another wording of it that rests on the same words."""
+    return is_equal(fact, before) or (
+        _rests_on_words_of(fact, before)
+        and meet(fact, before)
+        and _together(fact.happened, before.happened)
+        and make_pair(fact, before).closeness >= CLOSE
+    )
+
+
+def _rests_on_words_of(fact: Observation, before: Observation) -> bool:
+    told = [quote.text for quote in before.quotes]
+    return bool(fact.quotes) and all(any(same(quote.text, words) for words in told) for quote in fact.quotes)
 
 
 def _together(one: Interval | None, other: Interval | None) -> bool:

@@ -168,6 +168,7 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
         done=0 if preview else sum(len(result.change_set.done) for result in results),
         errors=dict(errors),
         preview=preview,
+        proposed=counts["proposed"],
     )
 
 
@@ -208,7 +209,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
     result = JobResult(claim.user, change_set, moved=bool(change_set.done or change_set.report.get(ALONE)))
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
-        await count_facts(ctx, {"kept": report.new + report.merged, **report.rejected})
+        await count_facts(ctx, {"kept": report.new + report.proposed + report.merged, **report.rejected})
     await job.hooks.after(job.stage, report, scope=Scope(claim.user))
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -28,6 +28,15 @@ class WorkBatch:
         kind = "insight" if isinstance(memory, Insight) else "observation"
         line = {"action": action, "kind": kind, "id": memory.id, "text": memory.text, **more}
         return replace(self, actions=(*self.actions, line))
+
+    def added(self, memories: Sequence[Memory], *, propose: bool) -> Self:
+        """Returns the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
+        ids = {memory.id for memory in memories} if propose else set()
+        lines = [line for line in self.actions if not (line["action"] == "superseded" and line["by"] in ids)]
+        batch = replace(self, actions=tuple(lines))
+        for memory in memories:
+            batch = batch.act("proposed" if propose else "new", memory)
+        return batch
 
     def settled(self, settlement: Settlement) -> Self:
         """Returns the batch with what the verdicts revise and close."""

@@ -163,7 +163,7 @@ class ForgetReport:
 
 @dataclass(frozen=True, slots=True)
 class WorkReport:
-    """Result of a consolidate or reflect, in MemoryScope's manner of memory actions; ``model`` may be "none"."""
+    """Result of a consolidate or reflect. ``model`` may be "none"; ``proposed`` memories wait for approval."""
 
     operation: str
     model: str
@@ -179,6 +179,7 @@ class WorkReport:
     prompt_characters: int = 0
     milliseconds: float = 0.0
     preview: bool = False
+    proposed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ def without_heading(value: str, subject: str) -> str:
 
 def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
     """Returns the change set. Marked as seen: observations that were placed, and those of no subject."""
+    batch = batch.added(batch.new, propose=propose)
     placed = {id for topic in batch.topics for id in topic.placed}
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new
     own = {memory.id for memory in batch.new}

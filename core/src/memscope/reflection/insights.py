@@ -34,7 +34,7 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
         grown = replace(old, sources=tuple(dict.fromkeys((*old.sources, *sources))), said=said, recorded=now)
         return replace(batch, revised=(*batch.revised, Revision(grown, old.version)))
     insight = _made(batch, topic, sources, said, ordinal, now)
-    batch = replace(batch, new=(*batch.new, insight)).act("new", insight)
+    batch = replace(batch, new=(*batch.new, insight))
     if old is None:
         return batch
     closing = replace(replaced(old, insight, now), valid_to=insight.said)
