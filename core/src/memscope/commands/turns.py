@@ -57,15 +57,20 @@ def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 
 @dataclass
 class Added:
-    """Counts of added turns; ``broken`` maps the numbers of refused lines to the reason."""
+    """Counts of added turns; ``broken`` maps the numbers of refused lines to the reason.
 
+    ``keys`` has all of them where they are ``listed``, else as many as tell whether it was one.
+    """
+
+    listed: bool
     counts: Counter[str] = field(default_factory=Counter)
     keys: list[str] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
     done: int = 0  # lines
 
     def count(self, report: AddReport) -> None:
-        self.keys += report.keys
+        if self.listed or len(self.keys) < 2:
+            self.keys += report.keys
         for name in ADDED:
             self.counts[name] += getattr(report, name)
 
@@ -89,7 +94,7 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     A line is {"role": "user", "content": "..."} with optional speaker, time, id, session and metadata. Ctrl-C stops it
     and says what to give as --skip to go on.
     """
-    added = Added(done=skip)
+    added = Added(call.show.machine, done=skip)
     given = {name: value for name, value in about.items() if value is not None}
     memory = call.open(new=True)
     if text is not None and text != "-":

@@ -6,10 +6,11 @@ blocks. A line is ``{"turn": {...}, "pending": true}``; the line of a memory or 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -173,7 +174,7 @@ async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
     """Returns the ids that wait for the stage of their kind."""
-    if kind not in WAITS:
+    if kind not in WAITS or not ids:
         return set()
     select = Select(user, ids=ids, pending=WAITS[kind])
     return {record_id(record) async for page in store.scan(select) for record in page}
@@ -198,13 +199,14 @@ async def import_(
         for _ in _parsed(path, limits, strict=True, counts=Counter()):
             pass
     writer = ImportWriter(store, counts)
+    total = await asyncio.to_thread(_count_lines, path) if progress else 0
     for number, line in _parsed(path, limits, strict=strict, counts=counts):
         if line.kind == "header" and line.record:
             counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
         elif line.kind != "header" and user in (None, line.user):
             await writer.add(line)
         if progress and number % BATCH == 0:
-            progress(number, None)
+            progress(number, total)
     await writer.finish()
     return dict(counts)
 
@@ -220,7 +222,7 @@ class ImportWriter:
         self._store, self._counts = store, counts
         self._user = self._kind = ""
         self._lines: list[ExportLine] = []
-        self._done_before: dict[str, set[str]] = {kind: set() for kind in WAITS}  # here already, done in the export
+        self._done_before: dict[str, set[str]] = {kind: set() for kind in WAITS}  # waiting here, done in the export
         self._forgotten: set[str] = set()
 
     async def add(self, line: ExportLine) -> None:
@@ -255,7 +257,7 @@ class ImportWriter:
         appended = await self._store.append(self._user, [TurnInsert(line.record) for line in written], change_set)
         self._counts.update(f"turn_{outcome}" for outcome in appended.outcomes)
         here = {key for key, outcome in zip(appended.keys, appended.outcomes, strict=True) if outcome == "duplicate"}
-        self._done_before["turn"] |= here.intersection(change_set.done)
+        await self._note_done(here.intersection(change_set.done))
 
     async def _write_tombstones(self, ids: list[str]) -> None:
         await self._store.bury(self._user, ids)
@@ -282,8 +284,7 @@ class ImportWriter:
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
             await self._revise(line, tuple({line.id}.intersection(fresh.done)))
-        if self._kind in WAITS:
-            self._done_before[self._kind] |= done & here.keys()
+        await self._note_done(done & here.keys())
 
     async def _revise(self, line: ExportLine, done: tuple[str, ...]) -> None:
         first, *later = (*line.versions, line.record)
@@ -293,12 +294,17 @@ class ImportWriter:
             except Conflict:  # here already
                 continue
 
+    async def _note_done(self, ids: Set[str]) -> None:
+        """Note those that still wait here: few, however much of a large import is here already."""
+        for id in await waiting(self._store, self._user, self._kind, frozenset(ids)):
+            self._done_before[self._kind].add(id)
+
     async def _settle(self) -> None:
         """Finish a user: mark records as done that the export knows as done."""
         done = [
             id
             for kind, ids in self._done_before.items()
-            for id in (await waiting(self._store, self._user, kind, frozenset(ids)) if ids else ())
+            for id in await waiting(self._store, self._user, kind, frozenset(ids))
         ]
         whole = not self._counts["broken"]  # else memories of these may be missing
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
@@ -331,6 +337,11 @@ def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -
                 counts["first_broken_line"] = counts["first_broken_line"] or number
                 continue
             yield number, line
+
+
+def _count_lines(path: Path) -> int:
+    with usable(path), path.open("rb") as file:
+        return sum(1 for _ in file)
 
 
 def _refused(number: int, path: Path, error: Exception) -> InputError:

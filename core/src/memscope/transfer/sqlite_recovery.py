@@ -161,9 +161,8 @@ async def _fill(found: SalvagedRows, lines: Path, target: Path, progress: Progre
     store = SQLiteStore(part)
     try:
         await store.open()
-        report = _progress_of(found.lines, progress)
         limits = jsonl.UNLIMITED
-        counts = await jsonl.import_(store, lines, user=None, strict=False, progress=report, limits=limits)
+        counts = await jsonl.import_(store, lines, user=None, strict=False, progress=progress, limits=limits)
         stats = await store.stats()
         await store.close()
         os.replace(part, target)
@@ -184,15 +183,10 @@ async def _fill(found: SalvagedRows, lines: Path, target: Path, progress: Progre
     }
 
 
-def _progress_of(total: int, progress: Progress | None) -> Progress | None:
-    return progress and (lambda done, _: progress(done, total))
-
-
 @dataclass
 class SalvagedRows:
     """Facts read from the rows: names of users by number, counts, the secret of the turn keys."""
 
-    lines: int = 0
     users: dict[int, str] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
     expected: Counter[str] = field(default_factory=Counter)
@@ -221,7 +215,6 @@ def _salvage(source: Path, lines: Path) -> SalvagedRows:
         with open(os.open(lines, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             for line in _lines(found, spool):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-                found.lines += 1
     return found
 
 
