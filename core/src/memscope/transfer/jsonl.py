@@ -280,7 +280,8 @@ class ImportWriter:
         """New ones with their first version; the later ones follow, also where an import was broken off."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
         done = {line.id for line in written if line.done}
-        fresh = ChangeSet(new=tuple(map(_first, written)), done=tuple(done - here.keys()))
+        first = tuple((*line.versions, line.record)[0] for line in written)
+        fresh = ChangeSet(new=first, done=tuple(done - here.keys()))
         self._counts[self._kind] += await self._store.apply(self._user, fresh)
         for line in written:
             await self._revise(line, tuple({line.id}.intersection(fresh.done)))
@@ -311,11 +312,6 @@ class ImportWriter:
             for start in range(0, len(done), BATCH):
                 await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + BATCH])))
         self._done_before, self._forgotten = {kind: set() for kind in WAITS}, set()
-
-
-def _first(line: ExportLine) -> Memory:
-    memory: Memory = line.versions[0] if line.versions else line.record
-    return memory
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
