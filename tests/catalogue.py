@@ -62,6 +62,17 @@ PHRASES = [
     "nothing that was said has these words; try other words",
     "nothing that was said has these words; try other words, or an embedding model would find what is near in meaning",
     "nothing lasting is known about the user yet: what they say about themselves will be found",
+    "the text is not in the block (0 matches)", "copy it exactly, blanks and case included", "history lists them",
+    "rethink with an empty text empties the whole block", "edit it, or choose another label", "text is empty",
+    "choose a smaller limit, or raise blocks.tokens in the settings", "there is nothing to answer",
+    "characters of all blocks together", "whoever runs memscope changes it there", "read it again and repeat the edit",
+    "a person can open it: memscope block set --editable", "forget needs to know what", "for_user needs a user",
+    "forget it, or update what rests on it", "leave the time out to say it anew", "use export and import_",
+    "this statement of that time was forgotten", "this statement is here, its memory was forgotten",
+    "an export of everybody is for operators", "a path, or what the importer takes", "this store is no file",
+    'write it as "2026-03-01T10:00+01:00"', 'for example period=("2026-03-01", "2026-03-31")',
+    "period must be an Interval or a pair", "split it, or keep the document elsewhere", "turns have no text",
+    "give one of them a content that is not empty", "keep it elsewhere, and its id here",
 ]  # fmt: skip
 #: Of click, in the forms of 8.1 and of later versions.
 CLICK = [
@@ -154,7 +165,7 @@ def said_in(path: Path) -> Iterator[Key]:
             if noun:
                 yield f"{{}} {noun}", f"{{}} {more[0] if more else noun + 's'}"
     if path.name == "language.py":
-        nouns = ("turn", "observation", "insight", "block", "user", "tombstone")
+        nouns = ("turn", "observation", "insight", "block", "user", "tombstone", "unit", "vector")
         yield from ((f"{{}} {noun}", f"{{}} {noun}s") for noun in nouns)
 
 

@@ -102,6 +102,8 @@ def test_the_runtime_is_public_and_read_only(memory):
         (lambda memory: memory.retrieve("x", user_id="a"), "did you mean 'user'?"),
         (lambda memory: memory.entities(user_id="a"), "did you mean 'user'?"),
         (lambda memory: memory.chat("x", user_id="a"), "did you mean 'user'?"),
+        (lambda memory: MemoryScope(user_id="a"), "MemoryScope() has no argument 'user_id'; every call has a user="),
+        (lambda memory: MemoryScope(config_path="a"), "has no argument 'config_path'; known: chat, clock, "),
         (lambda memory: memory.list(user="a", session_id="s"), "did you mean 'session'?"),
         (lambda memory: memory.retrieve("x", user="a", top_k=3), "known: agent"),
     ],

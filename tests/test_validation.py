@@ -205,6 +205,9 @@ def test_periods():
     for wrong in ("2026", ("2026-03-02", "2026-03-01"), ("x", "y"), (1, 2)):
         with pytest.raises(InputError):
             validation.period(wrong, None)
+    for wrong in ("2026", ("2026-03-01",), ("March 1st", "2026-03-31"), ("01.03.2026", "31.03.2026")):
+        with pytest.raises(InputError, match=r'period .*"2026-03-01'):
+            validation.period(wrong, None)
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**9, "5", True, 2.0])

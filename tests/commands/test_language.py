@@ -148,7 +148,11 @@ def test_errors_with_names_and_numbers_are_chinese(run):
         run("show", "no-such-id", "--user", "小明"),
         run("block", "show", "nope", "--user", "小明"),
         run("import", "--from", "mem0", "no-such.json", "--user", "小明"),
+        run("import", "--from", "nem0", "no-such.json", "--user", "小明"),
+        run("block", "replace", "human", "茶", "咖啡", "--user", "小明"),
+        run("block", "append", "human", "茶" * 2001, "--user", "小明"),
     ]
+    assert not [told for told in refused if re.search(r"[a-z]+ [a-z]+ [a-z]+", re.sub(r"No such file.*", "", told))]
     assert not [told for told in refused if not CHINESE.search(told)]
     with speaking("zh"):
         told = say_error(NotFound("nothing has the id 'x; y' here", hint="did you mean 'z'?"))

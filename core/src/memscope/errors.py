@@ -237,7 +237,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def hint_arguments(cls: type[C]) -> type[C]:
     """Let every method say which argument was meant by one that it does not have, such as ``user_id``."""
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and not name.startswith("_"):
+        if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
             setattr(cls, name, _hinting(method))
     return cls
 
@@ -262,6 +262,8 @@ def _naming_arguments(method: Callable[..., Any], given: Mapping[str, object]) -
         yield
     except TypeError:
         known = inspect.signature(method).parameters.keys() - {"self"}
+        name = method.__name__ if method.__name__ != "__init__" else method.__qualname__.partition(".")[0]
         for strange in given.keys() - known:
-            raise TypeError(f"{method.__name__}() has no argument {strange!r}; {nearest(strange, known)}") from None
+            hint = "every call has a user=" if name[0].isupper() and strange[:4] == "user" else nearest(strange, known)
+            raise TypeError(f"{name}() has no argument {strange!r}; {hint}") from None
         raise

@@ -32,6 +32,8 @@ MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  #
 KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+TIME = 'write it as "2026-03-01T10:00+01:00"'
+PERIOD = 'for example period=("2026-03-01", "2026-03-31")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}") from None
+            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}", hint=TIME) from None
     if not isinstance(value, datetime):
         raise InputError(f"{what} must be a datetime or an ISO 8601 text, got {type(value).__name__}")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -172,7 +174,7 @@ def period(value: object, default_zone: tzinfo | None) -> Interval | None:
     if isinstance(value, Interval):
         value = (value.start, value.end)
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError("period must be an Interval or a pair (start, end)")
+        raise InputError("period must be an Interval or a pair", hint=PERIOD)
     start, end = (_edge(edge, days, default_zone) for edge, days in zip(value, (0, 1), strict=True))
     if start >= end:
         raise InputError("period ends before it starts")
@@ -184,7 +186,7 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
         try:
             value = date.fromisoformat(value)
         except ValueError:
-            raise InputError(f"period is not a date: {value!r}") from None
+            raise InputError(f"period is not a date: {value!r}", hint=PERIOD) from None
     if isinstance(value, date) and not isinstance(value, datetime):
         midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
         try:

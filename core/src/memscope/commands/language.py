@@ -55,7 +55,7 @@ def say_sentence(text: str) -> str:
     """Returns a sentence of the layers below, which has its names and numbers in it already."""
     for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
         if found := pattern.fullmatch(text):
-            return translation.format(*found.groups())
+            return translation.format(*(say_sentence(one) if " " in one else one for one in found.groups()))
     return say(text)
 
 
