@@ -29,7 +29,7 @@ from memscope import AsyncMemoryScope
 from memscope.pipeline import WorkerContext
 from memscope.records import Scope
 from memscope.retrieval import Query, search, understand
-from memscope.retrieval.rank import FEATURES, WEIGHTS, features
+from memscope.retrieval.rank import FEATURES, WEIGHTS, Evidence, features
 from retrieval import NOW, ingest, settings
 
 L2 = 0.3  # how close to the present table
@@ -91,7 +91,7 @@ async def _list(
         return None
     records = (await ctx.store.fetch(query.scope.user, list(set(asked.candidates.handle)))).records
     gold = [is_evidence(records[handle]) for handle in asked.candidates.handle]
-    values = features(asked, asked.candidates).astype(np.float64)
+    values = features(Evidence(asked, asked.candidates)).astype(np.float64)
     turns = np.array(asked.candidates.handle, np.int64)
     return List(values, turns, np.array(gold, np.bool_), evidence, group)
 

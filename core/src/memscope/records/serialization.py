@@ -68,10 +68,11 @@ def _fields(record: Record | Block | Receipt) -> Object:
 
 def from_json(made: Mapping[str, Json]) -> Record:
     """Returns the record ``to_json`` was given; ``InputError`` if this is none, or a field is missing or wrong."""
-    kind = made.get("kind")
+    values = dict(made)
+    kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_KINDS)}")
-    return _made(kind, _KINDS[kind], {name: value for name, value in made.items() if name != "kind"})
+    return _made(kind, _KINDS[kind], values)
 
 
 def block_to_json(block: Block) -> Object:
@@ -97,10 +98,7 @@ def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
         unknown = min(made.keys() - decoders.keys())
         raise InputError(f"a {kind} has no field {unknown!r}", hint="a newer memscope may have written it")
     try:
-        values = {
-            name: decode(made[name]) if decode else made[name] for name, decode in decoders.items() if name in made
-        }
-        return cls(**values)
+        return cls(**{name: decode(value) if (decode := decoders[name]) else value for name, value in made.items()})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
 
@@ -119,9 +117,10 @@ def _scope(scope: Scope) -> list[str | None]:
     return [scope.user, scope.agent, scope.session]
 
 
-def _to_scope(value: list[str | None]) -> Scope:
+def _to_scope(value: list[Any]) -> Scope:
     user, agent, session = value
-    if type(value) is not list or not isinstance(user, str) or not all(isinstance(n, str | None) for n in value[1:]):
+    optional = (agent is None or isinstance(agent, str)) and (session is None or isinstance(session, str))
+    if type(value) is not list or not isinstance(user, str) or not optional:
         raise TypeError("not a scope")
     return Scope(user, agent, session)
 

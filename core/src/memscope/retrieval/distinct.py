@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,18 +14,22 @@ from memscope.text.statements import gist
 
 Sources = Mapping[str, Turn]
 
+OPENING = 4  # words
+
 
 def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """Returns the hits without repetitions, in order, and those left out."""
     owners = _owners(hits)
     kept: dict[Hashable, Hit] = {}
+    openings = {hit.id: _opening(hit) for hit in hits if not hit.matched}
+    alike = Counter(openings.values())
     for hit in hits:
         if hit.matched:
             for memory in hit.matched:
                 owner = owners[_memory_key(memory)]
                 kept.setdefault(("memory", owner.id), _own(owner, owners))
         else:
-            key = _key(hit)
+            key = _key(hit) if alike[openings[hit.id]] > 1 else hit.id
             kept[key] = _newer(kept[key], hit) if key in kept else hit
     shown = {hit.id for hit in kept.values()}
     return [*kept.values()], [hit for hit in hits if hit.id not in shown]
@@ -55,6 +60,11 @@ def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
 
 def _memory_key(memory: Observation) -> Hashable:
     return gist(memory.text) or memory.id, memory.happened
+
+
+def _opening(hit: Hit) -> Hashable:
+    """Returns equal values for hits with equal keys; quicker than ``_key`` of a long turn."""
+    return hit.id if hit.turn is None else (hit.turn.role, hit.turn.speaker, gist(hit.turn.text, OPENING))
 
 
 def _key(hit: Hit) -> Hashable:

@@ -27,17 +27,15 @@ USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 def askings(found: Candidates, weights: Values) -> Values:
     """[n] true for a turn that only repeats the query's question."""
     total, (times, more) = float(weights.sum()), LONGER
-    if total <= 0:
-        return np.zeros(len(found.unit), np.bool_)
-    covered = ((found.tf > 0) @ weights) / total
-    short = found.length <= times * len(found.terms) + more
-    return _has(found, Flag.ASKING) & (covered >= COVERED) & short
+    asking = _has(found, Flag.ASKING) & (found.length <= times * len(found.terms) + more) & (total > 0)
+    rows = np.flatnonzero(asking)
+    if len(rows):
+        asking[rows] = ((found.tf[rows] > 0) @ weights) / total >= COVERED
+    return asking
 
 
 def without_askings(found: Candidates, asking: Values) -> Candidates:
     """Returns the candidates as if nobody had asked this before."""
-    if not asking.any():
-        return found
     tf, near = found.tf.copy(), found.tf_neighbours.copy()
     for row in np.flatnonzero(asking).tolist():
         beside = (near == found.tf[row]).all(axis=2) & (found.length_neighbours == found.length[row])
@@ -59,9 +57,10 @@ def standing(found: Candidates) -> Values:
 def restated(found: Candidates, scores: Values) -> Values:
     """Returns the scores, an assistant's turn below newer turns of the user that have the same query terms."""
     turns = found.kind == TURN
-    old = np.flatnonzero(turns & (found.role == ASSISTANT) & (found.tf > 0).any(axis=1))
-    said = np.flatnonzero(turns & (found.role == USER) & (standing(found) == 2))
-    if not len(old) or not len(said):
+    old = np.flatnonzero(turns & (found.role == ASSISTANT))
+    old = old[(found.tf[old] > 0).any(axis=1)] if len(old) else old
+    said = np.flatnonzero(turns & (found.role == USER) & (standing(found) == 2)) if len(old) else old
+    if not len(said):
         return scores
     present = (found.tf > 0).astype(np.float32)
     both = present[old] @ present[said].T

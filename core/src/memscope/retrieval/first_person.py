@@ -21,6 +21,8 @@ def in_first_person(query: str, user: str) -> str:
         return query
     if CJK_CHARACTER.match(user):
         return query.replace(user, "我")
+    if user.isascii() and query.isascii() and user.lower() not in query.lower():
+        return query
     return re.sub(rf"(?i)\b{user}\b(['’]s\b)?", _first_person, query)
 
 

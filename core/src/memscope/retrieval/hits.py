@@ -69,7 +69,7 @@ def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult)
         observations=current,
         matched=matched(question, record, current, bool(found.credited[row])) if isinstance(record, Turn) else (),
         superseded=tuple(memory for memory in observations if memory not in current),
-        changed=changed(question, record, observations) if isinstance(record, Turn) else None,
+        changed=changed(question, record, observations) if observations and isinstance(record, Turn) else None,
         part=int(found.part[row]),
         features=lines(question, row),
         zone=question.now.tzinfo,

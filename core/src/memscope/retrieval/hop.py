@@ -22,7 +22,7 @@ from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import ASSISTANT, coverage, rank
+from memscope.retrieval.rank import ASSISTANT, Evidence, rank
 from memscope.retrieval.search import search
 from memscope.text import load_names
 from memscope.text.language import has_cjk
@@ -47,7 +47,7 @@ async def hop(question: Query, ctx: WorkerContext) -> Query:
     described = () if question.about_user or question.about_talk else _described(question)
     if found is None or found.brought is not None or not described:
         return question  # a store that brings records with its search is asked over a network
-    telling = (coverage(question, found) >= COVERED) & (found.tf[:, described] > 0).any(axis=1)
+    telling = (Evidence(question, found).coverage >= COVERED) & (found.tf[:, described] > 0).any(axis=1)
     if question.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
         telling |= found.topic > 0
     telling &= (found.length <= SHORT) & (found.role != ASSISTANT)
@@ -111,7 +111,7 @@ async def _reached(
     rows = [row for row in rows if any(name in text for text in texts[row] for name in bridges)]
     if not rows:
         return question
-    covered = coverage(ranked, found)
+    covered = Evidence(ranked, found).coverage
     best = [at for at, row in enumerate(ranked.order[:KEPT]) if covered[row] > 0 or found.handle[row] in sources]
     order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *rows[:MOST], *ranked.order))
     return replace(ranked, order=tuple(order))

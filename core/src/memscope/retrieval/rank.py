@@ -55,7 +55,7 @@ WEIGHTS: Mapping[str, float] = {
     "cosine": 2.6,
 }
 
-ALONE, WINDOWED, WIDELY, BEFORE = range(4)  # rows of Evidence.fits
+BEFORE = 1  # place of the turn before among the neighbours
 HEADER = 0.2  # a term in the header counts for a fifth of one in the body
 LEAN = 80  # terms, as in stores/snapshot.py
 WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neighbours
@@ -83,25 +83,42 @@ class Evidence:
         return (rare * np.array(self.question.weights, np.float32)).astype(np.float32)
 
     @cached_property
+    def own(self) -> Values:
+        """[n, q] frequencies in the unit, a term in the header counting for a fifth of one in the body."""
+        return self.found.tf + HEADER * self.found.tf_header
+
+    @cached_property
     def fits(self) -> Values:
-        """[4, n] BM25 of each unit alone, in its window, with two neighbours on either side, and of the unit before."""
+        """[2, n] BM25 of each unit in its window, and with two neighbours on either side."""
         found, lean = self.found, LEAN / (LEAN + self.found.length)  # long units lean less on their neighbours
-        own, near = found.tf + HEADER * found.tf_header, found.tf_neighbours
-        beside = found.length_neighbours
-        tf = (own, own + lean[:, None] * (near[:, 1] + near[:, 2]), found.tf + near.sum(axis=1), near[:, 1])
-        length = (
-            found.length,
-            (found.length + lean * (beside[:, 1] + beside[:, 2])) / WINDOW,
-            (found.length + beside.sum(axis=1)) / WIDE,
-            beside[:, 1],
-        )
-        scores = bm25(np.concatenate(tf), np.concatenate(length), found.average_length, self.weights)
-        return scores.reshape(4, -1)
+        near, beside = found.tf_neighbours, found.length_neighbours
+        window = self.own + lean[:, None] * (near[:, BEFORE] + near[:, BEFORE + 1])
+        length = found.length + lean * (beside[:, BEFORE] + beside[:, BEFORE + 1])
+        tf = np.concatenate((window, found.tf + near.sum(axis=1)))
+        lengths = np.concatenate((length / WINDOW, (found.length + beside.sum(axis=1)) / WIDE))
+        return bm25(tf, lengths, found.average_length, self.weights).reshape(2, -1)
+
+    @cached_property
+    def occurs(self) -> Values:
+        """[n, q] 1 where the unit's body has the term, a synonym's share where it has only that."""
+        return np.minimum(self.found.tf, 1)
+
+    @cached_property
+    def presence(self) -> Values:
+        """[n, q] as ``occurs``, of the unit or its header."""
+        return np.maximum(self.occurs, self.found.tf_header > 0)
+
+    @cached_property
+    def coverage(self) -> Values:
+        """[n] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
+        rare = rarity(self.found.units, np.maximum(self.found.document_frequency, 0.5))
+        weights = rare * np.array(self.question.weights, np.float32)
+        return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
     def trust(self) -> float:
         """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words."""
-        return min(1.0, float(coverage(self.question, self.found).max(initial=0)) / KNOWN) ** 2
+        return min(1.0, float(self.coverage.max(initial=0)) / KNOWN) ** 2
 
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0
@@ -110,15 +127,25 @@ class Evidence:
 def _session(e: Evidence) -> Values:
     """Scores the pool's turns of a session as one text of the session's length."""
     found = e.found
-    _, first, member = np.unique(found.session, return_index=True, return_inverse=True)
-    tf = np.zeros((len(first), found.tf.shape[1]), np.float32)
-    np.add.at(tf, member, found.tf)
-    return _of_best(bm25(tf, found.session_length[first], found.average_session_length, e.weights))[member]
+    order = np.argsort(found.session, kind="stable")
+    session, starts = found.session[order], np.ones(len(order), np.bool_)
+    starts[1:] = session[1:] != session[:-1]
+    first = starts.nonzero()[0]
+    tf = np.add.reduceat(found.tf[order], first, axis=0)
+    scores = bm25(tf, found.session_length[order[first]], found.average_session_length, e.weights)
+    values = np.empty(len(order), np.float32)
+    values[order] = _of_best(scores)[starts.cumsum() - 1]
+    return values
 
 
 def _answers(e: Evidence) -> Values:
-    before = e.fits[BEFORE] / max(float(e.fits[ALONE].max(initial=0)), 1e-9)
-    return before * ((e.found.flags_before & int(Flag.QUESTION)) != 0)
+    found, asked = e.found, (e.found.flags_before & int(Flag.QUESTION)) != 0
+    if not asked.any():
+        return asked
+    alone = bm25(e.own, found.length, found.average_length, e.weights)
+    tf, length = found.tf_neighbours[:, BEFORE], found.length_neighbours[:, BEFORE]
+    before = bm25(tf, length, found.average_length, e.weights)
+    return asked * (before / max(float(alone.max(initial=0)), 1e-9))
 
 
 def _header(e: Evidence) -> Values:
@@ -126,11 +153,11 @@ def _header(e: Evidence) -> Values:
 
 
 def _covered(e: Evidence) -> Values:
-    return np.minimum(1, (np.minimum(e.found.tf, 1) * (e.weights > 0)).sum(axis=1) / 5)
+    return np.minimum(1, (e.occurs * (e.weights > 0)).sum(axis=1) / 5)
 
 
 def _rare(e: Evidence) -> Values:
-    return (np.minimum(e.found.tf, 1) * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
+    return (e.occurs * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
 
 
 def _speaker(e: Evidence) -> Values:
@@ -175,7 +202,7 @@ def _unknowing(e: Evidence) -> Values:
 
 
 def _meaning(e: Evidence) -> Values:
-    return _of_best(np.nan_to_num(np.maximum(e.found.meaning - COSINE_FLOOR, 0)))
+    return _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN, no vector, is 0
 
 
 def _topic(e: Evidence) -> Values:
@@ -197,8 +224,8 @@ class Column(NamedTuple):
 
 
 FEATURES: tuple[Column, ...] = (
-    Column("window", lambda e: e.trust * _of_best(e.fits[WINDOWED]), "fits with the turns next to it"),
-    Column("wide", lambda e: e.trust * _of_best(e.fits[WIDELY]), "fits with two turns on either side"),
+    Column("window", lambda e: e.trust * _of_best(e.fits[0]), "fits with the turns next to it"),
+    Column("wide", lambda e: e.trust * _of_best(e.fits[1]), "fits with two turns on either side"),
     Column("session", lambda e: e.trust * _session(e), "its session is about this"),
     Column("answers", lambda e: e.trust * _answers(e), "follows a question that fits"),
     Column("header", _header, "its date or speaker is named"),
@@ -223,57 +250,45 @@ FEATURES: tuple[Column, ...] = (
     Column("cosine", _cosine, "close in meaning"),
 )
 NAMED = tuple((column.name, WEIGHTS[column.name]) for column in FEATURES)
+_WEIGHTS = np.array([weight for _, weight in NAMED], np.float32)
 
 
-def features(question: Query, found: Candidates) -> Values:
+def features(evidence: Evidence) -> Values:
     """[candidates, features] in the order of ``FEATURES``."""
-    evidence = Evidence(question, found)
-    matrix = np.empty((len(found.unit), len(FEATURES)), np.float32)
+    matrix = np.empty((len(evidence.found.unit), len(FEATURES)), np.float32)
     for i, column in enumerate(FEATURES):
         matrix[:, i] = column.value(evidence)
     return matrix
 
 
-def has_evidence(question: Query, found: Candidates) -> Values:
+def has_evidence(e: Evidence) -> Values:
     """[candidates] true for those that may be shown.
 
     A query about the user, or a wish of theirs, is answered by any unit that shares a word, a topic or the meaning. Any
     other query ("Who proved ...?") is answered by words and periods, if some unit knows a fair part of it.
     """
+    found = e.found
     words = (found.legs & ~np.uint8(MEANING | TOPIC)) != 0
-    if question.asks_personally:
-        return words | (found.topic > 0) | (np.nan_to_num(found.meaning) >= NEAR)
-    if found.units < FEW:
+    if e.question.asks_personally:
+        return words | (found.topic > 0) | (found.meaning >= NEAR)
+    if found.units < FEW or _is_known(e):
         return words
-    timely = (found.period > 0) | (found.event > 0)
-    return words & (timely | _is_known(question, found) | ~np.isnan(found.cosine))
+    return words & ((found.period > 0) | (found.event > 0) | ~np.isnan(found.cosine))
 
 
-def _is_known(question: Query, found: Candidates) -> bool:
+def _is_known(e: Evidence) -> bool:
     """Returns whether some unit has a fair part of the query, and the scope most of its words or a name in it."""
-    known = dict(zip(found.terms, presence(found).max(axis=0, initial=0).tolist(), strict=True))
+    question, found = e.question, e.found
+    known = dict(zip(found.terms, e.presence.max(axis=0, initial=0).tolist(), strict=True))
     named = any(known.get(one, 0) == 1 for name in _NAME.findall(question.query) for one in terms(name))
     if named or not question.names.isdisjoint(found.speakers.tolist()):
         return True
     met = [known[one] for one, weight in zip(question.terms, question.weights, strict=True) if weight]
     mostly = language(question.query) != "en" or sum(met) > MET * len(met)
-    return mostly and bool(coverage(question, found).max(initial=0) >= KNOWN)
+    return mostly and bool(e.coverage.max(initial=0) >= KNOWN)
 
 
 _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
-
-
-def coverage(question: Query, found: Candidates) -> Values:
-    """[candidates] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
-    rare = rarity(found.units, np.maximum(found.document_frequency, 0.5))
-    weights = rare * np.array(question.weights, np.float32)
-    share: Values = (presence(found) @ weights) / max(float(weights.sum()), 1e-9)
-    return share
-
-
-def presence(found: Candidates) -> Values:
-    """[candidates, terms] 1 where the unit or its header has the term, a synonym's share where it has only that."""
-    return np.maximum(np.minimum(found.tf, 1), found.tf_header > 0)
 
 
 @worker(
@@ -297,14 +312,15 @@ async def rank(question: Query, ctx: WorkerContext) -> Query:
     if found is None or not len(found.unit):
         return question
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
-        asking = askings(found, Evidence(question, found).weights)
-        told = without_askings(found, asking)
-        values = features(question, told)
-        scores = values @ np.array([weight for _, weight in NAMED], np.float32)
-        fair = scores if question.asks_assistant else restated(told, scores)
+        evidence = Evidence(question, found)
+        asking = askings(found, evidence.weights)
+        told = Evidence(question, without_askings(found, asking)) if asking.any() else evidence
+        values = features(told)
+        scores = values @ _WEIGHTS
+        fair = scores if question.asks_assistant else restated(told.found, scores)
     level = 0 * scores if question.about_talk else standing(found)
     best_last = np.lexsort((found.unit, found.time, np.round(fair, 4), level))  # of equals the latest
-    worst_first = best_last[has_evidence(question, found)[best_last]].tolist()
+    worst_first = best_last[has_evidence(evidence)[best_last]].tolist()
     handles = [found.handle[row] for row in worst_first]
     best = dict(zip(handles, worst_first, strict=True))  # of a hit's rows the last, which is its best
     asked = asking.tolist()

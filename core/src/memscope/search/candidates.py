@@ -246,8 +246,8 @@ def columns(
 ) -> Candidates:
     column, links = index.column, index.links
     before, after = links.previous[rows], links.next[rows]
-    places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]), axis=1)
-    tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[:, 1:]
+    places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]))
+    tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[1:].T
     conversation = links.conversation[rows]
     return Candidates(
         terms=asked.terms,
@@ -258,8 +258,8 @@ def columns(
         handle=column["target"][rows].tolist(),
         unit=column["seq"][rows],
         part=column["part"][rows],
-        tf=tf[:, 0],
-        tf_neighbours=tf[:, 1:],
+        tf=tf[0],
+        tf_neighbours=tf[1:].transpose(1, 0, 2),
         tf_header=found.headers[index.header[rows]],
         length=index.length[rows],
         length_neighbours=np.where(around >= 0, visibility.length[around], np.float32(0)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold, has_words, pieces
@@ -178,16 +179,17 @@ _ARTICLES = frozenset(
 )
 
 
-def gist(text: str) -> tuple[str, ...]:
-    """Returns the words of a text in order, without case, accents, marks and fillers.
+def gist(text: str, most: int | None = None) -> tuple[str, ...]:
+    """Returns the words of a text in order, without case, accents, marks and fillers; ``most``: the first ones.
 
     Texts of one gist say the same. Numbers, names, tenses, persons and negations are kept, so that texts that differ in
     one of these never have one gist.
     """
-    folded = _RECAP.sub("", fold(text).strip())
+    folded = _RECAP.sub("", fold(text).strip(), count=1)
     if not folded.isascii():
         folded = _PARTICLES.sub("", folded)
-    return tuple([word for word in _WORD.findall(folded) if word not in _ARTICLES])
+    words = (match[0] for match in _WORD.finditer(folded))
+    return tuple(islice((word for word in words if word not in _ARTICLES), most))
 
 
 _WORD = re.compile(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?<=\d)[%°+]")
