@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import UTC, datetime
 
 import httpx2
 import pytest
 
 from memscope import AsyncMemoryScope
-from memscope.stores.sqlite import SQLiteStore
+from memscope.stores.sqlite import SQLiteStore, user
+from memscope.stores.sqlite.checksummed import decode
 from memscope_server import create_app
+from memscope_server.listing import Listings
 from memscope_server.tokens import TokenFile
 
 from .conftest import fill, serving
@@ -168,6 +171,29 @@ async def test_further_pages_read_only_their_own_records(tmp_path):
                 store.scans = 0
                 pages = [(await user.get(path, params={"offset": offset})).text for offset in (0, 100, 200, 300)]
                 assert store.scans == 0 and "Remark 349." in pages[0] and "Remark 0." in pages[3]
+
+
+async def test_a_list_of_a_word_or_a_day_reads_only_the_records_that_may_fit(tmp_path, monkeypatch):
+    decoded, now = [], [datetime(2029, 1, 1, tzinfo=UTC)]
+    monkeypatch.setattr(user, "decode", lambda body: decoded.append(body) or decode(body))
+    day, word = datetime(2030, 1, 1, tzinfo=UTC), 'the "Ärger" Café'
+    async with AsyncMemoryScope(tmp_path / "memory.db", settings={}, clock=lambda: now[-1]) as memory:
+        said = [f"Remark {number}." for number in range(350)] + ['We met in THE "ÄRGER" café.', "So\nlate."]
+        await memory.add_turns([{"role": "user", "content": text} for text in said], user="u")
+        await memory.add_memory("The boat is green.", user="u", name="boat")
+        now.append(datetime(2031, 1, 1, tzinfo=UTC))
+        await memory.add_memory("The boat is blue.", user="u", name="boat")
+        for asked, found, most in (
+            ({"text": word}, ['We met in THE "ÄRGER" café.'], 5),
+            ({"text": "o\nL"}, ["So\nlate."], 5),
+            ({"text": "remark 34"}, [f"Remark {number}." for number in (*range(349, 339, -1), 34)], 25),
+            ({"as_of": day}, ["The boat is green.", "The boat is green.", "So\nlate."], 15),
+        ):
+            decoded.clear()
+            _, page = await Listings().page(memory, 0, 11, user="u", agent=None, **asked)
+            assert [one.text for one in page][: len(found)] == found and len(decoded) <= most, asked
+        known = (await Listings().page(memory, 0, 400, user="u", agent=None, as_of=day, kinds=["observation"]))[1]
+        assert [one.text for one in known] == ["The boat is green."]
 
 
 def test_chat_streams_pieces_and_remembers_both_sides(served, tmp_path, fault_server):

@@ -15,7 +15,7 @@ from typing import Any
 from memscope import AsyncMemoryScope, validation
 from memscope.records import Record, Turn
 from memscope.stores import RecordKey
-from memscope.stores.rules import record_key
+from memscope.text.units import microseconds
 
 MOST_LISTINGS = 64
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,8 +69,13 @@ async def _keys(
 
 
 async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
-    records = await memory.list(**{**asked, "superseded": True})
-    return [record_key(place, one) for place, one in enumerate(records) if known_at(one, as_of)]
+    """Only memories that were superseded, or are proposed, are read: they may have been known by then."""
+    until = microseconds(as_of)
+    every = [key for key in await _keys(memory, **{**asked, "superseded": True}) if key.said <= until]
+    current = {key.id for key in await _keys(memory, **{**asked, "superseded": False})}
+    others = await fetch(memory, asked["user"], [key.id for key in every if key.id not in current])
+    known = current | {id_of(one) for one in others if known_at(one, as_of)}
+    return [key for key in every if key.id in known]
 
 
 async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list[Record]:

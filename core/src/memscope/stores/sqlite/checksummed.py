@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 from zlib import crc32
 
@@ -30,6 +31,12 @@ def encode(record: Record) -> str:
 def decode(body: str) -> Record:
     """Returns the record; ``StoreCorrupt`` if the checksum does not match."""
     return _opened(body, from_json)
+
+
+@lru_cache(64)
+def words_in_body(text: str | None) -> str:
+    """Returns what the case-folded body of every record with this text in it holds, so that others need no decoding."""
+    return json.dumps(text or "", ensure_ascii=False)[1:-1].casefold()
 
 
 def encode_plan(change_set: ChangeSet) -> str:

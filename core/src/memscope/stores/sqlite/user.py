@@ -24,7 +24,7 @@ from memscope.stores import RecordKey
 from memscope.stores.local import Row
 from memscope.stores.rules import Batch, Memory, in_words
 from memscope.stores.sqlite.block_table import BlockTable
-from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, encode_plan
+from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, encode_plan, words_in_body
 from memscope.stores.sqlite.space_table import SpaceTable
 from memscope.text.units import Unit, microseconds
 
@@ -117,14 +117,14 @@ class SQLiteUser(BlockTable):
         return fitting, rows[-1].number if len(rows) == PAGE else None
 
     def keys(self, select: Select) -> list[RecordKey]:
-        """Only records with a condition on words or metadata are decoded."""
+        """With a condition on words or metadata, records that may fulfil it are decoded."""
         where, values = _where(select)
         body = "NULL" if select.text is None and select.filter is None else "body"
         query = f"SELECT number, id, kind, time, {body} FROM record WHERE {where} ORDER BY number"
         return [
             RecordKey(number, id, KINDS[kind], time)
             for number, id, kind, time, body in self.db.execute(query, {**values, "user": self.user, "after": 0})
-            if body is None or in_words(select, decode(body))
+            if body is None or (words_in_body(select.text) in body.casefold() and in_words(select, decode(body)))
         ]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
