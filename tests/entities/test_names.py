@@ -48,6 +48,10 @@ def test_the_held_out_sentences(language):
         "今天星期五，天气很好。",
         "下个月我想换一份工作，因为太累了。",
         "昨天晚上小时候的朋友来了。",
+        "叫全名总觉得像被点名。",
+        "叫昵称吧，叫大名太正式了，叫小名就好。",
+        "叫老板来结账。",
+        "叫警察了，叫医生来，叫邻居帮忙。",
     ],
 )
 def test_days_months_stop_words_and_the_first_words_of_sentences_are_none(text):

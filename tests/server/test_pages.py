@@ -34,6 +34,15 @@ def test_names_of_any_kind_are_shown_as_text(operator):
     assert "<script>document" not in operator.get("/", params={"q": hostile}).text
 
 
+def test_blocks_are_described_in_the_readers_language(operator):
+    described = {"label": "boat", "value": "Green.", "description": "What I sail."}
+    operator.post("/api/v1/users/alice/blocks", json=described).raise_for_status()
+    page = operator.get("/u/alice/blocks", headers={"Accept-Language": "zh-CN"}).text
+    assert "用户：每次回答都应知道的事" in page and "助手自己" in page and "What I sail." in page
+    assert "The user: what" not in page and "You, the assistant" not in page
+    assert "The user: what every answer" in operator.get("/u/alice/blocks").text
+
+
 def test_an_operators_choice_of_an_agent_is_kept(operator):
     page = operator.get("/u/alice/records", params={"agent": "helper"}).text
     assert "Prefers short answers." in page and "Lisbon" not in page

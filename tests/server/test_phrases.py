@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import memscope_server
+from memscope.blocks.visible import DESCRIPTIONS
 from memscope.entities.operations import KINDS
 from memscope.records import AUTHORS
 from memscope.retrieval.rank import FEATURES, LEGS
@@ -16,7 +17,7 @@ FAMILIES = {
     "feature_": [column.name for column in FEATURES], "leg_": LEGS, "author_": AUTHORS, "": KINDS,
     "stage_": ("embed", "consolidate", "reflect"), "step_": ("day", "week", "month"), "rank_": ("new", "up", "down"),
     "role_": ("user", "assistant", "system", "tool"), "out_": ("superseded", "expired", "proposed", "equal"),
-    "usage_": ("calls", "characters", "tokens"),
+    "about_": DESCRIPTIONS, "usage_": ("calls", "characters", "tokens"),
 }  # fmt: skip
 
 
@@ -28,6 +29,10 @@ def test_what_pages_compute_can_be_said():
     assert [
         prefix + name for prefix, names in FAMILIES.items() for name in names if prefix + name not in phrases()
     ] == []
+
+
+def test_descriptions_of_blocks_are_the_cores_in_english():
+    assert {name: phrases()[f"about_{name}"]["en"] for name in DESCRIPTIONS} == DESCRIPTIONS
 
 
 def test_no_phrase_is_left_over():

@@ -11,9 +11,9 @@ from memscope.records import Block, Scope
 
 PERSONA, HUMAN = "persona", "human"
 FIRST = 1000  # the texts of the settings come before all others
-_DEFAULTS = {
-    PERSONA: (-2, "You, the assistant: name, manner, what you keep to with this user."),
-    HUMAN: (-1, "The user: what every answer should know, such as name, work, people, preferences."),
+DESCRIPTIONS = {
+    PERSONA: "You, the assistant: name, manner, what you keep to with this user.",
+    HUMAN: "The user: what every answer should know, such as name, work, people, preferences.",
 }
 
 
@@ -45,7 +45,7 @@ def _defaults(view: View) -> list[Block]:
     agents = {PERSONA: view.agent, HUMAN: None}
     return [
         Block(scope=Scope(view.user, agents[label]), label=label, recorded=view.now, order=order, description=about)
-        for label, (order, about) in _DEFAULTS.items()
+        for order, (label, about) in enumerate(DESCRIPTIONS.items(), -len(DESCRIPTIONS))
     ]
 
 

@@ -180,7 +180,7 @@ class _Reader:
     def called(self) -> Iterator[FoundName]:
         for match in _CALLED.finditer(self.plain):
             end = self._name_end(match.end())
-            if end:
+            if end and self.plain[match.end() : end] not in ROLES_ZH:  # 叫老板来结账
                 clause = re.split(r"[。！？\n]", self.plain[max(0, match.start() - 16) : match.start()])[-1]
                 pet = any(word in clause for word in _PETS)
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3)

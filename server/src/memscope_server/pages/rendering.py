@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
+from memscope.blocks.visible import DESCRIPTIONS
 from memscope.errors import InputError
 from memscope.records import Insight, Record, Turn
 from memscope.text.topics import name_in
@@ -107,5 +108,5 @@ def split_quote(text: str, words: str) -> tuple[str, str, str]:
     return before, found, after
 
 
-templates.env.globals.update(address=address, languages=LANGUAGES)
+templates.env.globals.update(address=address, languages=LANGUAGES, descriptions=DESCRIPTIONS)
 templates.env.filters.update(kind=kind_of, said=said_of, title=title_of, id=id_of, split_quote=split_quote)
