@@ -20,10 +20,12 @@ from kill_stores import Place
 
 from memscope.config.settings import Settings
 from memscope.errors import LeaseLost, StoreBusy
+from memscope.jobs.runner import StageJob
 from memscope.models import Message, Usage
 from memscope.pipeline import WorkerContext
+from memscope.plugins.loader import Plugins
 from memscope.records import ChangeSet, Claim, Insight, Json, Observation, Select, TurnInsert
-from memscope.reflection import job
+from memscope.reflection import STEPS, job
 from memscope.stores import Store
 from memscope.testing.models import ScriptedChat, data
 from memscope.testing.records import observation, turn
@@ -52,20 +54,21 @@ async def work(place: Place, mutant: Mutant) -> None:
     store = await place.open()
     settings, chat = Settings(lease_s=place.lease_s), model(2 * place.lease_s)
     ctx = WorkerContext(store, settings, lambda: datetime.now(UTC), Usage(), chat=chat)
+    stage = job(ctx, STEPS, Plugins())
     while True:
         claims: list[Claim] = []
         with suppress(StoreBusy):
             claims = await store.claim("reflect", 5, place.lease_s)
         for claim in claims:
             with suppress(LeaseLost, StoreBusy):
-                await reflect(store, ctx, mutant, claim)
+                await reflect(stage, ctx, mutant, claim)
         await asyncio.sleep(0.002)
 
 
-async def reflect(store: Store, ctx: WorkerContext, mutant: Mutant, claim: Claim) -> None:
-    change_set = claim.change_set
+async def reflect(stage: StageJob, ctx: WorkerContext, mutant: Mutant, claim: Claim) -> None:
+    store, change_set = ctx.store, claim.change_set
     if change_set is None:
-        change_set = await job(ctx).make(ctx, claim)
+        change_set = await stage.make(ctx, claim)
         await mutant.save(store, claim, change_set)  # type: ignore[misc]
     await mutant.complete(store, claim, change_set)  # type: ignore[misc]
 

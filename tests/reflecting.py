@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from memscope.jobs.runner import run_until_idle
 from memscope.records import ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
-from memscope.reflection import job
+from memscope.reflection import STEPS
+from memscope.reflection import job as reflection_job
 from memscope.testing.models import ScriptedChat, data
 
-from workbench import NOW
+from workbench import NOW, NoHooks
+from workbench import job as consolidation_job
 
 JANUARY, JUNE = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 6, 10, tzinfo=UTC)
 BERLIN, MUNICH, FLAT = "The user lives in Berlin.", "The user moved to Munich.", "The user shares a flat with Bo."
@@ -63,6 +65,15 @@ class Placing:
 
 
 HOME = {"living situation": ["Berlin", "Munich", "flat"]}
+
+
+def job(ctx):
+    return reflection_job(ctx, STEPS, NoHooks())
+
+
+async def reflect(ctx):
+    """Consolidate and reflect, as an operation does."""
+    return await run_until_idle(ctx, consolidation_job(ctx), job(ctx), user="alice")
 
 
 async def reflected(world, model, user="alice", preview=False):

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memscope import consolidation
 from memscope.config.settings import Settings
-from memscope.consolidation import consolidate
+from memscope.jobs.runner import StageJob, run_until_idle
 from memscope.models import Usage
 from memscope.pipeline import WorkerContext
 from memscope.prompts.loader import Prompts
@@ -19,6 +20,25 @@ from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.models import ScriptedChat, data
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
+STEPS = consolidation.STEPS
+
+
+class NoHooks:
+    """In the place of plugins that have no part in an operation."""
+
+    async def before(self, operation, value, **context):
+        return value
+
+    async def after(self, operation, value, **context):
+        return None
+
+
+def job(ctx, steps=STEPS, hooks=None) -> StageJob:
+    return consolidation.job(ctx, steps, hooks or NoHooks())
+
+
+async def consolidate(ctx, user="alice", steps=STEPS, hooks=None, *, preview=False):
+    return await run_until_idle(ctx, job(ctx, steps, hooks), user=user, preview=preview)
 
 
 @dataclass
@@ -54,10 +74,7 @@ class World:
         return (await self.store.append(user, inserts)).keys
 
     async def consolidate(self, *replies, user="alice", preview=False, steps=None, chat=None):
-        ctx = self.ctx(*replies, chat=chat)
-        return await (
-            consolidate(ctx, user, steps, preview=preview) if steps else consolidate(ctx, user, preview=preview)
-        )
+        return await consolidate(self.ctx(*replies, chat=chat), user, steps or STEPS, preview=preview)
 
     def scope(self, user="alice") -> Scope:
         return Scope(user)

@@ -7,13 +7,12 @@ import gc
 from dataclasses import replace
 from datetime import timedelta
 
-from memscope.consolidation import job
 from memscope.errors import ModelUnavailable
 from memscope.jobs.background import Background, serve
 from memscope.records import ChangeSet
 from memscope.testing.models import ScriptedChat
 
-from workbench import Gate, clock, listening, pending, world
+from workbench import Gate, clock, job, listening, pending, world
 
 __all__ = ["clock", "world"]
 

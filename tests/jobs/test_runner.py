@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.consolidation import STEPS, consolidate, job
 from memscope.errors import (
     LeaseLost,
     ModelAuthError,
@@ -20,13 +19,13 @@ from memscope.errors import (
     ModelUnavailable,
     StoreBusy,
 )
-from memscope.jobs.runner import NoHooks, attempt, run_until_idle
+from memscope.jobs.runner import attempt, run_until_idle
 from memscope.pipeline import worker
 from memscope.records import Select
 from memscope.stores import PARK_AFTER
 from memscope.testing.models import ScriptedChat, data
 
-from workbench import Gate, clock, heard, listening, pending, world
+from workbench import STEPS, Gate, NoHooks, clock, consolidate, heard, job, listening, pending, world
 
 __all__ = ["clock", "world"]
 

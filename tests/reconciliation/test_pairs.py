@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memscope.consolidation import consolidate
 from memscope.records import Observation
 from memscope.stores.memory import InMemoryStore
 from memscope.testing.models import ScriptedChat, data
 
-from workbench import Clock, World, fact, noted
+from workbench import Clock, World, consolidate, fact, noted
 
 EARLIER, LATER = datetime(2026, 3, 10, 9, tzinfo=UTC), datetime(2026, 4, 12, 9, tzinfo=UTC)
 NAMES = {"en": "The user's name is Ivo.", "zh": "用户叫周宁。"}

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from memscope.consolidation import job as consolidating
 from memscope.errors import ModelReplyCut, ModelUnavailable
 from memscope.records import (
     ChangeSet,
@@ -19,9 +18,8 @@ from memscope.records import (
     Select,
     Supersession,
 )
-from memscope.reflection import reflect
 from memscope.testing.models import ScriptedChat, data
-from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflected, unseen
+from reflecting import BERLIN, FLAT, HOME, JANUARY, JUNE, MUNICH, Placing, insights, know, reflect, reflected, unseen
 
 from workbench import NOW, answering, fact, noted
 
@@ -137,7 +135,7 @@ async def test_what_waits_for_either_stage_counts_once_and_so_do_its_errors(worl
     await world.say("I like rye bread.", "I keep a boat.", "I play chess.")
     ctx = world.ctx(chat=ScriptedChat(lambda messages: ModelUnavailable("down")))
     for _ in range(2):  # the second time both stages rest after their failures, and nobody is asked
-        report = await reflect(ctx, "alice", consolidating(ctx))
+        report = await reflect(ctx)
         assert (report.operation, report.done, report.pending) == ("reflect", 0, 5)
         assert dict(report.errors) == {"model_unavailable": 2}
     assert report.calls == 0
@@ -267,7 +265,7 @@ async def test_reflect_consolidates_first_and_reports_both(world):
     placing = Placing(HOME)
     chat = answering(noted(*facts, levels=[3, 3]), placing)
     ctx = world.ctx(chat=chat)
-    report = await reflect(ctx, "alice", consolidating(ctx))
+    report = await reflect(ctx)
     assert (report.operation, report.new, report.calls, report.done, report.pending) == ("reflect", 3, 2, 4, 0)
     assert 8_000 < report.prompt_characters < 14_000
 
@@ -276,7 +274,7 @@ async def test_without_a_chat_model_nothing_is_lost(world):
     await know(world, BERLIN)
     await world.say("tea")
     ctx = replace(world.ctx(), chat=None)
-    report = await reflect(ctx, "alice", consolidating(ctx))
+    report = await reflect(ctx)
     assert (report.model, report.pending, dict(report.errors)) == ("none", 2, {})
 
 

@@ -19,9 +19,9 @@ from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
 from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken_text
-from memscope.jobs.runner import ALONE, Hooks, NoHooks, StageJob, run_until_idle
+from memscope.jobs.runner import ALONE, Hooks, StageJob
 from memscope.pipeline import Worker, WorkerContext, run
-from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, WorkReport
+from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn
 
 STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
 CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
@@ -29,21 +29,8 @@ PAUSE = timedelta(hours=6)  # what is said after one is said apart
 AI = frozenset("ai assistant bot chatbot chatgpt 助手 机器人 機器人 智能助手".split())
 
 
-async def consolidate(
-    ctx: WorkerContext,
-    user: str | None = None,
-    steps: Sequence[Worker[FactBatch]] = STEPS,
-    hooks: Hooks | None = None,
-    *,
-    preview: bool = False,
-) -> WorkReport:
-    """Consolidate all pending turns of a user (None: of all users). Without a chat model: only report how many wait."""
-    return await run_until_idle(ctx, job(ctx, steps, hooks), user=user, preview=preview)
-
-
-def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]] = STEPS, hooks: Hooks | None = None) -> StageJob:
+def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> StageJob:
     """Returns the consolidation stage as a worker process runs it."""
-    hooks = hooks or NoHooks()
     return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks)
 
 
@@ -117,4 +104,4 @@ def _is_before(turn: Turn, first: Turn) -> bool:
     return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
-__all__ = ["STEPS", "FactBatch", "consolidate", "extract", "job", "reconcile"]
+__all__ = ["STEPS", "FactBatch", "extract", "job", "reconcile"]

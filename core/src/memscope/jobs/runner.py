@@ -48,14 +48,6 @@ class Hooks(Protocol):
     async def after(self, operation: str, value: object, **context: Any) -> None: ...
 
 
-class NoHooks:
-    async def before(self, operation: str, value: T, **context: Any) -> T:
-        return value
-
-    async def after(self, operation: str, value: object, **context: Any) -> None:
-        return None
-
-
 @dataclass(frozen=True)
 class StageJob:
     """Work of a stage: ``make`` computes the change set of a claim of up to ``limit`` items and writes nothing.

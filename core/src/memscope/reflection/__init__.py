@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from memscope.jobs.runner import Finish, Hooks, NoHooks, StageJob, run_until_idle
+from memscope.jobs.runner import Finish, Hooks, StageJob
 from memscope.pipeline import Worker, WorkerContext, run
-from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Observation, Scope, Select, WorkReport
+from memscope.records import SUMMARY, ChangeSet, Claim, Insight, Observation, Scope, Select
 from memscope.reflection.batch import TopicBatch, change_set
 from memscope.reflection.insights import with_insights
 from memscope.reflection.reconcile import reconcile
@@ -24,27 +24,10 @@ from memscope.reflection.update import update
 STEPS: tuple[Worker[TopicBatch], ...] = (update, split, reconcile)
 
 
-async def reflect(
-    ctx: WorkerContext,
-    user: str,
-    consolidating: StageJob,
-    steps: Sequence[Worker[TopicBatch]] = STEPS,
-    hooks: Hooks | None = None,
-    *,
-    preview: bool = False,
-) -> WorkReport:
-    """Consolidate pending turns, then update the insights. Without a chat model: report the pending count."""
-    return await run_until_idle(ctx, consolidating, job(ctx, steps, hooks), user=user, preview=preview)
-
-
 def job(
-    ctx: WorkerContext,
-    steps: Sequence[Worker[TopicBatch]] = STEPS,
-    hooks: Hooks | None = None,
-    finish: Finish | None = None,
+    ctx: WorkerContext, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish: Finish | None = None
 ) -> StageJob:
     """Returns the reflection stage as a worker process runs it."""
-    hooks = hooks or NoHooks()
     return StageJob("reflect", partial(_plan, steps=steps, hooks=hooks), ctx.settings.reflection.batch, hooks, finish)
 
 
@@ -75,4 +58,4 @@ async def _with_known(ctx: WorkerContext, batch: TopicBatch) -> TopicBatch:
     return replace(batch, insights=tuple(insights), sources=sources)
 
 
-__all__ = ["STEPS", "TopicBatch", "job", "reconcile", "reflect", "split", "update"]
+__all__ = ["STEPS", "TopicBatch", "job", "reconcile", "split", "update"]
