@@ -69,10 +69,6 @@ CALLS = {
         m.forget(text="On that day.", **A),
         m.add_memory("On that day.", time=TIME, **A),
     ],
-    "add_memory NotFound": lambda m: [
-        m.forget(ids=[m.add_memory("On that day.", time=TIME, **A).id], **A),
-        m.add_memory("On that day.", time=TIME, **A),
-    ],
     "update NotFound": lambda m: m.update("nope", text="x", **A),
     "update InputError": lambda m: m.update(m.list(**A)[0].key, text="x", **A),
     "update Conflict": lambda m: [m.update(note(m), text="y", **A), m.update(note(m), text="z", version=1, **A)],
