@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,21 +30,26 @@ def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:
     added: dict[int, int] = {}
     for piece in pieces(fold(query)):
         for at in [place[term] for term in piece_terms(piece) if term in place]:
-            for word in synonyms(piece):
-                for term in word_terms(word):
-                    if term not in place and len(added) < MOST:
-                        added.setdefault(term, at)
+            for term in _synonym_terms(piece):
+                if term not in place and len(added) < MOST:
+                    added.setdefault(term, at)
     return added
+
+
+@lru_cache(maxsize=1 << 12)
+def _synonym_terms(piece: str) -> tuple[int, ...]:
+    return tuple(term for word in synonyms(piece) for term in word_terms(word))
 
 
 def merge(found: Candidates, own: int, added: Mapping[int, int]) -> Candidates:
     """Returns candidates of the first ``own`` terms; the columns of the others go into those they stand for."""
     if not added:
         return found
-    tf, near = found.tf[:, :own].copy(), found.tf_neighbours[:, :, :own].copy()
+    tf, near = found.tf[:, :own].copy(), found.tf_neighbours[:, :, :own].copy(order="K")
     frequency = found.document_frequency[:own].copy()
     share = (SHARE * LEAN / (LEAN + found.length)).astype(np.float32)
-    for column, at in enumerate(added.values(), own):
+    known = found.document_frequency > 0
+    for column, at in [pair for pair in enumerate(added.values(), own) if known[pair[0]]]:
         np.maximum(tf[:, at], share * found.tf[:, column], out=tf[:, at])
         np.maximum(near[:, :, at], share[:, None] * found.tf_neighbours[:, :, column], out=near[:, :, at])
         frequency[at] = max(frequency[at], found.document_frequency[column])

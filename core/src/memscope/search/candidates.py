@@ -110,6 +110,8 @@ def events(index: Snapshot, visibility: Visibility, periods: tuple[Interval, ...
 
 def _credited(index: Snapshot, visibility: Visibility, values: Floats) -> Floats:
     """Returns values credited to the row each belongs to (the maximum)."""
+    if not index.has_observations:
+        return np.where(visibility.scored, values, np.float32(0))
     rows = np.flatnonzero(visibility.scored & (values > 0))
     credited_row = index.links.credited_row[rows]
     found = np.zeros(index.rows, np.float32)
@@ -127,7 +129,7 @@ def shared_topics(
     total, shared = 0.0, np.zeros(index.rows, np.float32)
     for topic in asked:
         column = index.column["topics" if topic < 64 else "more_topics"]
-        has = (column >> np.uint64(topic % 64)) & np.uint64(1) == 1
+        has = (column & np.uint64(1 << topic % 64)) != 0
         count = max(counts.get(topic, 0), int(np.count_nonzero(has & visibility.keys)))
         weight = float(np.log1p(visibility.statistics.units / (1 + count)))
         total += weight
@@ -145,10 +147,13 @@ def meaning_leg(index: Snapshot, visibility: Visibility, asked: Search, found: F
     if asked.meaning is None or not _uses_meaning(index, asked, found):
         return None
     scored = visibility.scored & (index.meaning.norm > 0)
-    near = np.where(scored, index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]], -np.inf)
+    near = index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]]
     rows = _best(scored, near, index.column["time"], COMPARED * POOL[MEANING])
     cosine = index.meaning.cosines(rows, asked.meaning)
-    credited_row = index.links.credited_row[rows[np.argsort(-cosine, kind="stable")]]
+    rows = rows[np.argsort(-cosine, kind="stable")]
+    if not index.has_observations:
+        return rows[visibility.keys[rows]][: POOL[MEANING]]
+    credited_row = index.links.credited_row[rows]
     credited_row = credited_row[(credited_row >= 0) & visibility.keys[credited_row]]
     _, first = np.unique(credited_row, return_index=True)
     return credited_row[np.sort(first)][: POOL[MEANING]].astype(np.int64)
@@ -156,18 +161,24 @@ def meaning_leg(index: Snapshot, visibility: Visibility, asked: Search, found: F
 
 def meanings(index: Snapshot, visibility: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
     """[len(rows)] cosine of built-in vectors, the best of a turn and its memories; NaN for none."""
-    cosine = np.full(index.rows + 1, np.nan, np.float32)
-    if asked.meaning is not None and _uses_meaning(index, asked, found):
-        units = _crediting(index, visibility, rows)
-        np.fmax.at(cosine, index.links.credited_row[units], index.meaning.cosines(units, asked.meaning))
-        if found.cosine is not None:
-            cosine[:-1][~np.isnan(found.cosine)] = np.nan
-    return np.round(cosine[rows], 5)
+    if asked.meaning is None or not _uses_meaning(index, asked, found):
+        return np.full(len(rows), np.nan, np.float32)
+    units = _crediting(index, visibility, rows)
+    cosine = index.meaning.cosines(units, asked.meaning)
+    if units is not rows:
+        best = np.full(index.rows + 1, np.nan, np.float32)
+        np.fmax.at(best, index.links.credited_row[units], cosine)
+        cosine = best[rows]
+    if found.cosine is not None:
+        cosine[~np.isnan(found.cosine[rows])] = np.nan
+    return cosine.round(5)
 
 
 def dated(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> Bools:
     """[len(rows)] true where the row, or a memory on it, names a day."""
     units = _crediting(index, visibility, rows)
+    if units is rows:
+        return index.column["end"][rows] > 0
     found = np.zeros(index.rows + 1, np.bool_)
     found[index.links.credited_row[units[index.column["end"][units] > 0]]] = True
     return found[rows]
@@ -217,11 +228,13 @@ def pool(
 
 def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Returns the ``most`` best rows; of equals the latest."""
-    values = np.where(among, score, -np.inf)
-    rows = np.flatnonzero(values >= max(_reached(values, most), LEAST))
+    if len(score) >= BLOCK * most:
+        values = np.where(among, score, -np.inf)
+        among = values >= max(_reached(values, most), LEAST)
+    rows = np.flatnonzero(among)
     if len(rows) <= most:
         return rows
-    values = values[rows]
+    values = score[rows]
     cut = np.partition(values, -most)[-most]
     above, tied = rows[values > cut], rows[values == cut]
     tied = tied[np.lexsort((tied, time[tied]))][::-1]
@@ -230,8 +243,6 @@ def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> ND
 
 def _reached(values: Floats, most: int) -> float:
     """Returns a lower bound that at least ``most`` values reach, from the best of each block, without a full sort."""
-    if len(values) < BLOCK * most:
-        return LEAST
     blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
     return float(np.partition(blocks, -most)[-most])
 
@@ -280,8 +291,8 @@ def columns(
         dated=dated(index, visibility, rows),
         topic=_taken(found.topic, rows, 0),
         meaning=meanings(index, visibility, asked, found, rows),
-        cosine=np.round(_taken(found.cosine, rows, np.nan), 5),  # further digits depend on where a vector stands
-        credited=np.isin(rows, found.credited),
+        cosine=_taken(found.cosine, rows, np.nan).round(5),  # further digits depend on where a vector stands
+        credited=np.isin(rows, found.credited) if len(found.credited) else np.zeros(len(rows), np.bool_),
         legs=legs,
     )
 
@@ -296,5 +307,6 @@ def term_frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np
     slot[wanted.ravel()] = np.arange(wanted.size)  # of a row that is wanted twice, the last place
     matrix = np.zeros((wanted.size, terms), np.float32)
     at = slot[matches.row]
-    matrix[at[at >= 0], matches.term[at >= 0]] = matches.tf[at >= 0]
-    return matrix[slot[wanted]]
+    known = at >= 0
+    matrix[at[known], matches.term[known]] = matches.tf[known]
+    return matrix.take(slot[wanted], axis=0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INLINE = 20_000  # rows up to which a search is quicker than the way to a thread and back
 SORT_AT_ONCE = 300_000  # terms; more are sorted while the questions go on
-TAIL = 20_000  # terms that are cheaper to scan than to sort anew; of a large scope an eighth
+TAIL = 2_000  # terms that are cheaper to scan than to sort anew; of a large scope an eighth
 
 
 @dataclass(slots=True)
