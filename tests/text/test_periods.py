@@ -62,6 +62,22 @@ def test_a_date_without_a_year_has_that_of_the_sentences_tense(text: str, year: 
     assert f"({2026 + year}-" in with_dates(text, said) or f"（{2026 + year}-" in with_dates(text, said)
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "day"),
+    [
+        ("计划变了，新的票是10月2号到6号。", "2026-09-30", "2026-10-02"),
+        ("所以国庆不去成都，改去泉州了。", "2026-09-30", "2026-10-01"),
+        ("同事拉我报名了11月7号的骑行，我一冲动就交了钱。", "2026-10-08", "2026-11-07"),
+        ("我订了12月3号的机票。", "2026-11-05", "2026-12-03"),
+        ("I bought tickets for the concert on December 3.", "2026-11-05", "2026-12-03"),
+        ("I got an appointment on January 5.", "2026-12-20", "2027-01-05"),
+        ("I bought a car on January 5.", "2026-05-05", "2026-01-05"), ("我5号买了车。", "2026-05-03", "2026-04-05"),
+    ],
+)  # fmt: skip
+def test_what_was_arranged_for_a_day_soon_to_come_is_not_told_of_last_year(text: str, said: str, day: str) -> None:
+    assert f"{named_periods(text, datetime.fromisoformat(f'{said}T12:00+00:00'))[0].start:%F}" == day
+
+
 def test_a_birth_has_no_year() -> None:
     assert with_dates("She was born on March 3rd.", SAID) == "She was born on March 3rd."
 

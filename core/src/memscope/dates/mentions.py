@@ -13,6 +13,7 @@ from memscope.dates.figurative import is_figurative
 from memscope.dates.parsing import parsed, parsed_sentence
 from memscope.records import Interval
 
+LONG_AGO = timedelta(days=300)  # who tells of a day of so long ago names its year
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
 
 
@@ -81,9 +82,11 @@ def readings(mention: Mention) -> list[Interval]:
 def nearest(mention: Mention, said: datetime) -> Interval:
     """Returns the reading of the sentence's tense; without one, or with both, the one nearest to ``said``.
 
-    A future one counts as half as far there, since it is more often meant.
+    A future one counts as half as far there, since it is more often meant. A day that the tense puts ``LONG_AGO`` is
+    one soon to come: "I bought tickets for December 3", said in November.
     """
-    if mention._now and mention._now.decided:
+    long_ago = mention.grain == "day" and said - mention.interval.end > LONG_AGO
+    if mention._now and mention._now.decided and not long_ago:
         return mention.interval
 
     def distance(one: Interval) -> timedelta:
