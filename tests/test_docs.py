@@ -77,12 +77,25 @@ def test_the_settings_of_a_page_are_settings(page, tmp_path, monkeypatch):
             load(file, environ={})
 
 
-@pytest.mark.parametrize("guide", [name for name in sorted(ELSEWHERE) if name != "adapters.md"])
-def test_a_chinese_guide_shows_code_of_the_english_one(guide):
-    """The adapters' tests run that code, where the framework is installed."""
-    english = {text for _, text in blocks(DOCS / guide, r"python(?: v1)?")}
-    chinese = [text for _, text in blocks(DOCS / "zh" / guide, "python")]
-    assert chinese and not [text for text in chinese if text not in english]
+def first_cells(page: Path) -> list[str]:
+    """The words in code of the first cell of each table's rows, but for tables of other projects' tests."""
+    text = re.sub(r"## \w+'s own tests\n.*", "", page.read_text(encoding="utf-8"), flags=re.S)
+    rows = [row[1] for row in re.finditer(r"^\| ([^|\n]*`[^|\n]*) \|", text, re.M)]
+    return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
+
+
+@pytest.mark.parametrize("page", [*sorted(ELSEWHERE - {"adapters.md"}), "commands.md", "models.md"])
+def test_a_chinese_page_says_what_the_english_one_says(page):
+    """Every section, every entry of a table, and all code of a guide, which the adapters' tests run."""
+    english, chinese = DOCS / page, DOCS / "zh" / page
+    assert len(first_cells(english)) > 8 and not [
+        word for word in first_cells(english) if word not in first_cells(chinese)
+    ]
+    sections = [len(re.findall(r"^## (?!.*own tests)", one.read_text("utf-8"), re.M)) for one in (english, chinese)]
+    assert sections[0] == sections[1]
+    if page in ELSEWHERE:
+        shown = [{text for _, text in blocks(one, r"python(?: v1)?")} for one in (english, chinese)]
+        assert shown[0] == shown[1]
 
 
 def test_every_method_has_an_example():

@@ -20,10 +20,12 @@ TEXTS = [
         "core",
         "adapters",
         "stores",
+        "server",
         "docs",
         "examples",
         "deploy",
         "README.md",
+        "README.zh.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
     )
@@ -53,9 +55,10 @@ def test_no_page_and_no_message_names_a_bare_package():
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS - {"all"}))
 def test_the_readme_has_both_commands_of_every_extra(extra):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     checkout, wheels = re.findall(r"pip install (.+?)(?: in a checkout| with the folder)", install_hint(extra))
-    assert f"pip install {checkout}`" in readme and wheels.partition(" ")[0] in readme
+    for page in ("README.md", "README.zh.md"):
+        readme = (ROOT / page).read_text(encoding="utf-8")
+        assert f"pip install {checkout}`" in readme and wheels.partition(" ")[0] in readme
 
 
 def test_what_is_installed_beside_the_core_is_there():
