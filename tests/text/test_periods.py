@@ -78,6 +78,21 @@ def test_what_was_arranged_for_a_day_soon_to_come_is_not_told_of_last_year(text:
     assert f"{named_periods(text, datetime.fromisoformat(f'{said}T12:00+00:00'))[0].start:%F}" == day
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Dentist on Thursday at half past nine.", ""), ("The plumber comes on Wednesday.", ""), ("周四看牙。", ""),
+        ("Dentist on Thursday, remind me to park.", "(2026-11-12)"), ("提醒我周四看牙。", "（2026-11-12）"),
+        ("I saw the dentist on Thursday.", "(2026-11-05)"), ("Kim called on Thursday.", "(2026-11-05)"),
+        ("周四看了牙。", "（2026-11-05）"), ("I'll see the dentist on Thursday.", "(2026-11-12)"),
+        ("Last Thursday, the dentist.", "(2026-11-05)"), ("Dentist tomorrow.", "(2026-11-10)"),
+    ],
+)  # fmt: skip
+def test_a_day_of_the_week_is_dated_where_the_words_say_which(text: str, shown: str) -> None:
+    said = datetime(2026, 11, 9, 12, tzinfo=UTC)
+    assert with_dates(text, said) == (text[:-1] + (shown if "（" in shown or not shown else f" {shown}") + text[-1])
+
+
 def test_a_birth_has_no_year() -> None:
     assert with_dates("She was born on March 3rd.", SAID) == "She was born on March 3rd."
 

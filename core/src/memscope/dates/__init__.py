@@ -19,7 +19,7 @@ Conventions:
 """
 
 from memscope.dates.calendar import EARLIEST, LATEST
-from memscope.dates.mentions import Mention, mentions, nearest, readings, resolve
+from memscope.dates.mentions import Mention, is_undirected, mentions, nearest, readings, resolve
 from memscope.dates.recurrences import Recurrence, occurrences, recurrences, recurring
 from memscope.dates.repeated import Rule
 from memscope.dates.weekday import weekday
@@ -30,6 +30,7 @@ __all__ = [
     "Mention",
     "Recurrence",
     "Rule",
+    "is_undirected",
     "mentions",
     "nearest",
     "occurrences",

@@ -95,6 +95,12 @@ def nearest(mention: Mention, said: datetime) -> Interval:
     return min(readings(mention), key=distance)
 
 
+def is_undirected(mention: Mention) -> bool:
+    """Returns whether it names a day of the week, and no word tells of the past or of what is to come."""
+    period, now = mention.calendar_period, mention._now
+    return bool(period and period.cycle == "week" and now and not (now.decided or now.past or now.future))
+
+
 def mention(text: str, token: Token, now: Now) -> Mention | None:
     dayless = isinstance(token.value, Clock)
     period = on_reference(token.value, now) if isinstance(token.value, Clock) else token.value

@@ -13,6 +13,7 @@ MOST = 3  # dates printed behind a turn
 _YEAR = re.compile(r"\d{4}|[〇零一二三四五六七八九]{4}年")
 _BORN = re.compile(r"(?i)\bborn\b|出生|生于|生於")
 _END = re.compile(r"\s*([.!?。！？…]*)$")
+_TOLD = re.compile(r"(?i)[a-z]{2}ed\b")  # a past tense that the dates do not know: "Kim called on Friday"
 _LONGEST = timedelta(days=400)
 
 
@@ -26,10 +27,15 @@ def with_event(words: str, happened: Interval | None, said: datetime) -> str:
 
 
 def with_dates(words: str, said: datetime) -> str:
-    """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said."""
+    """``I see the dentist tomorrow (2026-06-12).``: the days that the words name by the day they were said.
+
+    "Dentist on Thursday" says none: it may be the last one or the next.
+    """
     if _BORN.search(words):  # the year is hardly that of the saying
         return words
-    found = (one for one in dates.mentions(words, said) if not one.dayless and one.shape in ("point", "range"))
+    found = [one for one in dates.mentions(words, said) if not one.dayless and one.shape in ("point", "range")]
+    if not _TOLD.search(words):
+        found = [one for one in found if not dates.is_undirected(one)]
     relative = (
         dates.nearest(one, said) if one.yearless else one.interval for one in found if not _YEAR.search(one.text)
     )
