@@ -88,6 +88,29 @@ async def test_another_length_is_a_mismatch_until_reembedded(place, tmp_path):
         assert await memory.flush()
 
 
+class Stopped(Exception):
+    pass
+
+
+async def test_a_reembed_that_is_stopped_goes_on_where_it_was(place):
+    def stop(done, total):
+        assert (done, total) == (128, 200)
+        raise Stopped
+
+    turns = [{"role": "user", "content": f"I drank tea number {number}."} for number in range(200)]
+    embedder = Moody()
+    async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+        await memory.add_turns(turns, user="u")
+        assert await memory.flush()
+        embedder.space = VectorSpace("another", 8)
+        with pytest.raises(Stopped):
+            await memory.reembed(progress=stop)
+        shapes = []
+        embedder.does = lambda shape: shapes.append(shape) or np.ones(shape)
+        assert await memory.reembed() == 72
+        assert sum(number for number, _ in shapes) == 72 and (await memory.status())["vectors"] == 200
+
+
 async def test_an_outage_parks_no_vectors_and_the_background_fills_them(tmp_path):
     embedder = Moody(raises(ModelUnavailable("down", retry_after=0.001)))
     async with AsyncMemoryScope(tmp_path / "m.db", settings={"poll_s": 0.02}, embedder=embedder) as memory:

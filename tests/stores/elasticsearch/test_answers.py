@@ -16,7 +16,7 @@ from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert
 from memscope_elasticsearch import ElasticsearchStore, client, mapping, parse_location, session
 from memscope_elasticsearch.client import Cluster, Operation
 from memscope_elasticsearch.mapping import Names
-from stores.elasticsearch.stub import PAGE, Answer, Script, Stub, described, opened, refused
+from stores.elasticsearch.stub import PAGE, SECRET, Answer, Script, Stub, described, opened, refused
 
 pytest.importorskip("elasticsearch")
 Make = Callable[[Script], Stub]
@@ -60,6 +60,16 @@ async def test_no_answer_of_elasticsearch_is_typed(
         await REQUESTS[name](cluster)
     await cluster.close()
     assert raised.value.retryable and "proxy" in raised.value.hint
+
+
+async def test_a_server_that_is_not_there_is_named_without_its_password(stubbed: Make) -> None:
+    stub = stubbed(lambda *_: (200, {}))
+    cluster = cluster_of(stub)
+    stub.stop()
+    with pytest.raises(StoreUnavailable, match=rf"http://127.0.0.1:{stub.server.server_address[1]} ") as raised:
+        await cluster.search("x", {})
+    await cluster.close()
+    assert SECRET not in str(raised.value) and "elastic:" not in str(raised.value)
 
 
 @pytest.mark.parametrize("status", [404, 500, 502])
@@ -148,8 +158,9 @@ CALLS: dict[str, Callable[[ElasticsearchStore], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-async def test_every_call_that_meets_a_page_is_typed(stubbed: Make, name: str) -> None:
-    store = store_of(stubbed(opened(lambda *_: (200, PAGE))), 0.1)
+async def test_every_call_that_meets_a_page_is_typed(stubbed: Make, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 2 * HANGS)  # so that it is not asked again
+    store = store_of(stubbed(opened(lambda *_: (200, PAGE))), HANGS)
     await store.open()
     async with asyncio.timeout(HANGS):
         with pytest.raises(StoreUnavailable):
@@ -252,7 +263,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("case", FOREIGN)
 async def test_an_index_of_somebody_else_is_refused_with_what_to_do(stubbed: Make, case: str) -> None:
-    store = store_of(stub := stubbed(server({**MINE, **FOREIGN[case]})))
+    store = store_of(stub := stubbed(server({**MINE, **FOREIGN[case]})), HANGS)
     with pytest.raises(StoreCorrupt) as raised:
         await store.open()
     await store.close()

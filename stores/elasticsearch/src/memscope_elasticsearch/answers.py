@@ -97,7 +97,7 @@ def _listed(found: object) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def trouble(error: Exception, *, answered: bool) -> Exception:
+def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
     """Returns the typed error for an exception of the client; other exceptions as they are.
 
     ``answered``: Elasticsearch did before, so whatever answers now is between.
@@ -119,9 +119,9 @@ def trouble(error: Exception, *, answered: bool) -> Exception:
     if isinstance(error, TlsError):
         return ConfigError("the server's certificate is not trusted", hint="set ca_certs to the file of its authority")
     if isinstance(error, ConnectionTimeout):
-        return StoreUnavailable("Elasticsearch did not answer in time", hint="try again")
+        return StoreUnavailable(f"{address} did not answer in time", hint="try again")
     if isinstance(error, TransportError):
-        return StoreUnavailable("Elasticsearch cannot be reached", hint="is it running, are host and port right?")
+        return StoreUnavailable(f"{address} cannot be reached", hint="is it running, are host and port right?")
     return error
 
 

@@ -164,7 +164,7 @@ class Cluster:
             try:
                 return await send()
             except Exception as error:
-                typed = trouble(error, answered=self._answered)
+                typed = trouble(error, answered=self._answered, address=self.options.address)
                 if not isinstance(typed, StoreBusy | StoreUnavailable) or clock() + pause > until:
                     raise typed from error
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

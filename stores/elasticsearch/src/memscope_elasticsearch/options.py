@@ -33,6 +33,12 @@ class Options:
     deadline_s: float = 30.0
     lease_s: float = 15.0
 
+    @property
+    def address(self) -> str:
+        """The hosts, or the id of the cloud, without passwords."""
+        hosts = self.client.get("hosts") or [self.client.get("cloud_id", "")]
+        return ", ".join(re.sub(r"//[^/]*@", "//", str(host)) for host in hosts)
+
 
 _KINDS: Mapping[str, Any] = {
     "shards": int, "replicas": int, "vectors": str, "request_s": float, "deadline_s": float, "lease_s": float,
