@@ -42,6 +42,14 @@ async def test_a_question_asked_twelve_times_takes_no_place(memory: AsyncMemoryS
     assert ASKED[lang] not in lines
 
 
+async def test_where_one_lives_is_found_among_strays_of_the_same_words(memory: AsyncMemoryScope) -> None:
+    await say(memory, "It's 36 degrees in my flat in Graz")
+    strays = "socks keys gloves maps pens cups spoons coins hats forks".split()
+    for day, thing in enumerate(strays):
+        await say(memory, f"right, the {thing} now live on a shelf and everybody is right about that", day=day)
+    assert "Graz" in await memory.context("Where do I live right now?", user="u", k=5)
+
+
 @pytest.mark.parametrize(("asked", "reason"), [("Where is my passport?", "askings"), ("我的护照在哪？", "askings")])
 async def test_only_askings_are_no_evidence_and_the_reason_says_so(
     memory: AsyncMemoryScope, asked: str, reason: str

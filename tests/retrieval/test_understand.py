@@ -14,7 +14,7 @@ from growth import growth
 from memscope.records import Interval
 from memscope.retrieval import Query, understand
 from memscope.retrieval.understand import MOST_PERIODS
-from memscope.text.lasting import LASTING
+from memscope.text.lasting import LASTING, MARKS
 from memscope.text.terms import name_key, term
 
 KIT: Any = SimpleNamespace()
@@ -168,3 +168,38 @@ async def test_words_of_a_time_weigh_nothing_where_nothing_else_is_asked(questio
     assert dict(zip(asked.terms, asked.weights, strict=True)) == {
         term("happen"): 1.0, term("end"): 0.0, term("march"): 1.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ["Where do I live right now?", "Where do I currently live?", "我现在住在哪？"])
+async def test_a_question_about_a_home_looks_for_what_tells_of_one_and_not_for_now(question: Ask, query: str) -> None:
+    asked = await understand(question(query), KIT)
+    assert asked.kinds_asked == {MARKS["home"]}
+    telling = {one for one, weight in zip(asked.terms, asked.weights, strict=True) if weight}
+    assert telling.isdisjoint(map(term, ["right", "current", "home"]))
+
+
+@pytest.mark.parametrize(
+    ("query", "then"),
+    [
+        ("Do I eat meat this week?", False),
+        ("What did I say this week?", True),
+        ("What did Ben cook in May?", True),
+    ],
+)
+async def test_the_time_of_saying_tells_little_of_a_time_ahead(question: Ask, query: str, then: bool) -> None:
+    assert (await understand(question(query), KIT)).said_then is then
+
+
+@pytest.mark.parametrize(
+    ("query", "talk"),
+    [("What did I ask you about boats?", True), ("My boss asks for the day of my race", False)],
+)
+async def test_somebody_elses_asking_is_not_about_the_conversation(question: Ask, query: str, talk: bool) -> None:
+    assert (await understand(question(query), KIT)).about_talk is talk
+
+
+async def test_the_word_date_of_a_question_for_one_is_no_subject(question: Ask) -> None:
+    asked, subject = [
+        await understand(question(query), KIT) for query in ("On which date was I fined?", "When was I fined?")
+    ]
+    assert asked.topics == subject.topics

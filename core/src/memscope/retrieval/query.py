@@ -33,6 +33,7 @@ class Query:
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less
+    kinds_asked: frozenset[int] = frozenset()  # marks of the lasting statements that the query is about
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
     asks_number: bool = False
@@ -41,6 +42,7 @@ class Query:
     asks_personally: bool = False  # about the user, or a wish of theirs
     asks_ahead: bool = False  # names a day of its own that is not over
     asks_period: bool = False  # for whatever happens at the times named
+    said_then: bool = True  # what was said in the times named answers, not only what was said before
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too

@@ -48,6 +48,7 @@ WEIGHTS: Mapping[str, float] = {
     "event": 1.6,
     "dated": 1.03,
     "lasting": 4.0,
+    "kind": 4.0,
     "asking": -1.26,
     "unknowing": -3.0,
     "topic": 0.89,
@@ -64,6 +65,8 @@ FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.3  # share of a question's words that some unit must have, and from which words are trusted
 MET = 0.5  # share of a question's English words that the scope must have
 OPEN_EVENT = 3.0  # of a question for whatever happens at a time
+BEFOREHAND = 0.25  # share that the time of saying counts for a time ahead
+FEW_WORDS = 2  # of a question, up to which a lasting statement of its kind counts in full
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
@@ -179,6 +182,12 @@ def _cosine(e: Evidence) -> Values:
     return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
 
 
+def _period(e: Evidence) -> Values:
+    """Counts little for a time ahead: "Do I eat meat this week?" is answered by what was said before."""
+    tells = e.question.said_then or e.question.asks_period
+    return (e.found.period == 1) * (1.0 if tells else BEFOREHAND)
+
+
 def _event(e: Evidence) -> Values:
     """Counts only for a period that is not over, or where nothing else is asked: else the time of saying tells more."""
     return e.found.event * (OPEN_EVENT if e.question.asks_period else e.question.asks_ahead)
@@ -190,6 +199,14 @@ def _lasting(e: Evidence) -> Values:
         return np.zeros(len(e.found.unit))
     at = e.found.terms.index(LASTING)
     return (1 - e.trust) * ((e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0))
+
+
+def _kind(e: Evidence) -> Values:
+    """Counts for a question of few words: "Where do I live now?" is about a home, whoever else has "live"."""
+    marks = [at for at, one in enumerate(e.found.terms) if one in e.question.kinds_asked]
+    own = (e.found.tf_header[:, marks] > 0) | (e.found.tf[:, marks] > 0)
+    asked = sum(weight > 0 for weight in e.question.weights)
+    return min(1.0, FEW_WORDS / max(asked, 1)) * own.any(axis=1)
 
 
 def _asking(e: Evidence) -> Values:
@@ -231,7 +248,7 @@ FEATURES: tuple[Column, ...] = (
     Column("header", _header, "its date or speaker is named"),
     Column("covered", lambda e: e.trust * _covered(e), "how many of the words it has"),
     Column("rare", lambda e: e.trust * _rare(e), "has the rarest word"),
-    Column("period", lambda e: e.found.period == 1, "said in the period asked for"),
+    Column("period", _period, "said in the period asked for"),
     Column("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
     Column("speaker", _speaker, "said by the one the question names"),
     Column("user", _user, "said by the user"),
@@ -243,6 +260,7 @@ FEATURES: tuple[Column, ...] = (
     Column("event", _event, "is about the period asked for"),
     Column("dated", lambda e: e.found.dated & e.question.asks_when, "names a day, as asked"),
     Column("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
+    Column("kind", _kind, "a lasting statement of the kind asked for"),
     Column("asking", _asking, "only asks"),
     Column("unknowing", _unknowing, "only says that it does not know"),
     Column("topic", _topic, "shares everyday topics"),
@@ -296,6 +314,8 @@ _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
         "candidates",
         "weights",
         "names",
+        "kinds_asked",
+        "said_then",
         "asks_number",
         "asks_when",
         "asks_assistant",

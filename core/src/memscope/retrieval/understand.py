@@ -14,7 +14,7 @@ from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
 from memscope.retrieval.query import Query
-from memscope.text.lasting import LASTING, PROFILE_TERMS
+from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
 from memscope.text.statements import about_user
 from memscope.text.terms import names, piece_terms, term
 from memscope.text.tokens import fold, pieces, words
@@ -39,7 +39,8 @@ FILLERS = frozenset(
         term,
         words(
             """mention discuss conversation chat message talk tell told say said speak list order describe explain kind
-            type sort way various different many much number time various summary summarize detail provide give"""
+            type sort way various different many much number time various summary summarize detail provide give
+            want need know ask wonder please"""
         ),
     )
 )
@@ -70,6 +71,7 @@ _WHEN = re.compile(
     r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b|\bhow long ago\b"
     r"|什么时候|什麼時候|啥时候|何时|何時|哪[天日年]|哪个月|几[号月日]|幾[號月日]|日期|多久(?:以)?前"
 )
+_DAY_ASKED = re.compile(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b|日期")  # no subject: one may date, or have a day off
 _NAMED_TIME = re.compile(r"[A-Z\d〇零一二三四五六七八九十節节]")  # a month, a holiday, a number
 _PAST = re.compile(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b|[了过過]|[没沒]有")
 _AHEAD = re.compile(
@@ -82,9 +84,14 @@ _ASSISTANT = re.compile(
     r"|\byour (?:recommend|suggest|advice|answer)|你.{0,6}(?:推荐|建议|告诉|说过|提到|提议)"
 )
 
+# No words to look for: whoever says something says how it is now.
+_PRESENT = re.compile(
+    r"(?i)\b(?:right now|at present|at th(?:e|is) (?:moment|time|point)|current(?:ly)?|presently|nowadays|these days"
+    r"|as of (?:now|today))\b"
+)
 _TALK = re.compile(
-    r"\b(?:discuss|talk(?:ed)? about|ask(?:ed|s)?|questions?|(?:bring|brought) up"
-    r"|conversations?|topics?|summar\w+|mention\w*)\b"
+    r"\b(?:discuss|talk(?:ed)? about|ask(?:ed)?(?= (?:you|about)\b)|(?:i|we|you)(?: \w+)? ask(?:ed)?|questions?"
+    r"|(?:bring|brought) up|conversations?|topics?|summar\w+|mention\w*)\b"
     r"|聊|[讨討][论論]|[问問][过過]|[话話][题題]|提到|[对對][话話]|[总總][结結]"
 )
 
@@ -122,6 +129,7 @@ _SELF_TOLD = (
     writes=(
         "terms",
         "weights",
+        "kinds_asked",
         "names",
         "periods",
         "asks_number",
@@ -130,6 +138,7 @@ _SELF_TOLD = (
         "asks_personally",
         "asks_ahead",
         "asks_period",
+        "said_then",
         "topics",
         "meaning",
         "about_talk",
@@ -142,30 +151,40 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     only_named = asked != question.query and not any(map(piece_terms, pieces(wording)))  # "Who is Alice?"
     if question.about_user or only_named or about_user(ends):
         return profile_question(question)
-    about, reference = topics(ends), question.as_of or question.now
+    reference = question.as_of or question.now
     named = [one for one in dates.mentions(ends, reference) if not one.dayless]
+    plain = _PRESENT.sub(" ", ends)
+    asks_when = _WHEN.search(wording) is not None
+    subject = _DAY_ASKED.sub(" ", plain) if asks_when else plain
+    about = topics(subject)
     found = {term(word): word for word in _content(words(asked))}
     terms = tuple(found)[:MOST_TERMS]
     asks_period = ends == asked and _asks_period(ends, named, [found[one] for one in terms if one not in OPEN])
+    ahead = [one for one in named if _reaches_ahead(one, ends, reference)]
+    said_then = _PAST.search(ends) is not None or len(ahead) < len(named)
     aside = [one for one in named if asks_period or one.interval.start == one.interval.end]  # "right now"
-    told = frozenset(map(term, words(_without(ends, aside, kept=True)))) if aside else found.keys()
+    told = frozenset(map(term, words(_without(plain, aside, kept=True)))) if aside or plain != ends else found.keys()
     weights = tuple(0.0 if one not in told else FILLER_WEIGHT if one in FILLERS else 1.0 for one in terms)
     personal = _PERSONAL.search(wording) is not None or _is_about_own(wording, about)
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
+    kinds = frozenset(MARKS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
+    marks = (LASTING, *sorted(kinds)) if lasting else ()
     return replace(
         question,
-        terms=(*terms, LASTING) if lasting else terms,
-        weights=(*weights, 0.0) if lasting else weights,
+        terms=(*terms, *marks),
+        weights=(*weights, *(0.0 for _ in marks)),
+        kinds_asked=kinds,
         names=names(_ends(question.query)),
         periods=periods(named, ends, reference),
         asks_number=_NUMBER.search(wording) is not None,
-        asks_when=_WHEN.search(wording) is not None,
+        asks_when=asks_when,
         asks_assistant=_ASSISTANT.search(wording) is not None,
         asks_personally=personal,
-        asks_ahead=_reaches_ahead(named, ends, reference),
+        asks_ahead=bool(ahead),
         asks_period=asks_period,
+        said_then=said_then,
         topics=tuple(sorted(about)),
-        meaning=sentence_vector(ends),
+        meaning=sentence_vector(subject),
         about_talk=_TALK.search(wording) is not None,
     )
 
@@ -228,9 +247,9 @@ def _without(query: str, named: Sequence[dates.Mention], kept: bool = False) -> 
     return query
 
 
-def _reaches_ahead(named: Sequence[dates.Mention], query: str, reference: datetime) -> bool:
+def _reaches_ahead(named: dates.Mention, query: str, reference: datetime) -> bool:
     """Returns whether a time named is not over ("this week"); a longer time only if words look ahead."""
-    meant = [time for one in named for time in _meant(one, query, reference) if time.end > reference]
+    meant = [time for time in _meant(named, query, reference) if time.end > reference]
     return any(time.end - time.start <= SHORT or _AHEAD.search(query) for time in meant)
 
 

@@ -269,6 +269,12 @@ def kinds(sentence: str) -> tuple[str, ...]:
     return () if found and is_question(sentence) else found
 
 
+def asked_kinds(question: str) -> frozenset[str]:
+    """Returns the kinds of lasting statement that would answer a question: "Where do I live?" is about a home."""
+    rules = _chinese if has_cjk(question) else _english
+    return frozenset(kind for sentence in sentences(question) for kind in rules(sentence))
+
+
 def lasting(sentence: str) -> float:
     """Returns the weight of a sentence's lasting statements about its speaker; 0 for none."""
     found = kinds(sentence)
