@@ -1,0 +1,290 @@
+"""A fleet on one Elasticsearch cluster: writers, ``memscope worker`` processes, many users, one to three nodes.
+
+    python benchmarks/fleet.py --users 1000 --seconds 60
+    python benchmarks/fleet.py --users 50 --seconds 10 --url http://127.0.0.1:19200    on a node that is there
+
+Four processes add (two turns a call) and ask, two workers consolidate and reflect with a model that answers at once. A
+cluster of several nodes loses one and gets it back: ``whole`` is before, ``away`` between, ``back`` after. All nodes
+share the cores of this machine: from one to three nodes the figures show what replicas and coordination cost, not what
+machines of their own would bring. Prints one JSON object:
+
+    adds_per_s, retrieve_ms_p50, retrieve_ms_p95, consolidated_per_s (turns)    of each part, as the clients see it
+    node_cpu_ms, worker_cpu_ms, writer_cpu_ms    of CPU per turn added, with all that was asked and made of it
+    lost (acknowledged and gone, or without a fact), doubled, stuck (pending in the end, or never answered), untyped
+    noticed    of a turn that the harness makes up: it is lost
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import click
+from soak_model import ITEM, heal, server
+
+from memscope.errors import MemscopeError
+from memscope.records import Observation, Select, Turn
+from memscope_elasticsearch import ElasticsearchStore
+
+HERE = Path(__file__).parent
+NODE = HERE.parent / "tests" / "servers" / "elasticsearch" / "node.py"
+PORT = 19283
+WRITERS, WORKERS = 4, 2
+SETTLE_S = 300.0
+T = TypeVar("T")
+Process = asyncio.subprocess.Process
+
+
+@dataclass
+class Heard:
+    """Told by the writers: items acknowledged, and (moment, turns, milliseconds) of each call."""
+
+    said: dict[str, str] = field(default_factory=dict)  # user by item
+    adds: list[tuple[float, int, float]] = field(default_factory=list)
+    retrieves: list[tuple[float, int, float]] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    writer_cpu_s: float = 0.0
+
+    def hear(self, line: dict[str, Any]) -> None:
+        match line.pop("op"):
+            case "add":
+                self.said[line["item"]] = f"user-{line['item'].split('-')[1]}"
+                self.adds.append((line["at"], line["turns"], line["ms"]))
+            case "retrieve":
+                self.retrieves.append((line["at"], 1, line["ms"]))
+            case "end":
+                self.writer_cpu_s += line.pop("cpu_s")
+                self.seen.update(line)
+
+    def turns(self) -> int:
+        return sum(turns for _, turns, _ in self.adds)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment between two parts of a run, and how many turns were consolidated until then."""
+
+    at: float
+    consolidated: int
+
+
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Call until the cluster, which may have lost a node, answers."""
+    until = time.monotonic() + SETTLE_S
+    while True:
+        try:
+            return await call()
+        except MemscopeError as error:
+            if not error.retryable or time.monotonic() > until:
+                raise
+        await asyncio.sleep(0.2)
+
+
+# ---- processes
+
+
+async def run_node(*what: str) -> None:
+    child = await asyncio.create_subprocess_exec(sys.executable, str(NODE), *what, stdout=subprocess.DEVNULL)
+    if await child.wait():
+        raise RuntimeError(f"node.py {' '.join(what)} failed")
+
+
+async def start_writer(location: str, number: int, users: int) -> Process:
+    command = [sys.executable, str(HERE / "fleet_writer.py"), location, f"p{number}", str(users)]
+    writer = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    await writer.stdout.readline()  # it has opened the store
+    return writer
+
+
+async def start_worker(location: str, model: str, home: str) -> Process:
+    """The program as it is deployed, with a home of its own."""
+    settings = {"STORE": location, "CHAT__MODEL": "m", "CHAT__BASE_URL": model, "CHAT__KEY": "k"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSCOPE_")}
+    environment |= {f"MEMSCOPE_{name}": value for name, value in settings.items()}
+    environment |= {"XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home}
+    command = [sys.executable, "-m", "memscope.cli", "worker"]
+    return await asyncio.create_subprocess_exec(*command, env=environment, stdout=subprocess.DEVNULL)
+
+
+async def listen(process: Process, heard: Heard) -> None:
+    assert process.stdout is not None
+    async for line in process.stdout:
+        heard.hear(json.loads(line))
+
+
+@contextmanager
+def ended(processes: list[Process]) -> Iterator[None]:
+    """Whatever happens, none of them is left."""
+    try:
+        yield
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+def cpu_s(process: Process) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# ---- one cluster
+
+
+async def mark(store: ElasticsearchStore) -> Mark:
+    stats = await patiently(store.stats)
+    return Mark(time.monotonic(), stats.turns - waiting(stats))
+
+
+def waiting(stats: Any) -> int:
+    return sum(counts["consolidate"] for counts in (stats.pending, stats.failed, stats.parked))
+
+
+async def load(store: ElasticsearchStore, seconds: float, nodes: int) -> dict[str, tuple[Mark, Mark]]:
+    """The parts of the load, each from a mark to a mark."""
+    begin = await mark(store)
+    await asyncio.sleep(seconds / min(nodes, 2))
+    whole = await mark(store)
+    if nodes == 1:
+        return {"whole": (begin, whole)}
+    await run_node("kill", "--port", str(PORT))
+    await asyncio.sleep(seconds / 2)
+    away = await mark(store)
+    await run_node("revive", "--port", str(PORT))
+    joined = await mark(store)
+    await asyncio.sleep(seconds / 2)
+    return {"whole": (begin, whole), "away": (whole, away), "back": (joined, await mark(store))}
+
+
+def figures(heard: Heard, begin: Mark, end: Mark) -> dict[str, float]:
+    seconds = end.at - begin.at
+    added = sum(turns for at, turns, _ in heard.adds if begin.at <= at < end.at)
+    taken = [ms for at, _, ms in heard.retrieves if begin.at <= at < end.at]
+    return {
+        "adds_per_s": round(added / seconds, 1),
+        "retrieves_per_s": round(len(taken) / seconds, 1),
+        "retrieve_ms_p50": round(statistics.median(taken), 1),
+        "retrieve_ms_p95": round(statistics.quantiles(taken, n=20)[18], 1),
+        "consolidated_per_s": round((end.consolidated - begin.consolidated) / seconds, 1),
+    }
+
+
+async def settled(store: ElasticsearchStore) -> int:
+    """Wait until the workers have done what is left; how many turns they have not."""
+    until = time.monotonic() + SETTLE_S
+    while (left := waiting(await patiently(store.stats))) and time.monotonic() < until:
+        await asyncio.sleep(0.5)
+    return left
+
+
+async def compare(store: ElasticsearchStore, said: Mapping[str, str]) -> Counter[str]:
+    """Every acknowledged item is there once, in a turn and in a fact of its user."""
+    found: Counter[str] = Counter()
+    turns, facts = Counter[str](), Counter[str]()
+    for user in set(said.values()):
+        records = [record async for page in store.scan(Select(user)) for record in page]
+        turns.update(item for one in records if isinstance(one, Turn) for item in ITEM.findall(one.text))
+        facts.update(item for one in records if isinstance(one, Observation) for item in ITEM.findall(one.text))
+    found["lost"] = len(said.keys() - turns.keys()) + len(turns.keys() - facts.keys())
+    found["doubled"] = sum(times > 1 for counts in (turns, facts) for times in counts.values())
+    found["noticed"] = len({*said, "item-0-never-1"} - turns.keys()) - len(said.keys() - turns.keys())
+    return found
+
+
+async def node_cpu_ms(store: ElasticsearchStore) -> int:
+    found = await patiently(lambda: store.cluster.request("GET", "/_nodes/stats/process"))
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in found["nodes"].values())
+
+
+async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[str, Any]:
+    location = f"elasticsearch://{hosts}/fleet-{uuid4().hex[:8]}?shards={nodes}&replicas={int(nodes > 1)}&lease_s=5"
+    store, heard = ElasticsearchStore(location), Heard()
+    await store.open()
+    with server() as model, tempfile.TemporaryDirectory() as home:
+        heal(model)
+        before = await node_cpu_ms(store)
+        workers = [await start_worker(location, model.base_url, home) for _ in range(WORKERS)]
+        writers = await asyncio.gather(*(start_writer(location, number, users) for number in range(WRITERS)))
+        with ended([*writers, *workers]):
+            listening = [asyncio.create_task(listen(writer, heard)) for writer in writers]
+            parts = await load(store, seconds, nodes)
+            for writer in writers:
+                assert writer.stdin is not None
+                writer.stdin.close()
+            await asyncio.gather(*listening)
+            left = await settled(store)
+            worker_cpu_s = sum(map(cpu_s, workers))  # a worker that is gone has failed: let it raise
+            for worker in workers:
+                worker.send_signal(signal.SIGTERM)
+            codes = [await process.wait() for process in (*writers, *workers)]
+        calls = model.counts["chat"]
+    spent = await node_cpu_ms(store) - before
+    found = await compare(store, heard.said)
+    await removed(store)
+    return {
+        **{name: figures(heard, *marks) for name, marks in parts.items()},
+        "turns": heard.turns(),
+        "model_calls": calls,
+        "node_cpu_ms": round(spent / heard.turns(), 2) if nodes == 1 else None,  # a node that died tells nothing
+        "worker_cpu_ms": round(1000 * worker_cpu_s / heard.turns(), 2),
+        "writer_cpu_ms": round(1000 * heard.writer_cpu_s / heard.turns(), 2),
+        "lost": found["lost"],
+        "doubled": found["doubled"],
+        "stuck": left + heard.seen["stuck"] + sum(map(bool, codes)),
+        "untyped": heard.seen["untyped"] + heard.seen["refused"],
+        "failed": heard.seen["failed"],
+        "noticed": found["noticed"],
+    }
+
+
+async def removed(store: ElasticsearchStore) -> None:
+    for what in ("mem", "work"):
+        await store.cluster.request("DELETE", f"/{store.options.prefix}-{what}-*", ignore_unavailable="true")
+    await store.close()
+
+
+async def on_own_nodes(nodes: int, users: int, seconds: float) -> dict[str, Any]:
+    own = ("--port", str(PORT), "--nodes", str(nodes))
+    await run_node("start", *own, "--heap", "512m", "--seconds", "300")
+    try:
+        return await measured(",".join(f"127.0.0.1:{PORT + n}" for n in range(nodes)), nodes, users, seconds)
+    finally:
+        await run_node("stop", *own)
+
+
+async def fleet(nodes: tuple[int, ...], users: int, seconds: float, url: str | None) -> dict[str, Any]:
+    if url is not None:
+        found = {"nodes_1": await measured(url.removeprefix("http://"), 1, users, seconds)}
+    else:
+        found = {f"nodes_{number}": await on_own_nodes(number, users, seconds) for number in nodes}
+    sums = {key: sum(one[key] for one in found.values()) for key in ("lost", "doubled", "stuck", "untyped")}
+    noticed = min(one["noticed"] for one in found.values())
+    return {**found, **sums, "noticed": noticed, "users": users, "shared_cores": os.cpu_count()}
+
+
+@click.command()
+@click.option("--users", default=1000, show_default=True)
+@click.option("--seconds", default=60.0, show_default=True, help="Of the load on a cluster; more while a node is away.")
+@click.option("--nodes", multiple=True, type=click.IntRange(1, 9), default=(1, 3), show_default=True)
+@click.option("--url", help="A node that is there, instead of clusters of its own.")
+def main(users: int, seconds: float, nodes: tuple[int, ...], url: str | None) -> None:
+    print(json.dumps(asyncio.run(fleet(nodes, users, seconds, url))))
+
+
+if __name__ == "__main__":
+    main()
