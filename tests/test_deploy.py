@@ -1,38 +1,101 @@
-"""``deploy/compose.yaml``: what can be told of it without a container engine."""
+"""``deploy/``: what can be told of it without a container engine."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from memscope.cli import cli
 from memscope.config.settings import load
 from memscope_elasticsearch import parse_location
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
-SERVER = yaml.safe_load(TEXT)["services"]["elasticsearch"]
+COMPOSE = yaml.safe_load(TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+NODES = {name: service for name, service in SERVICES.items() if name.startswith("elasticsearch")}
+PROGRAMS = {name: service for name, service in SERVICES.items() if "build" in service}
 
 
 def test_it_is_the_version_that_the_tests_run_on():
     pom = (ROOT / "tests" / "servers" / "elasticsearch" / "pom.xml").read_text(encoding="utf-8")
     (tested,) = re.findall(r"<elasticsearch.version>(.*)</", pom)
-    assert SERVER["image"] == f"elasticsearch:${{ELASTIC_VERSION:-{tested}}}"
+    images = {service["image"] for service in SERVICES.values() if service not in PROGRAMS.values()}
+    assert images == {f"elasticsearch:${{ELASTIC_VERSION:-{tested}}}"}
 
 
 def test_it_is_closed_to_others_and_limited():
-    assert SERVER["environment"]["xpack.security.enabled"] == "true"
-    assert SERVER["ports"] == ["127.0.0.1:9200:9200"]
-    assert SERVER["mem_limit"]
-    assert "_cluster/health" in SERVER["healthcheck"]["test"][1]
+    ports = [port for service in SERVICES.values() for port in service.get("ports", ())]
+    assert ports and all(port.startswith("127.0.0.1:") for port in ports)
+    for node in NODES.values():
+        assert node["environment"]["xpack.security.enabled"] == "true"
+        assert node["mem_limit"] and "_cluster/health" in node["healthcheck"]["test"][1]
+
+
+def test_three_nodes_find_each_other_over_tls_and_have_data_of_their_own():
+    assert len(NODES) == 3
+    for name, node in NODES.items():
+        settings = node["environment"]
+        assert settings["node.name"] == name
+        assert settings["discovery.seed_hosts"].split(",") == sorted(NODES)
+        assert settings["cluster.initial_master_nodes"].split(",") == sorted(NODES)
+        assert settings["xpack.security.transport.ssl.enabled"] == "true"
+        keystore = "/usr/share/elasticsearch/config/" + settings["xpack.security.transport.ssl.keystore.path"]
+        assert keystore.split("config/")[1] in SERVICES["certificates"]["command"][-1]
+    data = [volume for node in NODES.values() for volume in node["volumes"] if volume.endswith("/data")]
+    assert len(set(data)) == 3
+
+
+def test_every_volume_and_every_service_that_is_waited_for_is_there():
+    named = {mount.split(":")[0] for service in SERVICES.values() for mount in service.get("volumes", ())}
+    assert named == COMPOSE["volumes"].keys()
+    assert {name for service in SERVICES.values() for name in service.get("depends_on", ())} < SERVICES.keys()
 
 
 def test_the_settings_it_names_reach_the_client(monkeypatch: pytest.MonkeyPatch):
-    for name, value in re.findall(r"(MEMSCOPE_\w+)=(\S+)", TEXT):
-        monkeypatch.setenv(name, value)
-    settings = load()
+    shown = dict(re.findall(r"(MEMSCOPE_(?:STORE|ELASTICSEARCH)\w*)=(\S+)", TEXT))
+    settings = load(environ=shown)
     chosen = parse_location(settings.store, settings.elasticsearch.options())
     assert chosen.client["hosts"] == ["http://localhost:9200"]
     assert chosen.client["basic_auth"] == ("elastic", "...")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_have_settings_that_are_settings(name):
+    given = {key: value or "http://model" for key, value in PROGRAMS[name]["environment"].items()}
+    settings = load(environ=given)
+    chosen = parse_location(settings.store, settings.elasticsearch.options())
+    assert chosen.client["hosts"] == [f"http://{node}:9200" for node in NODES]
+    assert (chosen.shards, chosen.replicas) == (3, 1)
+    assert settings.chat.model and settings.embedding.model
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_are_commands_with_these_options(name):
+    command, *arguments = PROGRAMS[name]["command"]
+    known = CliRunner().invoke(cli, [command, "--help"])
+    assert known.exit_code == 0
+    assert not [one for one in arguments if one.startswith("--") and f"{one} " not in known.output]
+
+
+@pytest.mark.parametrize("line", re.findall(r"run --rm server (.+?)(?:  |\n)", TEXT))
+def test_a_command_that_it_names_is_one(line, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    done = CliRunner().invoke(cli, line.split())
+    assert (done.exit_code, list(tmp_path.rglob("tokens.json")) != []) == (0, True)
+
+
+def test_the_image_installs_what_is_there():
+    text = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+    (installed,) = re.findall(r"pip install .*", text)
+    folders = re.findall(r"/src/([\w/]+)", installed)
+    assert folders == ["core", "stores/elasticsearch", "server"]
+    assert all((ROOT / folder / "pyproject.toml").exists() for folder in folders)
+    assert 'ENTRYPOINT ["memscope"]' in text
+    ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text(encoding="utf-8").split()
+    assert all(f"!{folder.split('/')[0]}" in ignored for folder in folders)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -127,7 +128,7 @@ async def test_the_refresh_task_survives_every_answer(stubbed: Make, monkeypatch
     opened_session.wrote("alice", ["a"])
     async with asyncio.timeout(HANGS):
         await marked.wait()
-        (task,) = cluster.of_this_loop("watch")
+        assert (task := cluster.local().watch) is not None
         await task
     assert opened_session.unrefreshed.of("alice") == []
     await cluster.close()
@@ -226,6 +227,39 @@ async def test_a_turn_waits_for_other_writers_no_longer_than_its_deadline(stubbe
     ended.set()
     await store.close()
     assert not any(b"second" in body for _, _, body in stub.asked)
+
+
+async def test_a_write_whose_caller_is_gone_ends_with_the_store(stubbed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves its intent to the next writer, and the event loop no complaint."""
+    begun, complaints = asyncio.Event(), list[Any]()
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    monkeypatch.setattr(client, "CLOSING_S", 0.05)
+
+    def script(method: str, path: str, body: bytes) -> Answer:
+        loop.call_soon_threadsafe(begun.set)
+        return 503, {}
+
+    store = store_of(stubbed(opened(script)), 30)
+    await store.open()
+    caller = asyncio.create_task(store.apply("alice", ChangeSet(done=("one",))))
+    async with asyncio.timeout(HANGS):
+        await begun.wait()
+        caller.cancel()
+        await asyncio.wait([caller])
+        await store.close()
+        await asyncio.sleep(0)
+    gc.collect()
+    assert not complaints and not [task for task in asyncio.all_tasks() if task.get_name().startswith("memscope-")]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nobody closed its connections
+def test_a_loop_that_ended_leaves_nothing(stubbed: Make) -> None:
+    store = store_of(stubbed(opened(lambda method, path, body: (200, {"count": 0}))), 5)
+    for _ in range(3):
+        asyncio.run(store.cluster.count("x"))
+    gc.collect()
+    assert sum(isinstance(one, client.Local) for one in gc.get_objects()) == 1
 
 
 # ---- indices of somebody else

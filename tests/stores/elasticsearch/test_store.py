@@ -297,7 +297,6 @@ async def test_a_read_only_index_refuses_writes_and_is_read(place: Options) -> N
 
 async def leave(store: ElasticsearchStore) -> None:
     """End an event loop without its complaints."""
-    await store._session.close()
     await store.cluster.disconnect()
 
 

@@ -43,6 +43,11 @@ class PerLoop(Generic[T]):
                 self._made[loop] = self._make()
             return self._made[loop]
 
+    def here(self, *, keep: bool = True) -> T | None:
+        """Return the entry of the running event loop, if there is one; without ``keep``, remove it."""
+        with self._lock:
+            return (self._made.get if keep else self._made.pop)(asyncio.get_running_loop(), None)
+
     def take(self) -> list[tuple[asyncio.AbstractEventLoop, T]]:
         """Remove and return all entries, with their loops."""
         with self._lock:

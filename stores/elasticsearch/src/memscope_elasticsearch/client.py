@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from memscope.errors import ClosedError, ConfigError, StoreBusy, StoreUnavailable
+from memscope.models.retry import PerLoop
 from memscope_elasticsearch.answers import BULK_BYTES, Outcome, checked, number, parts, read_outcome, trouble
 from memscope_elasticsearch.options import Options
 
@@ -30,6 +31,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
 LEAST_S = 0.05  # for a request at the end of a call's time
+CLOSING_S = 2.0  # for writes whose callers gave up
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 _until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", default=None)
 
@@ -61,17 +63,42 @@ class Operation:
 
 @dataclass
 class Local:
-    """The client, locks and tasks of one event loop."""
+    """The client, locks and tasks of one event loop: writes whose callers may have given up, the wait for a refresh."""
 
     client: AsyncElasticsearch
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
-    more: dict[str, Any] = field(default_factory=dict)
+    writes: set[asyncio.Task[Any]] = field(default_factory=set)
+    watch: asyncio.Task[None] | None = None
+    committer: Any = None
 
     def lock(self, user: str) -> asyncio.Lock:
         found = self.locks.get(user)
         if found is None:
             found = self.locks[user] = asyncio.Lock()
         return found
+
+    def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+        """Run a write that has to end even if its caller is cancelled: others would wait for its lease."""
+        task = asyncio.create_task(work, name=name)
+        self.writes.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.writes.discard(task)
+        if not task.cancelled():
+            task.exception()  # its caller was told, or is gone; the event loop need not complain
+
+    async def end(self) -> None:
+        """End what runs. A write that takes too long leaves its intent to the next writer."""
+        if self.committer is not None:
+            await self.committer.drain()
+        if self.writes:
+            await asyncio.wait(self.writes, timeout=CLOSING_S)
+        left = [task for task in (self.watch, *self.writes) if task is not None]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 class Cluster:
@@ -81,38 +108,27 @@ class Cluster:
         self.options = options
         self.requests = 0
         self.refreshes = 0
-        self._locals: WeakKeyDictionary[asyncio.AbstractEventLoop, Local] = WeakKeyDictionary()
+        self._locals = PerLoop(lambda: Local(connect(options)))
         self._closed = False
         self._answered = False  # by Elasticsearch
 
     def local(self) -> Local:
-        if self._closed:
-            raise ClosedError("the store is closed")
-        loop = asyncio.get_running_loop()
-        found = self._locals.get(loop)
-        if found is None:
-            found = self._locals[loop] = Local(connect(self.options))
-        return found
-
-    def of_this_loop(self, name: str) -> list[Any]:
-        """Returns the entry of this event loop under a name, if there is one."""
-        found = self._locals.get(asyncio.get_running_loop())
-        return [found.more[name]] if found is not None and name in found.more else []
+        self.check_open()
+        return self._locals.get()
 
     def check_open(self) -> None:
         if self._closed:
             raise ClosedError("the store is closed")
 
     async def close(self) -> None:
-        """Close the client of this event loop; those of other loops end with their loops."""
-        if self._closed:
-            return
-        self._closed = True
         await self.disconnect()
+        self._closed = True
 
     async def disconnect(self) -> None:
-        found = self._locals.pop(asyncio.get_running_loop(), None)
-        if found is not None:
+        """End the tasks of this event loop and close its client; those of other loops end with their loops."""
+        if (found := self._locals.here()) is not None:
+            await found.end()
+            self._locals.here(keep=False)
             await found.client.close()
 
     # ---- time

@@ -47,7 +47,7 @@ async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) 
     removal = await _plan(session, select)
     if dry_run or not removal.changes:
         return removal.report(dry_run=dry_run)
-    done = await user_lock.whole(_forget(session, select, redo), name="memscope-forget")
+    done = await asyncio.shield(session.cluster.local().start(_forget(session, select, redo), "memscope-forget"))
     return done.report(dry_run=False, physical="pending", reason=PENDING)
 
 

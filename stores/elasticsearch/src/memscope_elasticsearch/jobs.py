@@ -8,6 +8,7 @@ A record waits for a stage by its own field ``wait``; a batch only gathers what 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,7 +63,7 @@ async def _write(
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
             return await _carry_out(session, user, intent, change_set)
 
-    return await user_lock.whole(write(), name="memscope-write")
+    return await asyncio.shield(session.cluster.local().start(write(), "memscope-write"))
 
 
 async def _carry_out(session: Session, user: str, intent: WriteIntent, change_set: ChangeSet) -> Applied:

@@ -132,9 +132,9 @@ class Session:
     def watch(self) -> None:
         """Start a task of this event loop that waits until searches find the writes."""
         with suppress(ClosedError):
-            more = self.cluster.local().more
-            if "watch" not in more or more["watch"].done():  # its time is not that of the call that began it
-                more["watch"] = asyncio.create_task(self._until_found(), name="memscope-refresh", context=Context())
+            local = self.cluster.local()
+            if local.watch is None or local.watch.done():  # its time is not that of the call that began it
+                local.watch = asyncio.create_task(self._until_found(), name="memscope-refresh", context=Context())
 
     async def _until_found(self) -> None:
         while self._wrote > self._settled:
@@ -173,11 +173,6 @@ class Session:
                     break
             self._to_shards = tuple(made.values())
         return self._to_shards
-
-    async def close(self) -> None:
-        for watch in self.cluster.of_this_loop("watch"):
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
 
     async def searchable(self, user: str) -> None:
         """Wait until searches find all writes of all processes for a user."""

@@ -121,9 +121,6 @@ class ElasticsearchStore:
         await self._open()
 
     async def close(self) -> None:
-        for committer in list(self._committers()):
-            await committer.drain()
-        await self._session.close()
         await self._session.cluster.close()
 
     async def secret(self) -> bytes:
@@ -289,14 +286,11 @@ class ElasticsearchStore:
         await migrate.renew(session)
 
     def _committer(self) -> GroupCommitter:
-        more = self._session.cluster.local().more
-        if "committer" not in more:
-            more["committer"] = GroupCommitter(self._session)
-        committer: GroupCommitter = more["committer"]
+        local = self._session.cluster.local()
+        if local.committer is None:
+            local.committer = GroupCommitter(self._session)
+        committer: GroupCommitter = local.committer
         return committer
-
-    def _committers(self) -> list[GroupCommitter]:
-        return self._session.cluster.of_this_loop("committer")
 
 
 __all__ = ["ElasticsearchStore", "Options", "parse_location"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -144,11 +144,6 @@ async def _alone(session: Session, user: str) -> AsyncIterator[None]:
         yield
     finally:
         lock.release()
-
-
-async def whole(work: Coroutine[Any, Any, T], *, name: str) -> T:
-    """Run to the end even if the caller is cancelled: others would have to wait for its lease."""
-    return await asyncio.shield(asyncio.create_task(work, name=name))
 
 
 async def _begin(
