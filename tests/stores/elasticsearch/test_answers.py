@@ -128,7 +128,8 @@ async def test_the_refresh_task_survives_every_answer(stubbed: Make, monkeypatch
     opened_session.wrote("alice", ["a"])
     async with asyncio.timeout(HANGS):
         await marked.wait()
-        assert (task := cluster.local().watch) is not None
+        task = cluster.local().watch
+        assert task is not None
         await task
     assert opened_session.unrefreshed.of("alice") == []
     await cluster.close()
