@@ -129,7 +129,7 @@ async def listen(process: Process, heard: Heard) -> None:
 
 @contextmanager
 def ended(processes: list[Process]) -> Iterator[None]:
-    """Whatever happens, none of them is left."""
+    """Leave none of them running, however the block ends."""
     try:
         yield
     finally:
