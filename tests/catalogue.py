@@ -30,7 +30,7 @@ HEADER = "Content-Type: text/plain; charset=UTF-8\nLanguage: zh\nPlural-Forms: n
 #: Texts that stand in tables, or come from the layers below, by the name of the table.
 TABLES = {
     "memscope.commands.turns": ("ADDED", "IMPORTED", "TAKEN"),
-    "memscope.commands.doctor.model_checks": ("MENDS", "WITHOUT"),
+    "memscope.commands.doctor.checks": ("MENDS", "WITHOUT"),
     "memscope.commands.slash": ("COMMANDS", "HELP"),
     "memscope.commands.chat": ("NO_MODEL",),
 }

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memscope.reconciliation.rest import remainder, with_details
+from memscope.reconciliation.settlement import remainder, with_details
 from memscope.reconciliation.subjects import covers, meet, user_names
 from memscope.records import Observation, Scope
 

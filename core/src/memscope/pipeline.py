@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import BaseModel
 
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker, Usage
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 
 B = TypeVar("B")
+M = TypeVar("M", bound="BaseModel")
 UNFINISHED = "unfinished"  # in the report of a saved change set: what an attempt had done when it ended
 
 
@@ -108,6 +110,17 @@ class WorkerContext:
         except ModelError as error:
             self.notes.append(f"without vectors: {error.code}")
             return None
+
+    async def ask(self, prompt: str, texts: Sequence[str], data: Json, schema: type[M]) -> M:
+        """The chat model's answer to a prompt with its ``data``, in the language of the ``texts``, as a ``schema``.
+
+        Raises as ``models.structured_output.ask``.
+        """
+        from memscope.models.structured_output import ask
+        from memscope.prompts.loader import Prompts
+
+        assert self.chat is not None
+        return await ask(self.chat, (self.prompts or Prompts()).messages(prompt, texts, data), schema)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """A score for each text; None, and a note, without a rerank model that answers: our own order will do."""

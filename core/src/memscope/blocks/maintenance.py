@@ -18,9 +18,7 @@ from pydantic import BaseModel
 from memscope.blocks.visible import View, visible
 from memscope.errors import Conflict
 from memscope.jobs.costs import change_counters, read_counters, user_counters
-from memscope.models.structured_output import ask
 from memscope.prompts import visible as visible_text
-from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import same, translated
 from memscope.records import SUMMARY, Block, Insight, Json, Select
 from memscope.stores.block_rules import by_key
@@ -123,7 +121,10 @@ def block_state(block: Block, history: Sequence[Block]) -> BlockState:
 async def _update(ctx: WorkerContext, state: BlockState, insights: Sequence[Insight]) -> list[Mapping[str, Json]]:
     """Ask for the lines and write a version per change; none where somebody edits at the same time."""
     shown = insights[-INSIGHTS:]
-    lines = usable_lines(state, shown, await _ask(ctx, state, shown)) if shown else {}
+    lines: dict[str, tuple[str, ...]] = {}
+    if shown:
+        reply = await ctx.ask("block", [one.text for one in shown], block_data(state, shown), BlockLines)
+        lines = usable_lines(state, shown, reply)
     versions = next_versions(state, lines, ctx)
     if not versions:
         return []
@@ -133,13 +134,6 @@ async def _update(ctx: WorkerContext, state: BlockState, insights: Sequence[Insi
         return []
     label, version = state.block.label, versions[-1].version
     return [{"action": "updated", "kind": "block", "id": f"{label} version {version}", "text": " / ".join(lines)}]
-
-
-async def _ask(ctx: WorkerContext, state: BlockState, insights: Sequence[Insight]) -> BlockLines:
-    assert ctx.chat is not None
-    texts = [one.text for one in insights]
-    messages = (ctx.prompts or Prompts()).messages("block", texts, block_data(state, insights))
-    return await ask(ctx.chat, messages, BlockLines)
 
 
 def block_data(state: BlockState, insights: Sequence[Insight]) -> Json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from memscope.pipeline import UNFINISHED
 from memscope.reconciliation.approval import REFUSED, proposed
-from memscope.reconciliation.batch import WorkBatch
+from memscope.reconciliation.settlement import WorkBatch
 from memscope.records import ChangeSet, Observation, Turn
 
 

@@ -16,19 +16,16 @@ from pydantic import BaseModel, model_validator
 
 from memscope.consolidation.batch import FactBatch
 from memscope.consolidation.extract import clean
-from memscope.consolidation.recap import find_recaps
 from memscope.dates.iso import written
 from memscope.errors import ModelReplyError
-from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
-from memscope.prompts.loader import Prompts
 from memscope.reconciliation.approval import proposed_before
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import FactRelation, Settlement
 from memscope.reconciliation.similarity import CLOSE, closeness, same
 from memscope.reconciliation.subjects import NOBODY, meet, subjects, user_names
 from memscope.reconciliation.supersession import Verdict, by_saying
-from memscope.records import Interval, Json, Observation, Scope
+from memscope.records import Interval, Json, Observation, Scope, Turn
 from memscope.text.tokens import fold
 from memscope.text.topics import topics
 
@@ -185,16 +182,36 @@ def _is_event(when: Interval | None) -> bool:
     return when is not None and when.end - when.start <= EVENT
 
 
+def find_recaps(batch: FactBatch) -> frozenset[str]:
+    """Returns ids of recaps: facts that stand in an assistant's statement, not in the words of who confirmed it.
+
+    The answer to an assistant's question is no recap: "Are you allergic to nuts?", "Yes".
+    """
+    return frozenset(fact.id for fact in batch.facts if _only_agreed_to(fact, batch))
+
+
+def _only_agreed_to(fact: Observation, batch: FactBatch) -> bool:
+    cited = [(batch.turn(quote.turn), quote.text) for quote in fact.quotes]
+    restated = [words for turn, words in cited if turn.role == "assistant" and not _asked(words, turn)]
+    own = [words for turn, words in cited if turn.role != "assistant"]
+    return bool(restated) and not any(closeness(fact.text, words) for words in own)
+
+
+def _asked(words: str, turn: Turn) -> bool:
+    """Returns whether the sentence around the words is a question."""
+    behind = turn.text[turn.text.find(words) + len(words.rstrip("?？ ")) :]
+    end = next((mark for mark in behind if mark in ".!?。！？\n"), "")
+    return end in ("?", "？")
+
+
 # --------------------------------------------------------------------------------------------------- with a model
 
 
 async def judge_pairs(pairs: Sequence[Pair], ctx: WorkerContext) -> list[FactRelation]:
     """Ask the model for verdicts on all pairs in one call; in two where its reply cannot be used."""
     shown = [pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
-    messages = (ctx.prompts or Prompts()).messages("reconcile", [pair.new.text for pair in pairs], shown)
-    assert ctx.chat is not None
     try:
-        reply = await ask(ctx.chat, messages, schema(len(pairs)))
+        reply = await ctx.ask("reconcile", [pair.new.text for pair in pairs], shown, schema(len(pairs)))
     except ModelReplyError:
         if len(pairs) == 1:
             raise

@@ -6,16 +6,24 @@ into; what is over takes part in no further verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from hashlib import blake2b
+from typing import Self
 
-from memscope.reconciliation.rest import remainder, with_details
+from memscope.reconciliation.similarity import closeness, form
 from memscope.reconciliation.subjects import NOBODY
 from memscope.reconciliation.supersession import SOURCES, Verdict, by_saying, ended, joined, past, replaced
-from memscope.records import Json, Observation, Revision, Supersession
+from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
+from memscope.text.language import has_cjk
 
 _ORDER = ("repeats", "refines", "ends", "was")
+LONGEST = 600  # characters of a fact that details are added to
+GROUNDED = 0.75  # of the words of a rest that stand in the fact it is taken from
+_DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +36,10 @@ class FactRelation:
     rest: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A line of the report: "merged" into, or "superseded" by, another memory."""
-
-    name: str
-    memory: Observation
-    more: Mapping[str, Json]
+def action(name: str, memory: Memory, **more: Json) -> dict[str, Json]:
+    """A line of the report, in MemoryScope's manner: "new", "merged" into or "superseded" by another memory, ..."""
+    kind = "insight" if isinstance(memory, Insight) else "observation"
+    return {"action": name, "kind": kind, "id": memory.id, "text": memory.text, **more}
 
 
 @dataclass
@@ -53,7 +58,7 @@ class Settlement:
     own: frozenset[str] = NOBODY
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
-    actions: list[Action] = field(default_factory=list)
+    actions: list[Mapping[str, Json]] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
@@ -79,7 +84,7 @@ class Settlement:
         if len(kept.sources) >= SOURCES:
             whole = replace(whole, sources=kept.sources, quotes=kept.quotes)
         self._take_over(gone, whole, changed=whole != kept)
-        self.actions.append(Action("merged", gone, {"into": kept.id}))
+        self.actions.append(action("merged", gone, into=kept.id))
 
     # ---- inside
 
@@ -106,14 +111,14 @@ class Settlement:
         stored = part.id not in self.fresh
         self._take_over(part, replace(joined(whole, part), text=text), changed=True)
         name, key = ("superseded", "by") if stored else ("merged", "into")
-        self.actions.append(Action(name, part, {key: whole.id}))
+        self.actions.append(action(name, part, **{key: whole.id}))
 
     def _end(self, told: Observation, by: str, old: Observation, rest: str) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
         outcome = ended(told, old, self.now, self.own)
         if isinstance(outcome, Supersession):
             self._close(replace(outcome, by=by))
-            self.actions.append(Action("superseded", old, {"by": by}))
+            self.actions.append(action("superseded", old, by=by))
             if not self.propose and (kept := remainder(old, rest, self.now)):
                 self.fresh[kept.id] = kept
             return
@@ -147,3 +152,74 @@ def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactR
     """Returns the verdict with the later fact as the new one."""
     old, new = by_saying(one, other)
     return FactRelation(new, old, verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkBatch:
+    """``revised`` and ``closed`` are for what is stored already. ``rejected`` counts what was left out, by reason."""
+
+    revised: tuple[Revision, ...] = ()
+    closed: tuple[Supersession, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    actions: tuple[Mapping[str, Json], ...] = ()
+
+    def reject(self, reasons: Mapping[str, int]) -> Self:
+        return replace(self, rejected=dict(Counter(self.rejected) + Counter(reasons)))
+
+    def act(self, name: str, memory: Memory, **more: Json) -> Self:
+        return replace(self, actions=(*self.actions, action(name, memory, **more)))
+
+    def added(self, memories: Sequence[Memory], *, propose: bool) -> Self:
+        """Returns the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
+        ids = {memory.id for memory in memories} if propose else set()
+        lines = [line for line in self.actions if not (line["action"] == "superseded" and line["by"] in ids)]
+        made = [action("proposed" if propose else "new", memory) for memory in memories]
+        return replace(self, actions=(*lines, *made))
+
+    def settled(self, settlement: Settlement) -> Self:
+        """Returns the batch with what the verdicts revise and close."""
+        return replace(
+            self,
+            revised=(*self.revised, *settlement.revised.values()),
+            closed=(*self.closed, *settlement.closed.values()),
+            actions=(*self.actions, *settlement.actions),
+        )
+
+    def report(self) -> dict[str, Json]:
+        return {"actions": list(self.actions), "rejected": dict(self.rejected)}
+
+
+# ---------------------------------------------------- what a replaced fact alone has: the other half of a list, details
+
+
+def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
+    """Returns what still holds of a fact that was ended, as a fact of its own; None where nothing is left.
+
+    The id follows from the old one, so that a worker that repeats this makes the same record.
+    """
+    text = " ".join(rest.split())
+    if not is_part(text, old.text):
+        return None
+    id = blake2b(f"{old.id}/{old.version}/rest".encode(), digest_size=16).hexdigest()
+    return replace(old, id=id, text=text, recorded=now, version=1, closed=None, superseded_by=None, valid_to=None)
+
+
+def is_part(text: str, whole: str) -> bool:
+    """Returns whether a sentence says less than the other, in its words."""
+    return bool(text) and form(text).tokens != form(whole).tokens and closeness(text, whole) >= GROUNDED
+
+
+def with_details(text: str, part: str, rest: str = "") -> str | None:
+    """Returns ``text`` with what only ``part`` says; None where that would become too long.
+
+    ``rest`` is what the model says is missing. Without it, ``part`` is kept whole if a number, name or title of it is
+    missing in ``text``.
+    """
+    more = " ".join(rest.split()) if is_part(rest, part) else ""
+    known = text.casefold()
+    if not more and any(detail.casefold().strip(".,:") not in known for detail in _DETAIL.findall(part)):
+        more = part
+    if not more or closeness(more, text) >= 1:
+        return text
+    whole = f"{text}{'' if has_cjk(text) else ' '}{more}"
+    return whole if len(whole) <= LONGEST else None

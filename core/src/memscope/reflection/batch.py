@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from memscope.prompts import visible
 from memscope.reconciliation.approval import proposed
-from memscope.reconciliation.batch import WorkBatch
-from memscope.reconciliation.settlement import FactRelation
+from memscope.reconciliation.settlement import FactRelation, WorkBatch
 from memscope.records import ChangeSet, Insight, Observation, Scope
 
 

@@ -12,10 +12,8 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 
 from memscope.errors import ModelError, ModelReplyError
-from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
-from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import closeness, translated
 from memscope.records import Json, Observation
 from memscope.reflection.batch import Topic, TopicBatch, without_heading
@@ -51,11 +49,10 @@ async def _parts(batch: TopicBatch, topic: Topic, ctx: WorkerContext) -> Sequenc
         return (topic,)
     facts = list({fact.id: fact for fact in (*batch.facts_of(topic.insight), *topic.facts)}.values())
     shown = sorted(facts, key=lambda fact: (fact.said, fact.id))[-FACTS:]
-    assert ctx.chat is not None
+    texts = [fact.text for fact in shown]
     try:
-        messages = (ctx.prompts or Prompts()).messages("split", [fact.text for fact in shown], split_data(topic, shown))
-        reply = await ask(ctx.chat, messages, Parts)
-        if any(translated(part.value, [fact.text for fact in shown]) for part in reply.insights):
+        reply = await ctx.ask("split", texts, split_data(topic, shown), Parts)
+        if any(translated(part.value, texts) for part in reply.insights):
             raise ModelReplyError("a value is not in the language of its facts")
     except ModelError as error:
         return error

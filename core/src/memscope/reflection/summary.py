@@ -15,10 +15,8 @@ from pydantic import BaseModel, Field
 
 from memscope.errors import ModelError, ModelReplyError
 from memscope.jobs.runner import Hooks, StageJob
-from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext
 from memscope.prompts import visible
-from memscope.prompts.loader import Prompts
 from memscope.reconciliation.similarity import translated
 from memscope.records import INJECTED, SUMMARY, ChangeSet, Claim, Insight, Json, Revision, Scope, Turn
 from memscope.records.identity import memory_id
@@ -94,10 +92,9 @@ def _left(turns: Sequence[Turn], old: Insight | None, ctx: WorkerContext) -> lis
 
 async def _ask(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> str:
     """Returns the summary of an earlier one and of the turns after it."""
-    assert ctx.chat is not None
     texts = [turn.text for turn in turns]
-    messages = (ctx.prompts or Prompts()).messages("summary", texts, summary_data(ctx, goes_on, turns))
-    text = " ".join(visible((await ask(ctx.chat, messages, Summary)).summary).split())
+    reply = await ctx.ask("summary", texts, summary_data(ctx, goes_on, turns), Summary)
+    text = " ".join(visible(reply.summary).split())
     if not text or translated(text, [goes_on, *texts]):
         raise ModelReplyError("the summary is empty, or not in the language of the conversation")
     return text

@@ -15,10 +15,8 @@ from pydantic import BaseModel
 
 from memscope.dates.iso import written
 from memscope.errors import ModelReplyCut, ModelReplyError
-from memscope.models.structured_output import ask
 from memscope.pipeline import WorkerContext, worker
 from memscope.prompts import visible
-from memscope.prompts.loader import Prompts
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import relation_of
 from memscope.reconciliation.similarity import closeness, translated
@@ -79,10 +77,8 @@ async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     """Place every observation and rewrite the values that change. A reply that was cut halves the batch."""
     shown = await _shown(batch, ctx)
     texts = [fact.text for fact in batch.observations]
-    messages = (ctx.prompts or Prompts()).messages("update", texts, update_data(batch, shown))
-    assert ctx.chat is not None
     try:
-        return apply_updates(batch, shown, await ask(ctx.chat, messages, Updates))
+        return apply_updates(batch, shown, await ctx.ask("update", texts, update_data(batch, shown), Updates))
     except ModelReplyCut:
         if len(batch.observations) == 1:
             raise

@@ -16,6 +16,11 @@ EVERYTHING = 10_000
 _numbers = count(1)
 
 
+def fresh_user() -> str:
+    """Returns a user that no other example of a test has."""
+    return f"user-{next(_numbers)}"
+
+
 def at(minutes: float) -> datetime:
     return START + timedelta(minutes=minutes)
 

@@ -12,14 +12,11 @@ from memscope.testing.contract.memories import Memories
 from memscope.testing.contract.scopes import Scopes
 from memscope.testing.contract.searching import Searching
 from memscope.testing.contract.selecting import Selecting
-from memscope.testing.contract.summaries import Summaries
 from memscope.testing.contract.turns import Turns
 from memscope.testing.contract.vectors import Vectors
 
 
-class StoreSuite(
-    Turns, Memories, Summaries, Selecting, Scopes, Leases, Forgetting, Blocks, Vectors, Searching, Machine
-):
+class StoreSuite(Turns, Memories, Selecting, Scopes, Leases, Forgetting, Blocks, Vectors, Searching, Machine):
     """Subclass it with one async fixture ``store`` that gives an open, empty store.
 
     Tests of missing ``capabilities`` are skipped. A standard test cannot be overridden: a store that

@@ -24,9 +24,18 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.doctor.examination import Check, Examination, Finding, MemoryCheck, State
-from memscope.commands.doctor.memory_checks import clock, memories, secrets, work
-from memscope.commands.doctor.model_checks import models
+from memscope.commands.doctor.checks import (
+    Check,
+    Examination,
+    Finding,
+    MemoryCheck,
+    State,
+    clock,
+    memories,
+    models,
+    secrets,
+    work,
+)
 from memscope.commands.installation import installed_version
 from memscope.commands.language import count_nouns, join, say
 from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, require_store

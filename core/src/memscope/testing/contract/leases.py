@@ -1,4 +1,7 @@
-"""Work: pending -> leased -> extracted -> done; failed -> ... -> parked. Every item is dealt with once."""
+"""Work: pending -> leased -> extracted -> done; failed -> ... -> parked. Every item is dealt with once.
+
+The order of batches, completing in part or twice, and the states of every item are in ``machine.py``.
+"""
 
 from __future__ import annotations
 
@@ -65,14 +68,6 @@ class Leases(Chapter):
         assert await store.claim(CONSOLIDATE, 10, 60, user="nobody") == []
         assert await store.claim("embed", 10, 60) == []
 
-    async def test_batches_go_in_order_and_hold_up_to_the_limit(self, store: Store) -> None:
-        await store.append("alice", inserts(*"abcde"))
-        seen = []
-        while claims := await store.claim(CONSOLIDATE, 2, 60, user="alice"):
-            seen.append(claims[0].items)
-            await store.complete(claims[0], ChangeSet(done=claims[0].items))
-        assert seen == [("a", "b"), ("c", "d"), ("e",)]
-
     async def test_one_live_lease_a_user(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o", "a"))
@@ -103,28 +98,6 @@ class Leases(Chapter):
         assert (len(first), len(second)) == (8, 3)
         assert {claim.user for claim in first + second} == names
         assert await store.claim(CONSOLIDATE, 5, 60) == []
-
-    async def test_completing_writes_memories_and_settles_the_batch(self, store: Store) -> None:
-        await store.append("alice", inserts("a", "b"))
-        claim = await claim_one(store)
-        change_set = ChangeSet(new=(observation("o", "a"), observation("p", "a", "b")), done=("a", "b"))
-        assert await store.complete(claim, change_set) == 2
-        assert await ids(store, kinds=frozenset({"observation"})) == ["o", "p"]
-        assert await ids(store, pending=CONSOLIDATE) == []
-        assert await store.claim(CONSOLIDATE, 10, 60) == []
-
-    async def test_completing_twice_is_once(self, store: Store) -> None:
-        await store.append("alice", inserts("a"))
-        claim, change_set = await claim_one(store), ChangeSet(new=(observation("o", "a"),), done=("a",))
-        assert await store.complete(claim, change_set) == 1
-        assert await store.complete(claim, change_set) == 0
-        assert await ids(store) == ["a", "o"]
-
-    async def test_what_is_not_done_is_pending_again(self, store: Store) -> None:
-        await store.append("alice", inserts("a", "b", "c"))
-        claim = await claim_one(store)
-        assert await store.complete(claim, ChangeSet(done=("a", "c", "of nobody"))) == 0
-        assert (await claim_one(store)).items == ("b",)
 
     async def test_a_saved_reply_comes_with_the_next_claim(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
@@ -240,12 +213,6 @@ class Leases(Chapter):
         await store.fail(claim, "model_timeout", claim.until)
         assert await store.claim(CONSOLIDATE, 10, 60) == []
 
-    async def test_a_failed_batch_is_tried_again_first(self, store: Store) -> None:
-        await store.append("alice", inserts("a", "b"))
-        await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
-        again = await claim_one(store, limit=10)
-        assert (again.items, again.attempt) == (("a",), 2)
-
     async def test_a_batch_is_parked_and_never_dropped(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         for _ in range(PARK_AFTER):
@@ -312,18 +279,6 @@ class Leases(Chapter):
         assert await store.complete(claim, change_set) == 1
         assert await ids(store, pending=CONSOLIDATE) == ["a"]
         assert await get(store, "o") is None
-
-    async def test_every_item_is_in_one_state(self, store: Store) -> None:
-        await store.append("alice", inserts(*(f"k{n}" for n in range(20))))
-        for n in range(6):
-            claim = await claim_one(store, limit=3)
-            if n % 2:
-                await store.complete(claim, ChangeSet(done=claim.items[:2]))
-            else:
-                await store.fail(claim, "model_timeout", PAST)
-            stats = await store.stats("alice")
-            open_items = await ids(store, pending=CONSOLIDATE)
-            assert stats.pending[CONSOLIDATE] + stats.failed[CONSOLIDATE] + stats.parked[CONSOLIDATE] == len(open_items)
 
     async def _refuses(self, store: Store, late: Claim) -> None:
         for attempt in (

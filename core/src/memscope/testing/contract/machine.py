@@ -16,13 +16,12 @@ from memscope.errors import LeaseLost
 from memscope.records import ChangeSet, Claim, Select
 from memscope.stores import PARK_AFTER, Store
 from memscope.testing.contract import Chapter
-from memscope.testing.records import PAST, ids, inserts, observation
+from memscope.testing.records import PAST, fresh_user, ids, inserts, observation
 
 T = TypeVar("T")
 KEYS = [f"k{n}" for n in range(8)]
 STATEMENTS = {"k6", "k7"}
 STEPS = settings(stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-runs = itertools.count()
 
 
 @dataclass
@@ -96,7 +95,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
     class Operations(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.user = f"machine-{next(runs)}"
+            self.user = fresh_user()
             self.model = Model()
             self.made = itertools.count()
 
@@ -206,7 +205,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
 
         def change_set(self, items: tuple[str, ...]) -> ChangeSet:
             new = tuple(observation(f"{key}-{next(self.made)}", key, user=self.user) for key in items)
-            return ChangeSet(new=new, done=tuple(items))
+            return ChangeSet(new=new, done=(*items, "of nobody"))
 
         @invariant()
         def holds_what_the_model_holds(self) -> None:
@@ -215,6 +214,9 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
             assert {id for id in found if id not in KEYS} == self.model.memories.keys()
             assert wait(self.store.tombstones(self.user)) == sorted(self.model.forgotten)
             assert set(wait(ids(self.store, self.user, pending="consolidate"))) == self.model.pending()
+            stats = wait(self.store.stats(self.user))
+            states = (stats.pending, stats.failed, stats.parked)
+            assert sum(state["consolidate"] for state in states) == len(self.model.pending())
 
     return Operations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import pytest
@@ -16,10 +15,9 @@ from memscope.records import ChangeSet, Revision, Scope, Search, Select, Superse
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK, filters, is_valid
-from memscope.testing.records import get, ids, inserts, insight, observation, remember, turn
+from memscope.testing.records import fresh_user, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 
-rounds = count()
 USERS = 20
 
 
@@ -89,7 +87,7 @@ class Scopes(Chapter):
     @given(data=st.data())
     async def test_twenty_scopes_never_meet(self, store: Store, data: st.DataObject) -> None:
         """Every result carries the canary of the scope that asked."""
-        users = [f"{next(rounds)}-{n}" for n in range(USERS)]
+        users = [fresh_user() for _ in range(USERS)]
         agents = data.draw(st.lists(st.sampled_from(["x", "y", None]), min_size=3, max_size=3))
         words = data.draw(st.lists(st.sampled_from(["berlin", "tea", "搬家", "cat"]), min_size=1, max_size=3))
         metadata = data.draw(st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import struct
 
 import pytest
@@ -15,13 +14,11 @@ from memscope.search.local import LocalSearch
 from memscope.stores import Store
 from memscope.testing.contract import Chapter
 from memscope.testing.contract.selecting import QUICK
-from memscope.testing.records import at, get, ids, inserts, insight, observation, remember, turn
+from memscope.testing.records import at, fresh_user, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
 from memscope.text.units import COLUMNS, PACKED
 
 HEADER_TERMS, BODY_TERMS = ([name for name, _ in COLUMNS].index(name) for name in ("n_header", "n_terms"))
-
-texts = map("text-{}".format, itertools.count())
 
 
 async def found(store: Store, query: str, user: str = "alice", **conditions: object) -> set[str]:
@@ -40,7 +37,7 @@ class Searching(Chapter):
     @QUICK
     @given(text=st.text(min_size=1, max_size=200))
     async def test_any_text_is_kept_and_found(self, store: Store, text: str) -> None:
-        text, user = text.replace("\0", "\ufffd"), next(texts)
+        text, user = text.replace("\0", "\ufffd"), fresh_user()
         await store.append(user, [TurnInsert(turn("k", text, user=user)), TurnInsert(turn("other", "zzz", user=user))])
         assert (await get(store, "k", user)).text == text
         if terms(text):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from memscope.records.filters import check, matches
 from memscope.stores import Store
 from memscope.stores.rules import record_key
 from memscope.testing.contract import Chapter
-from memscope.testing.records import at, identity, ids, inserts, insight, observation, remember, turn
+from memscope.testing.records import at, fresh_user, identity, ids, inserts, insight, observation, remember, turn
 
 QUICK = settings(
     max_examples=30,
@@ -26,7 +25,6 @@ QUICK = settings(
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
-fresh_user = map("user-{}".format, itertools.count())
 
 keys = st.sampled_from(["a", "b", "$where", "a.b", "'; --", "ä", ""])
 values = st.one_of(
@@ -105,7 +103,7 @@ class Selecting(Chapter):
     async def test_filters_equal_a_plain_python_filter(
         self, store: Store, found: list[dict[str, Any]], filter: dict[str, Any]
     ) -> None:
-        user = next(fresh_user)
+        user = fresh_user()
         turns = [turn(f"k{n}", user=user, metadata=data) for n, data in enumerate(found)]
         await store.append(user, [TurnInsert(turn) for turn in turns])
         await remember(store, *(observation(f"o{n}", "k0", user=user, data=data) for n, data in enumerate(found)))
