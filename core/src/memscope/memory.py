@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memscope.chat import Answer
-    from memscope.chat.assembly import Assembly
+    from memscope.chat.assembly import AssembledContext
     from memscope.config.settings import Settings
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.stores import Store
@@ -225,7 +225,7 @@ class AsyncMemoryScope:
         core = await self.blocks(user, agent=agent).text(as_of=as_of)
         return retrieval.context(found, tokens=room, lines=lines, core=core)
 
-    async def _assembled(self, where: Scope, tokens: int, as_of: datetime | str | None) -> Assembly:
+    async def _assembled(self, where: Scope, tokens: int, as_of: datetime | str | None) -> AssembledContext:
         from memscope.chat.assembly import assemble
 
         then = None if as_of is None else validation.when("as_of", as_of, self.runtime.zone)

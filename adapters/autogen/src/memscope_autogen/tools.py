@@ -39,7 +39,7 @@ class NamedToolConfig(ToolConfig):
 
 
 class _MemoryTool(BaseTool[Any, ToolAnswer]):
-    """A tool of the kit over one memory; serialised with the memory's own configuration."""
+    """One of ``memscope.adapters.memory_tools`` over one memory; serialised with the memory's own configuration."""
 
     def __init__(self, memory: ToolMemory, tool: Tool) -> None:
         fields: dict[str, Any] = arguments(tool)

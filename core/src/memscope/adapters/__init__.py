@@ -1,4 +1,4 @@
-"""The kit of every adapter; ``memscope.adapters.NAME`` is ``memscope_NAME``."""
+"""Parts that all adapters share; ``memscope.adapters.NAME`` is ``memscope_NAME``."""
 
 from memscope.adapters import finder
 

@@ -19,7 +19,7 @@ from memscope import validation
 from memscope.blocks import AsyncBlocks, render
 from memscope.blocks.visible import PERSONA
 from memscope.chat.answer import Answer
-from memscope.chat.assembly import Assembly, assemble
+from memscope.chat.assembly import AssembledContext, assemble
 from memscope.chat.prompt import build_prompt, fit_hits
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
@@ -69,7 +69,7 @@ def start(runtime: Runtime, request: ChatRequest) -> Answer:
 
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
     persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, []))
-    least = Assembly(render(core, runtime.settings.blocks.tokens), left=request.tokens)
+    least = AssembledContext(render(core, runtime.settings.blocks.tokens), left=request.tokens)
     whole = await answer.spare("recent turns", _assembled(runtime, request, persona, core, least), least)
     report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
@@ -92,8 +92,8 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
 
 
 async def _assembled(
-    runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: Assembly
-) -> Assembly:
+    runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: AssembledContext
+) -> AssembledContext:
     """Returns the parts within ``context.budget`` of the settings; without one ``least`` with the recent turns."""
     budget, where = runtime.settings.context.budget, request.scope
     async with runtime.operation("list"):

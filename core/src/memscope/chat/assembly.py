@@ -38,7 +38,7 @@ TOP = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Assembly:
+class AssembledContext:
     """All parts but the hits, and the tokens that these may take."""
 
     core: str = ""
@@ -70,7 +70,7 @@ async def assemble(
     as_of: datetime | None = None,
     blocks: Sequence[Block] | None = None,
     shown: Collection[str] | None = None,
-) -> Assembly:
+) -> AssembledContext:
     """Make all parts but the hits; ``blocks``: those that are shown, by default all.
 
     ``shown``: keys of the turns that the model sees anyway; then no recent turns are read.
@@ -90,7 +90,7 @@ async def assemble(
     summary = await summary_of(runtime.store, where)
     earlier = summary_text(summary, int(tokens * shares.summary)) if _is_news(summary, shown, as_of) else ""
     used = sum(map(estimate_tokens, (core, named, earlier, _conversation(recent))))
-    return Assembly(core, named, earlier, tuple(recent), max(0, tokens - used))
+    return AssembledContext(core, named, earlier, tuple(recent), max(0, tokens - used))
 
 
 def _is_news(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:

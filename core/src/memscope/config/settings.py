@@ -36,7 +36,7 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, Sources, meant, merged, place, section
+from memscope.config.sources import Layers, Sources, meant, merged, place_of, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
@@ -360,6 +360,6 @@ def _explained(
     name = ".".join(path)
     if first["type"] in UNKNOWN:
         known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
-        return ConfigError(f"{place(path, *layers)}: there is no setting {name[:80]!r}", hint=meant(path[-1], known))
+        return ConfigError(f"{place_of(path, *layers)}: there is no setting {name[:80]!r}", hint=meant(path[-1], known))
     said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return ConfigError(f"{place(path, *layers)}: {name} {said}")
+    return ConfigError(f"{place_of(path, *layers)}: {name} {said}")

@@ -42,7 +42,7 @@ class Layer:
 Layers: TypeAlias = tuple[Layer, ...]  # weakest first
 
 
-def place(path: Path_, *layers: Layer) -> str:
+def place_of(path: Path_, *layers: Layer) -> str:
     """Returns the place of the value in force for ``path``, or of its section."""
     for length in range(len(path), 0, -1):
         for layer in reversed(layers):

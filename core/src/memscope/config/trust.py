@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from memscope.config.files import SettingsFile, read
 from memscope.config.paths import folder
-from memscope.config.sources import Layer, place
+from memscope.config.sources import Layer, place_of
 from memscope.errors import ConfigError
 from memscope.models.endpoint import presets
 
@@ -39,7 +39,7 @@ def check(file: SettingsFile, layer: Layer, stronger: Sequence[Layer]) -> None:
     said = "changed since it was trusted" if state == "changed" else "was neither named nor trusted"
     for name, reason in guarded(layer, stronger):
         hint = "look at it, then: memscope trust; or name it: --config FILE, MEMSCOPE_CONFIG"
-        raise ConfigError(f"{place((name,), layer)}: {name} {reason}, and this file {said}", hint=hint)
+        raise ConfigError(f"{place_of((name,), layer)}: {name} {reason}, and this file {said}", hint=hint)
 
 
 def guarded(layer: Layer, stronger: Sequence[Layer] = ()) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,7 @@ def _is_loopback(host: str) -> bool:
 def _secret(section: str, stronger: Sequence[Layer]) -> str:
     """Returns the place of a key or headers for a model that its file does not hold itself."""
     given = [(layer, layer.values.get(section)) for layer in stronger]
-    found = (place((section, name), layer) for layer, values in given if isinstance(values, Mapping)
+    found = (place_of((section, name), layer) for layer, values in given if isinstance(values, Mapping)
              for name in values if name in SECRETS)  # fmt: skip
     return next(found, "")
 

@@ -98,7 +98,7 @@ class Background:
         after: Callable[[], object] = lambda: None,
     ) -> None:
         self.everyone = everyone
-        self._kit = ctx
+        self._ctx = ctx
         self._after = after
         self._consolidate, self._reflect = consolidate, reflect
         self._seen: set[str] = set()
@@ -139,7 +139,7 @@ class Background:
         if len(self._seen) >= MOST_USERS:
             self._seen.clear()
         self._seen.add(user)
-        self._waiting[user] = Waiting(turns, time.monotonic() + self._kit.settings.idle_s)
+        self._waiting[user] = Waiting(turns, time.monotonic() + self._ctx.settings.idle_s)
         self._news.set()
 
     async def stop(self, drain_s: float = 5.0) -> None:
@@ -162,7 +162,7 @@ class Background:
                 self._spawn(partial(self._work, user, idle=self._waiting.pop(user).until <= now))
             if sweep <= now:
                 self._spawn(self._sweep)
-                sweep = now + self._kit.settings.poll_s
+                sweep = now + self._ctx.settings.poll_s
             await self._wait(min([sweep, *(waiting.until for waiting in self._waiting.values())]) - now)
 
     def _is_due(self, waiting: Waiting, now: float) -> bool:
@@ -200,15 +200,15 @@ class Background:
         if self.everyone or user is None:
             return
         with suppress(MemscopeError):
-            stats = await self._kit.store.stats(user)
+            stats = await self._ctx.store.stats(user)
             left = any(stats.pending[stage] + stats.failed[stage] for stage in ("consolidate", "reflect"))
             (self._left.add if left else self._left.discard)(user)
 
     async def _safely(self, job: StageJob, user: str | None) -> None:
-        if self._kit.chat is None:
+        if self._ctx.chat is None:
             return
         try:
-            results = await results_of(self._kit, job, user, False, set() if user else set(self._waiting))
+            results = await results_of(self._ctx, job, user, False, set() if user else set(self._waiting))
             log_new_codes(self._said, [result.code for result in results if result.code])
             if any(result.moved for result in results):
                 self._after()

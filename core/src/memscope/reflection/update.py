@@ -63,7 +63,7 @@ class ShownFacts:
 
 
 @dataclass
-class Draft:
+class TopicDraft:
     """The reply on one subject."""
 
     subject: str
@@ -164,10 +164,10 @@ def apply_updates(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> Topic
     ).reject({reason: count for reason, count in reasons.items() if count})
 
 
-def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[str, Draft], Counter[str]]:
+def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[str, TopicDraft], Counter[str]]:
     """Group the reply by subject; a known subject's name means that subject. Also counts what makes no sense."""
     known = {fold(insight.subject): insight for insight in batch.insights}
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, TopicDraft] = {}
     reasons: Counter[str] = Counter()
     for one in reply.insights:
         if not 0 <= one.insight <= len(shown.insights):
@@ -178,7 +178,7 @@ def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[
             reasons["too_long" if name else "no_subject"] += 1
             continue
         insight = known.get(fold(name))
-        draft = drafts.setdefault(fold(name), Draft(insight.subject if insight else name, insight))
+        draft = drafts.setdefault(fold(name), TopicDraft(insight.subject if insight else name, insight))
         facts = [shown.facts[n - 1] for n in one.facts if 1 <= n <= len(shown.facts)]
         reasons["unknown_number"] += len(one.facts) - len(facts)
         draft.facts |= {fact.id: fact for fact in facts}
@@ -186,19 +186,19 @@ def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[
     return drafts, reasons
 
 
-def _founds(draft: Draft) -> bool:
+def _founds(draft: TopicDraft) -> bool:
     """Returns whether the subject is there, has facts enough, or is the one of lone lasting facts."""
     basic = bool(draft.facts) and fold(draft.subject).endswith(BASICS)
     return draft.insight is not None or basic or len(draft.facts) >= TOGETHER
 
 
-def _is_foreign(text: str, draft: Draft) -> bool:
+def _is_foreign(text: str, draft: TopicDraft) -> bool:
     """Returns whether the text is not in the language of the subject's facts."""
     texts = [fact.text for fact in draft.facts.values()] or [draft.insight.text if draft.insight else draft.subject]
     return bool(text) and translated(text, texts)
 
 
-def _topic(draft: Draft, own: set[str], shown: ShownFacts) -> Topic:
+def _topic(draft: TopicDraft, own: set[str], shown: ShownFacts) -> Topic:
     """Returns the topic; where the reply has no usable value, the old one with the facts' own sentences."""
     value = "" if _is_foreign(draft.value, draft) else draft.value
     old = value_of(draft.insight) if draft.insight else ""

@@ -12,7 +12,7 @@ from memscope.entities.results import By
 from memscope.errors import InputError
 from memscope_server.api import memory_of
 from memscope_server.pages.charts import columns
-from memscope_server.pages.rendering import MOST_SHOWN, Here, Place, back, show
+from memscope_server.pages.rendering import MOST_SHOWN, Here, UserPage, back, show
 
 STEPS: tuple[By, ...] = ("day", "week", "month")
 MOST_NODES, MOST_THEMES = 18, 12
@@ -61,6 +61,6 @@ async def timeline(request: Request, here: Here, by: str = "week") -> Response:
     return show(request, "timeline.html", here, chart=columns(found.buckets, step), themes=themes, by=step, steps=STEPS)
 
 
-def picture(graph: EntityGraph, here: Place) -> Markup | None:
+def picture(graph: EntityGraph, here: UserPage) -> Markup | None:
     """Return the graph as SVG in which each name leads to its page; None where nothing is joined."""
     return Markup(graph.svg(lambda name: here.at("entities", name))) if graph.edges else None  # it escapes the names

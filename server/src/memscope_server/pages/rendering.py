@@ -46,7 +46,7 @@ def failed(request: Request, status: int, code: str, detail: str) -> Response:
     return render(request, "error.html", code=status, error=code, detail=detail)
 
 
-class Place:
+class UserPage:
     """The scope of a page's address, checked against the token."""
 
     def __init__(self, caller: Anyone, user: str, agent: str | None = None) -> None:
@@ -66,16 +66,16 @@ class Place:
         )
 
 
-Here = Annotated[Place, Depends(Place)]
+Here = Annotated[UserPage, Depends(UserPage)]
 
 
-def show(request: Request, template: str, here: Place, **values: Any) -> HTMLResponse:
+def show(request: Request, template: str, here: UserPage, **values: Any) -> HTMLResponse:
     shared: dict[str, Any] = {"user": here.user, "agent": here.agent, "kept_agent": here.kept_agent, "at": here.at}
     shared["tab"] = request.url.path.removeprefix(f"/u/{here.user}/").partition("/")[0]
     return render(request, template, here.caller, **shared, **values)
 
 
-def back(here: Place, *parts: str) -> Response:
+def back(here: UserPage, *parts: str) -> Response:
     """Redirect to a page of the user after a change."""
     return RedirectResponse(here.at(*parts), 303)
 
