@@ -51,6 +51,8 @@ def test_the_held_out_sentences(language):
         "叫全名总觉得像被点名。",
         "叫昵称吧，叫大名太正式了，叫小名就好。",
         "叫老板来结账。",
+        "下个月去一家宠物粮公司做研发。",
+        "他许诺了三次。",
         "叫警察了，叫医生来，叫邻居帮忙。",
     ],
 )
@@ -66,6 +68,7 @@ def test_days_months_stop_words_and_the_first_words_of_sentences_are_none(text):
         ("My brother's name is Zork.", "Zork", "brother"),
         ("她的老师很好，我妹妹小芳也来了。", "小芳", "妹妹"),
         ("我的老闆陳偉明說不行。", "陳偉明", "老板"),
+        ("我男朋友陆川不能吃辣。", "陆川", "男朋友"),
     ],
 )
 def test_a_role_that_is_said_with_a_name(text, name, role):

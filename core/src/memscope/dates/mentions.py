@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from memscope.dates.calendar import Clock, Grain, Now, Period, Shape, Span, day_at, place
+from memscope.dates.calendar import DAYS, Clock, Grain, Now, Period, Shape, Span, day_at, place
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
 from memscope.dates.figurative import is_figurative
@@ -85,7 +85,7 @@ def nearest(mention: Mention, said: datetime) -> Interval:
     A future one counts as half as far there, since it is more often meant. A day that the tense puts ``LONG_AGO`` is
     one soon to come: "I bought tickets for December 3", said in November.
     """
-    long_ago = mention.grain == "day" and said - mention.interval.end > LONG_AGO
+    long_ago = mention.grain in DAYS and said - mention.interval.end > LONG_AGO
     if mention._now and mention._now.decided and not long_ago:
         return mention.interval
 

@@ -27,6 +27,7 @@ _ORGANISATION_ENDS = word_set("organisation_ends_zh")
 _PLACE_ENDS = word_set("place_ends_zh")
 _BEFORE_PLACE = re.compile(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_HAN}]")
 _GENERIC = word_set("generic_zh")
+_SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
 _REGION_ENDS = "市省县镇村区岛山湖江河"
 # Characters that stand in no name, or that begin the words around one.
 _NEVER = frozenset(
@@ -122,7 +123,8 @@ class _Reader:
             for match in pattern.finditer(self.plain):
                 start = self._back(match.start(), most)
                 name = self.plain[start : match.start()]
-                if len(name) >= 2 and name[0] not in "大小新老旧" and name not in _GENERIC and (
+                plain = name[:1] in "大小新老旧" or name[:2] in _SOME or name in _GENERIC
+                if len(name) >= 2 and not plain and (
                     _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]) or self._known_place(start)
                 ):  # fmt: skip
                     yield from self.take(start, match.end(), kind, 3)
