@@ -34,7 +34,7 @@ from memscope.dates import (
     vocabulary,
     weekday,
 )
-from memscope.dates.rules import ROWS
+from memscope.dates.rules import rows
 from memscope.errors import InputError
 from memscope.records import Interval
 
@@ -193,7 +193,7 @@ AMONG_OTHERS = st.lists(
 @settings(max_examples=400, deadline=None)
 def test_what_stands_between_unknown_words_changes_nothing(text: str) -> None:
     whole, now = lexer.tokens(lexer.blanked(text)), calendar.Now(NOW)
-    found, short = (cascade.Cascade(ROWS).run([*some], now) for some in (whole, parsing.condensed(whole)))
+    found, short = (cascade.Cascade(rows()).run([*some], now) for some in (whole, parsing.condensed(whole)))
     times = [[(one.kind, one.start, one.end) for one in made if one.kind in TIMES] for made in (found, short)]
     assert times[0] == times[1]
 
@@ -242,8 +242,8 @@ def test_a_sentence_without_an_end_is_cut_between_words() -> None:
 
 def test_every_row_is_a_pattern_over_kinds_that_there_are() -> None:
     written = {"word", "stop", *lexer.SIGNS.values(), *(one.kind for one in lexer.FIGURES.values())}
-    kinds = written | {kind for kind, _ in lexer.WORDS.values()} | {row.kind for row in ROWS}
-    for row in ROWS:
+    kinds = written | {kind for kind, _ in lexer.WORDS.values()} | {row.kind for row in rows()}
+    for row in rows():
         cascade.compiled(row.pattern)
         assert set(re.findall("[a-z]+", row.pattern)) <= kinds
 

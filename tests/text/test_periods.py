@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memscope.dates import mentions, nearest
 from memscope.dates.cascade import compiled, needed
 from memscope.dates.lexer import blanked, skeleton, tokens
-from memscope.dates.rules import ROWS
+from memscope.dates.rules import rows
 from memscope.retrieval.events import with_dates
 from memscope.text.periods import named_periods
 
@@ -108,5 +108,5 @@ def test_sentences_built_alike_have_one_skeleton() -> None:
 @given(st.lists(st.sampled_from([*BEFORE, *TIMES, "下周三", "六月三号", "on the 5th", "half past two"])).map(" ".join))
 def test_no_row_matches_without_the_kinds_that_it_needs(text: str) -> None:
     kinds = "".join(compiled(token.kind).pattern for token in tokens(blanked(text)))
-    for row in ROWS:
+    for row in rows():
         assert any(one <= set(kinds) for one in needed(row.pattern)) or not compiled(row.pattern).search(kinds)

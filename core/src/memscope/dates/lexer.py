@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from memscope.dates import written
 from memscope.dates.cascade import Token
 from memscope.dates.vocabulary import WORDS, lines
+from memscope.imports import pattern
 
 # One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
 _FOLD = {0xFF01 + i: 0x21 + i for i in range(94)}
@@ -77,7 +78,7 @@ def _phrase(words: str) -> str:
 
 
 # Unknown words are blanked first: the patterns of numbers and phrases need not be tried at each of them.
-_PLAIN = re.compile(r"(?<![\w$#@'])([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
+_PLAIN = pattern(r"(?<![\w$#@'])([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
 _PARTS = frozenset(part for word in WORDS if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
 
 
@@ -99,7 +100,7 @@ def skeleton(sentence: str) -> str:
     return _RUN.sub("zzz", blanked(sentence))
 
 
-_RUN = re.compile(r"zzz+(?: +zzz+)*(?![\w'])")
+_RUN = pattern(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
 @lru_cache(maxsize=1 << 11)  # a line that is shown, and a skeleton, is read more than once
@@ -133,10 +134,10 @@ def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     return WORDS.get(text) or WORDS.get(" ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None))
 
 
-_EAST = re.compile("[\u4e00-\u9fff]")
+_EAST = pattern("[\u4e00-\u9fff]")
 
 # No expression reaches over the end of a sentence; "a.m." and initials end none.
-_END = re.compile(
+_END = pattern(
     r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.))"
 )
 

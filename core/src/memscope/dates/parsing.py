@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Cascade, Token
 from memscope.dates.lexer import blanked, sentences, tokens
-from memscope.dates.rules import ROWS
+from memscope.dates.rules import rows
 from memscope.dates.vocabulary import WORDS
 from memscope.errors import InputError
 
@@ -30,7 +30,7 @@ _SILENT = frozenset(
 
 @lru_cache(maxsize=1)
 def _cascade() -> Cascade:
-    return Cascade(ROWS)
+    return Cascade(rows())
 
 
 _NAMES = re.compile("[a-z]+|[0-9]")

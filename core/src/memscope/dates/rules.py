@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from memscope.dates import clocks, compose, days, edges, numbers, relative, repeated
@@ -60,4 +61,10 @@ def _argument(word: str) -> Part:
     return lambda now, values: constant
 
 
-ROWS = [_row(line) for line in lines("rules.txt")]
+_LINES = tuple(lines("rules.txt"))
+
+
+@cache
+def rows() -> Sequence[Row]:
+    """Returns the rows in order; made on first use, as many texts name no time."""
+    return [_row(line) for line in _LINES]

@@ -12,9 +12,10 @@ from memscope.dates.clocks import hours
 from memscope.dates.days import easter_feast, feast, moving_feast
 from memscope.dates.repeated import Rule
 
-_VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (
-    (r"-", lambda: None),
+_VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (  # the most frequent ones first
     (r"(-?\d+)", int),
+    (r"-", lambda: None),
+    (r"([a-z]+)", str),
     (r"(\d\.\d)", float),
     (r"(\d+)-(\d+)h", lambda start, end: hours(int(start), int(end))),
     (r"(\d\d)-(\d\d)", lambda month, day: feast(int(month), int(day))),
@@ -22,8 +23,10 @@ _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"easter([+-]\d+)", lambda days: easter_feast(int(days))),
     (r"on/(\d),(\d)", lambda *days: Rule("week", 1, tuple(map(int, days)))),
     (r"(.+)/(.+)", lambda *parts: tuple(map(_value, parts))),
-    (r"([a-z]+)", str),
 )
+_COMMENT = re.compile("(?:^|  )#")
+_PIECE = re.compile("{([A-Z_]+)}")
+_NAMED = re.compile("([A-Z_]+) = (.+)")
 
 
 def lines(name: str, **given: str) -> Iterator[str]:
@@ -32,8 +35,10 @@ def lines(name: str, **given: str) -> Iterator[str]:
     """
     pieces = dict(given)
     for line in (Path(__file__).parent / "data" / name).read_text(encoding="utf-8").splitlines():
-        content = re.sub("{([A-Z_]+)}", lambda piece: pieces[piece[1]], re.split("(?:^|  )#", line)[0].strip())
-        if piece := re.fullmatch("([A-Z_]+) = (.+)", content):
+        content = _COMMENT.split(line)[0].strip() if "#" in line else line.strip()
+        if "{" in content:
+            content = _PIECE.sub(lambda piece: pieces[piece[1]], content)
+        if " = " in content and (piece := _NAMED.fullmatch(content)):
             pieces[piece[1]] = piece[2]
         elif content:
             yield content
@@ -53,6 +58,9 @@ def _value(text: str) -> Any:
 
 def _spelled(text: str) -> Iterator[str]:
     """Yields "a b" and "a c" for ``a (b|c)``."""
+    if "(" not in text:
+        yield from text.split("|")
+        return
     for word in re.split(r"\|(?![^(]*\))", text):
         yield from map("".join, product(*(part.split("|") for part in re.split("[()]", word))))
 

@@ -6,18 +6,18 @@ user corrected its content. An assistant's restatement of superseded content is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memscope.imports import pattern
 from memscope.records import Hit, Memory, Observation, Turn
 from memscope.retrieval.query import Query
 from memscope.text.terms import terms
 from memscope.text.tokens import STOP_WORDS
 
 RESTATED = 0.5  # share of the words of a superseded memory that a restatement without its names has
-_NAME = re.compile(
+_NAME = pattern(
     r"(?<=[\w,;:)] )[A-ZÀ-Þ][\w-]+|\b[A-ZÀ-Þ][\w-]*(?=')|\d[\d.,:/-]*\d|\d+|[A-Za-z]*[A-Z0-9]{2,}[A-Za-z0-9]*"
 )
 

@@ -10,13 +10,13 @@ One more search, and only if a best hit has a name that is rare, stands elsewher
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memscope.imports import pattern
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
@@ -70,10 +70,10 @@ def _described(question: Query) -> list[int]:
     return [at for at, one in enumerate(question.terms) if one in own]
 
 
-_OWN = re.compile(
+_OWN = pattern(
     r"(?i)\b(?:I|we|my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})"
 )
-_OWN_ZH = re.compile("[我咱俺]|那[个個位家]")
+_OWN_ZH = pattern("[我咱俺]|那[个個位家]")
 
 
 def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memscope import dates
+from memscope.imports import pattern
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
@@ -63,40 +63,40 @@ _CJK_OPEN = CJK_STOP | frozenset(
     "安排计計划劃事情发發生做干幹嘛活动動日程约約忙空过過去来來记記得忘能要会會没沒家里裡出想"
 )
 
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"\bhow (?:many|much|long|old|often|far|tall|big|large)\b|\bwhat (?:percentage|percent|number|amount|age|price)\b"
     r"|多少|几[次个天年月岁点位本家只件块]|多[大久长高远重]"
 )
-_WHEN = re.compile(
+_WHEN = pattern(
     r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b|\bhow long ago\b"
     r"|什么时候|什麼時候|啥时候|何时|何時|哪[天日年]|哪个月|几[号月日]|幾[號月日]|日期|多久(?:以)?前"
 )
-_DAY_ASKED = re.compile(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b|日期")  # no subject: one may date, or have a day off
-_NAMED_TIME = re.compile(r"[A-Z\d〇零一二三四五六七八九十節节]")  # a month, a holiday, a number
-_PAST = re.compile(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b|[了过過]|[没沒]有")
-_AHEAD = re.compile(
+_DAY_ASKED = pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b|日期")  # no subject: one may date, or have a day off
+_NAMED_TIME = pattern(r"[A-Z\d〇零一二三四五六七八九十節节]")  # a month, a holiday, a number
+_PAST = pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b|[了过過]|[没沒]有")
+_AHEAD = pattern(
     r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|what['’]?s on)\b"
     r"|打算|[将將]要|有(?:什么|什麼|啥|哪些|没有|沒有)(?:安排|计划|計劃|事|活动|活動|约|約|预约|預約)"
 )
-_ASSISTANT = re.compile(
+_ASSISTANT = pattern(
     r"\b(?:did|have|had|do) you (?:\w+ )?(?:recommend|suggest|advise|propose|mention|tell|say|explain|give)"
     r"|\byou (?:told|said|suggested|recommended|advised|mentioned|gave|explained)\b"
     r"|\byour (?:recommend|suggest|advice|answer)|你.{0,6}(?:推荐|建议|告诉|说过|提到|提议)"
 )
 
 # No words to look for: whoever says something says how it is now.
-_PRESENT = re.compile(
+_PRESENT = pattern(
     r"(?i)\b(?:right now|at present|at th(?:e|is) (?:moment|time|point)|current(?:ly)?|presently|nowadays|these days"
     r"|as of (?:now|today))\b"
 )
-_TALK = re.compile(
+_TALK = pattern(
     r"\b(?:discuss|talk(?:ed)? about|ask(?:ed)?(?= (?:you|about)\b)|(?:i|we|you)(?: \w+)? ask(?:ed)?|questions?"
     r"|(?:bring|brought) up|conversations?|topics?|summar\w+|mention\w*)\b"
     r"|聊|[讨討][论論]|[问問][过過]|[话話][题題]|提到|[对對][话話]|[总總][结結]"
 )
 
 
-_PERSONAL = re.compile(
+_PERSONAL = pattern(
     r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
     r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy|please|pls)\b"
     r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭]"
@@ -214,7 +214,7 @@ def _is_about_own(wording: str, about: frozenset[int]) -> bool:
     )
 
 
-_DEFINITE = re.compile(r"\b(?:the|this|that|these|those)\b")
+_DEFINITE = pattern(r"\b(?:the|this|that|these|those)\b")
 
 
 @lru_cache(maxsize=1)

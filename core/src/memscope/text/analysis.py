@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memscope.text.language import language
 from memscope.text.periods import TIMED, is_timed
 from memscope.text.terms import run_terms, term, word_terms
-from memscope.text.tokens import UNSPACED, content_stems, fold, pieces, stems
+from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece
 
@@ -49,7 +49,7 @@ WORDS = _Words()
 
 def analyse(text: str) -> Analysis:
     found = pieces(fold(text))
-    known = filter(None, map(WORDS.__getitem__ if text.isascii() or not UNSPACED.search(text) else _piece, found))
+    known = filter(None, map(WORDS.__getitem__ if text.isascii() else _piece, found))
     terms, topics, tokens = tuple(zip(*known, strict=True)) or ((), (), ())
     hashes = list(chain.from_iterable(terms))
     about = reduce(or_, {*topics}, topics_of_phrases(text))
@@ -62,4 +62,4 @@ def analyse(text: str) -> Analysis:
 
 def _piece(piece: str) -> _Word | None:
     """A run of a script without spaces is hardly ever met again; neither topics of words nor vectors know it."""
-    return _Word(run_terms(piece), 0, ()) if UNSPACED.match(piece) else WORDS[piece]
+    return _Word(run_terms(piece), 0, ()) if is_unspaced(piece) else WORDS[piece]

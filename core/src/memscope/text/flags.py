@@ -5,10 +5,10 @@ Rules of wording in English and Chinese. A flag is evidence for the ranking, nev
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import IntEnum
 
+from memscope.imports import pattern
 from memscope.text.language import language
 from memscope.text.statements import asks, unknowing
 
@@ -32,14 +32,14 @@ class Flag(IntEnum):
 
 
 _CLOSING = " \t\r\n\"'”’)」』"
-_DIGIT = re.compile(r"\d")
+_DIGIT = pattern(r"\d")
 _OWN = frozenset("i me my we our i'm i'd i'll i've we're we'd we'll we've".split())
-_GREETING = re.compile(r"(?i)\W*(?:(?:hey|hi|hello|thanks|thank you|wow|great)\b|你好|您好|谢谢)")
-_INSTRUCTION = re.compile(
+_GREETING = pattern(r"(?i)\W*(?:(?:hey|hi|hello|thanks|thank you|wow|great)\b|你好|您好|谢谢)")
+_INSTRUCTION = pattern(
     r"(?i)\W*(?:please\s+)?(?:always|never|from now on)\b"
     r"|\W*(?:请)?(?:以后|总是|从现在起|从今以后|永远不要)"
 )
-_WISH = re.compile(
+_WISH = pattern(
     r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
     r"|我(?:更|比较)?(?:喜欢|希望)你"
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from memscope.imports import pattern
 
 Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
 
@@ -12,9 +13,9 @@ _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fff
 _KANA = "\u3041-\u3096\u30a1-\u30ff\uff66-\uff9f"
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 CJK = _HAN + _KANA + _HANGUL
-CJK_CHARACTER = re.compile(f"[{CJK}]")
-_KANA_CHARACTER = re.compile(f"[{_KANA}]")
-_HANGUL_CHARACTER = re.compile(f"[{_HANGUL}]")
+CJK_CHARACTER = pattern(f"[{CJK}]")
+_KANA_CHARACTER = pattern(f"[{_KANA}]")
+_HANGUL_CHARACTER = pattern(f"[{_HANGUL}]")
 
 
 def has_cjk(text: str) -> bool:

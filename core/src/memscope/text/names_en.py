@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from memscope.imports import pattern
 from memscope.text.language import CJK
 from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
 from memscope.text.stemmer import stem
@@ -38,13 +39,13 @@ _ORGANISATION_BEFORE = word_set("organisation_before_en")
 _THING_BEFORE = word_set("thing_before_en")
 _PERSON_BEFORE = word_set("person_before_en")
 _PERSON_AFTER = word_set("person_after_en")
-_WORD = re.compile(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
-_WORDS = re.compile(f"({_WORD.pattern})")
-_POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
-_SENTENCE_END = re.compile(r"[.!?…:;\"“”(\[—–*#>|]")
-_TITLE_IN_QUOTES = re.compile(r"[\"“]([^\"“”\n]{2,80})[\"”]")
+_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
+_WORDS = pattern(f"({_WORD.pattern})")
+_POSSESSIVE = pattern(r"['’]s$|(?<=s)['’]$")
+_SENTENCE_END = pattern(r"[.!?…:;\"“”(\[—–*#>|]")
+_TITLE_IN_QUOTES = pattern(r"[\"“]([^\"“”\n]{2,80})[\"”]")
 _SMALL = word_set("small_en")
-_TOPIC = re.compile(
+_TOPIC = pattern(
     r"\b(?:learning|studying|interested in|obsessed with|passionate about|practi[cs](?:es|e|ing)|lessons in|took up"
     r"|taking up|(?:start|starts|started|starting) (?:learning|playing|practi[cs]ing))"
     r" ([^\W\d_][\w-]{2,})(?: and ([^\W\d_][\w-]{2,}))?",
@@ -52,7 +53,7 @@ _TOPIC = re.compile(
 )
 _NO_TOPIC = word_set("no_topic_en")
 _TIMES = word_set("times_en")
-_MAY_LEARN = re.compile("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
+_MAY_LEARN = pattern("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = _TITLES | {"st"}
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading

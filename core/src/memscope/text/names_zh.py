@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memscope.imports import pattern
 from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
 
 _TRADITIONAL = str.maketrans(
@@ -18,14 +19,14 @@ _TRADITIONAL = str.maketrans(
     "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
     "亲儿妻夫学员板经邻导练医狗猫欧亚湾广门阳汉连岛头们这个过来说对会还给电从开车与乐兴叫问让认识进买卖见时间后里边",
 )
-_IS_TRADITIONAL = re.compile(f"[{''.join(map(chr, _TRADITIONAL))}]")
+_IS_TRADITIONAL = pattern(f"[{''.join(map(chr, _TRADITIONAL))}]")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 ROLES_ZH = word_set("roles_zh_zh")
 _PETS = word_set("pets_zh")
 _PERSON_TITLES = word_set("person_titles_zh")
 _ORGANISATION_ENDS = word_set("organisation_ends_zh")
 _PLACE_ENDS = word_set("place_ends_zh")
-_BEFORE_PLACE = re.compile(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_HAN}]")
+_BEFORE_PLACE = pattern(rf"^$|[在去到是的了从入给和跟与回来往为被把逛]|[^{_HAN}]")
 _GENERIC = word_set("generic_zh")
 _SOME = frozenset(("一家", "一所", "一间", "一座", "一个"))  # 一家宠物粮公司 is not named
 _REGION_ENDS = "市省县镇村区岛山湖江河"
@@ -39,40 +40,40 @@ _INSIDE = frozenset(
     "我你您他她们的了是在和跟与从到给把被让叫这那哪吗呢吧啊就都也很不没会要去说问吃住买用做打什么着得成走于现卖飞跑"
 )
 # Words that may follow a name at once.
-_AFTER = re.compile(
+_AFTER = pattern(
     rf"[^{_HAN}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
     r"介建推买送带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
     r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办]"
 )
-_BEFORE = re.compile(
+_BEFORE = pattern(
     rf"(?:^|[^{_HAN}]|[和跟与给问找见约了到的是请陪帮把被让对看叫说过为向替比、]|告诉[我你他她]?|知道|觉得|认为|记得|发现|问问|借给|[跟和对][我你他她]说|认识|通知|联系|提醒|喜欢|想念|嫁给|碰到|遇到"
     r"|昨天|今天|明天|后来|听|听说|周末|上周|下周|去年|今年|前天|因为|所以|但是|原来|和|还有)$"
 )
 _WORDS = frozenset("成常应易何万安高于方向时石白文金温关全明曲项齐连钱车花水")  # surnames that are everyday words
 _NO_NAMES = word_set("no_names_zh")
-_TITLE = re.compile(r"[《〈]([^《》〈〉\n]{1,40})[》〉]")
-_LATIN = re.compile(r"[A-Za-z][\w+#.&-]*(?: [A-Z][\w+#.&-]*)*", re.A)
-_ROLE = re.compile(
+_TITLE = pattern(r"[《〈]([^《》〈〉\n]{1,40})[》〉]")
+_LATIN = pattern(r"[A-Za-z][\w+#.&-]*(?: [A-Z][\w+#.&-]*)*", re.A)
+_ROLE = pattern(
     rf"(我们?|咱们?|俺)?(?:家)?(?:的)?(?:(?:最好|大学|高中|小学|初中|心理|班上|公司|新|老|大|小|二|好)的?)*"
     rf"({'|'.join(sorted(ROLES_ZH | _PETS, key=len, reverse=True))})(?:的名字)?(?:叫做?|是|名叫|，|,|：)?"
 )
-_HAS_ROLE = re.compile("|".join(sorted(ROLES_ZH | _PETS)))
-_CALLED = re.compile(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
-_TITLED = re.compile(rf"([{_HAN}]{{1,2}}?)({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
-_NICK = re.compile(rf"[小老阿][{_HAN}]")
+_HAS_ROLE = pattern("|".join(sorted(ROLES_ZH | _PETS)))
+_CALLED = pattern(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
+_TITLED = pattern(rf"([{_HAN}]{{1,2}}?)({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
+_NICK = pattern(rf"[小老阿][{_HAN}]")
 _NO_NICK = word_set("no_nick_zh")
-_WORKPLACE = re.compile(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
-_PRODUCT = re.compile(rf"(?:下载|安装|打开|卸载)了?([{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[学来看上后的了聊])")
-_SPOKEN = re.compile(rf"(?:母语是|会说|会讲|[学讲]了?)([{_HAN}]{{1,3}}[语话])(?=[^{_HAN}]|$|[了和的很也])")
-_EMPLOYER = re.compile(
+_WORKPLACE = pattern(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
+_PRODUCT = pattern(rf"(?:下载|安装|打开|卸载)了?([{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[学来看上后的了聊])")
+_SPOKEN = pattern(rf"(?:母语是|会说|会讲|[学讲]了?)([{_HAN}]{{1,3}}[语话])(?=[^{_HAN}]|$|[了和的很也])")
+_EMPLOYER = pattern(
     rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?"
     rf"([{_HAN}]{{2,6}}?)(?=的(?:录用|offer|面试|通知)|[^{_HAN}]|$)"
 )
-_PLACE = re.compile(
+_PLACE = pattern(
     rf"(?:住在|搬到了?|来自|去过|飞往?|回到了?|嫁到了?|移民到?了?|爬了|游览了?|旅居|前往|在|去|到)([{_HAN}]{{2,5}}?)"
     rf"(?:(?=上学|长大|出生|读书|念书|旅游|出差|旅行|定居|买房|度假|过年)|(?=[^{_HAN}]|$|[了的吗要人边]))"
 )
-_TOPIC = re.compile(
+_TOPIC = pattern(
     rf"(?:对([{_HAN}]{{2,5}}?)(?:很|非常|特别|最近|一直|挺|也|都|真|超|蛮)*(?:感兴趣|有兴趣|着迷)"
     rf"|(?:迷上了?|喜欢上了?|爱上了?|痴迷于?|热爱|(?<!锻|训)练习?|(?:在|开始|想|自|报班|(?:^|[^{_HAN}])我|跟.{{1,6}}|[{_HAN}]{{2}}在[{_HAN}]{{2,5}})学习?)"
     rf"([{_HAN}]{{2,5}}?)"
@@ -119,8 +120,8 @@ class _Reader:
 
     def organisations(self) -> Iterator[FoundName]:
         """清华大学, 中山路: an ending, and before the name a word that stands before names, or nothing."""
-        for kind, pattern, most in _ENDINGS:
-            for match in pattern.finditer(self.plain):
+        for kind, ending, most in _ENDINGS:
+            for match in ending.finditer(self.plain):
                 start = self._back(match.start(), most)
                 name = self.plain[start : match.start()]
                 plain = name[:1] in "大小新老旧" or name[:2] in _SOME or name in _GENERIC
@@ -252,8 +253,8 @@ class _Reader:
                 yield from self.take(start, end, "person", 1)
 
     def workplaces(self) -> Iterator[FoundName]:
-        for pattern in (_WORKPLACE, _EMPLOYER):
-            for match in pattern.finditer(self.plain):
+        for place in (_WORKPLACE, _EMPLOYER):
+            for match in place.finditer(self.plain):
                 ordinary = match[1] in _ORDINARY or match[1] in _ORGANISATION_ENDS or match[1] in _PLACE_ENDS
                 if not _NEVER.intersection(match[1]) and not ordinary:
                     yield from self.take(*match.span(1), "organisation", 3)
@@ -287,7 +288,7 @@ _ORDINARY = word_set("ordinary_zh")
 
 
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(sorted(words, key=len, reverse=True)))
+    return pattern("|".join(sorted(words, key=len, reverse=True)))
 
 
 @lru_cache(maxsize=1)
@@ -300,7 +301,7 @@ def _starts() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 _ENDINGS: tuple[tuple[NameKind, re.Pattern[str], int], ...] = (
     ("organisation", _any_of(tuple(_ORGANISATION_ENDS)), 6),
-    ("place", re.compile(f"{_any_of(tuple(_PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
+    ("place", pattern(f"{_any_of(tuple(_PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
 )
 
 

@@ -6,13 +6,13 @@ skeleton: its words of time and numbers, every run of other words as one. Senten
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from memscope.dates import nearest
 from memscope.dates.lexer import sentences, skeleton
 from memscope.dates.mentions import mentions_of_skeleton
+from memscope.imports import pattern
 from memscope.records import Interval
 
 BEHIND = 16  # characters: "12th, 2026", "days later"
@@ -24,10 +24,10 @@ _WORDS = frozenset(
     may days today tonight yesterday fri tue tues thu thur thurs""".split()
 )
 TIMED = 1 << 128  # of a word's bits, above its topics'
-_LETTERS = re.compile(r"[a-z]+")
-_LAST_WORD = re.compile(rf"(?:{'|'.join(sorted(_WORDS, reverse=True))})(?![a-z])")
-_DIGITS = re.compile(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
-_WORDS_ZH = re.compile(  # begins with a set of characters, by which ``re`` looks for it
+_LETTERS = pattern(r"[a-z]+")
+_LAST_WORD = pattern(rf"(?:{'|'.join(sorted(_WORDS, reverse=True))})(?![a-z])")
+_DIGITS = pattern(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
+_WORDS_ZH = pattern(  # begins with a set of characters, by which ``re`` looks for it
     r"[\d明后昨前今下上本这周期拜十一二三四五六七八九去春国中端元清除圣](?:(?<=[明后昨前今])天|(?<=[今昨])[晚早]"
     r"|(?<=[下上本这])个?(?:周|星期|礼拜|月)|(?<=[周期拜])[一二三四五六日末天]|(?<=[\d十一二三四五六七八九])[月号日]|(?<=[明去])年"
     r"|(?<=春)节|(?<=国)庆|(?<=中)秋|(?<=端)午|(?<=元)旦|(?<=清)明|(?<=除)夕|(?<=圣)诞)"

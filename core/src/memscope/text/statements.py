@@ -6,10 +6,10 @@ a question taken for a statement costs a line, a statement taken for a question 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 
+from memscope.imports import pattern
 from memscope.text.language import has_cjk
 from memscope.text.tokens import fold, has_words, pieces
 
@@ -28,12 +28,12 @@ def sentences(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-_BOUNDARY = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")
+_BOUNDARY = pattern(r"[.!?…。！？\n](?:(?<=[.!?…])\s+|(?<=[。！？])(?![。！？…”」』])|(?<=\n)\n*)")
 
 # --------------------------------------------------------------------------------------------------------- questions
 
-_MARKED = re.compile(r"[?？][^\w]*$")
-_ASKS_EN = re.compile(
+_MARKED = pattern(r"[?？][^\w]*$")
+_ASKS_EN = pattern(
     r"^(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|question|wait|um|oh|but)\W+)*"
     r"(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
     r"(?!\s+(?:a|an)\b)(?!ever)"
@@ -44,23 +44,23 @@ _ASKS_EN = re.compile(
     r"|^(?:i )?(?:still )?(?:want|need|like) to know\b"
     r"|^(?:please\s+)?(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|which|where|when|why|how|if|whether)\b"
 )
-_ASKS_ZH = re.compile(
+_ASKS_ZH = pattern(
     r"(?:吗|嗎|么|呢|咩)\W*$"
     r"|(?<![没沒])(?:什么|什麼|甚麼|啥|谁|誰|乜|咩|邊(?:度|個|区|區|日)|幾多|哪(?!怕)|几号|幾號|几点|幾點"
     r"|几时|幾時|几岁|幾歲|多少|多大|多久|怎么|怎麼|咋|如何|为何|為何|邊個|邊度)"
     r"(?!.{0,8}(?:都|也))"
 )
-_INDEFINITE_ZH = re.compile(
+_INDEFINITE_ZH = pattern(
     r"(?:[没沒不]|忘了|知道|不管|无论|無論|随便|隨便).{0,3}(?:什么|什麼|啥|谁|誰|哪|怎么|怎麼|多少)"
 )
-_CLAUSES = re.compile(r"[,，;；:：]+\s*|\s[-–—]+\s|\s(?=but |because |and (?:what|how|do|can))")
-_SUGGESTS = re.compile(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b")
+_CLAUSES = pattern(r"[,，;；:：]+\s*|\s[-–—]+\s|\s(?=but |because |and (?:what|how|do|can))")
+_SUGGESTS = pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b")
 _MOST_ASKED = 20  # words; a longer question tells something too
 _SAYING_EN, _SAYING_ZH = 4, 6  # words or characters from which a clause says something
 _CLAUSE_ZH = 30  # characters up to which a sentence with a question word and without a mark asks
 _CLAUSE_EN = 80
-_AFTER = re.compile(r"^(?:what|how)\s+(?:a|an|the hell|nice|lovely|great)\b|^(?:when|while)\b|^how\s+\w+\s*!")
-_FILLING = re.compile(
+_AFTER = pattern(r"^(?:what|how)\s+(?:a|an|the hell|nice|lovely|great)\b|^(?:when|while)\b|^how\s+\w+\s*!")
+_FILLING = pattern(
     r"^\W*(?:(?:hi|hey|hello|ok|okay|please|thanks|thank you|sorry|hm+|um+|oh|well|again|quick question"
     r"|remind me|tell me"
     r"|one question|just wondering|i forgot|i forget|i always forget|do you remember"
@@ -123,7 +123,7 @@ def _asks_unmarked(folded: str) -> bool:
 
 # ----------------------------------------------------------------------------------------------------------- answers
 
-_UNKNOWING_EN = re.compile(
+_UNKNOWING_EN = pattern(
     r"\bi(?:'m| am)? (?:(?:still|really|just|actually|honestly|also|currently|sorry|afraid|yet) )*"
     r"(?:do not|don't|did not|didn't|can't|cannot|could not|couldn't|not sure|unable|have no|haven't got"
     r"|have not got)"
@@ -137,7 +137,7 @@ _UNKNOWING_EN = re.compile(
     r"|don't|never)"
     r"|\byou(?:'d| would|'ll| will)? (?:have|need) to tell me\b"
 )
-_UNKNOWING_ZH = re.compile(
+_UNKNOWING_ZH = pattern(
     r"(?:我|這邊|这边|目前|暂时|暫時|还|還|暫)[^，。！？]{0,6}(?:不知道|不清楚|不晓得|不曉得|不記得|不记得"
     r"|不确定|不確定|唔知)"
     r"|(?:你|您)[^，。！？]{0,6}(?:还没|還沒|没有?|沒有?|从没|從沒|未)(?:有)?(?:跟我|和我|对我|對我)?(?:告诉"
@@ -147,7 +147,7 @@ _UNKNOWING_ZH = re.compile(
     r"|提過|记到|記到|印象)"
     r"|(?:信息|資訊|资料|資料|记录|記錄|紀錄)[^，。！？]{0,6}(?:没有|沒有|没存|沒存|不在|暂无|暫無)"
 )
-_BUT = re.compile(r"\b(?:but|however|although|though|except|only that)\b|但|不过|不過|可是|只知道|只記得|只记得")
+_BUT = pattern(r"\b(?:but|however|although|though|except|only that)\b|但|不过|不過|可是|只知道|只記得|只记得")
 
 
 def unknowing(answer: str) -> bool:
@@ -162,18 +162,18 @@ def unknowing(answer: str) -> bool:
     return pattern.search(parts[0]) is not None and not _BUT.search(told)
 
 
-_SORRY = re.compile(
+_SORRY = pattern(
     r"(?:(?:i'm|i am) )?(?:so |very |really )?(?:sorry|afraid)(?: about that)?|unfortunately|hm+|抱歉|对不起"
     r"|對不起|不好意思|很抱歉|很遗憾"
 )
 
 # -------------------------------------------------------------------------------------------------------- near-equality
 
-_RECAP = re.compile(
+_RECAP = pattern(
     r"^(?:as|like) i (?:already )?(?:said|told you|mentioned)\b\W*|^(?:就像)?我(?:之前|刚才|剛才)?(?:说过"
     r"|說過|讲过|講過)\W*"
 )
-_PARTICLES = re.compile("(?:[啊呀哦喔啦嘛呢吧哈诶欸唷哟]+)(?=\\W|$)")
+_PARTICLES = pattern("(?:[啊呀哦喔啦嘛呢吧哈诶欸唷哟]+)(?=\\W|$)")
 _ARTICLES = frozenset(
     "a an the so just really well oh ok okay please hey hi hello too also yes yeah actually 's".split()
 )
@@ -192,11 +192,11 @@ def gist(text: str, most: int | None = None) -> tuple[str, ...]:
     return tuple(islice((word for word in words if word not in _ARTICLES), most))
 
 
-_WORD = re.compile(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?<=\d)[%°+]")
+_WORD = pattern(r"[^\W_]+(?:[.:/'-][^\W_]+)*|[$€£¥%°+\-](?=\d)|(?<=\d)[%°+]")
 
 # ---------------------------------------------------------------------------------------- questions about the user
 
-_ABOUT_USER_EN = re.compile(
+_ABOUT_USER_EN = pattern(
     r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
     r"|the)\b)|\bknow (?:me"
     r"|of me)\b(?! better than)"
@@ -219,7 +219,7 @@ _ABOUT_USER_EN = re.compile(
     r"|the) (?:user|person you)\b"
     r"|\b(?:from|with|based on|using|only) (?:\w+ )?what i(?:'ve| have)? (?:told you|said|shared)(?: \w+)?\W*$"
 )
-_ABOUT_USER_ZH = re.compile(
+_ABOUT_USER_ZH = pattern(
     r"我(?:到底|究竟)?(?:是|系|係)(?:谁|誰|个?啥人|個?啥人|(?:一)?[个個]?(?:什么|什麼|甚麼|怎样|怎樣|怎么样"
     r"|怎麼樣|咋样|啥样|啥)[样樣]?的?人|边个|邊個)"
     r"|(?:关于|關於|有关|有關)我(?:的(?:一切|事|事情|信息|資訊|资料|資料|情况|情況|什么|什麼|所有))?(?:\W|$"
@@ -247,10 +247,10 @@ def about_user(query: str) -> bool:
     return _PERSON_EN.search(folded) is not None and _ABOUT_USER_EN.search(folded) is not None
 
 
-_PERSON_EN = re.compile(r"\b(?:me|myself|i|my|you|user)\b")
+_PERSON_EN = pattern(r"\b(?:me|myself|i|my|you|user)\b")
 
 
-_REQUEST_EN = re.compile(
+_REQUEST_EN = pattern(
     r"^(?:(?:please|hey|hi|hello|ok|so|can you|could you|would you)\W+)*(?:recommend|suggest|plan|help|write"
     r"|find|book|give|make|cook|choose"
     r"|pick|order|draft|create|prepare|show|list|tell|remind|explain|compare|translate|design|buy|get|propose"
@@ -258,7 +258,7 @@ _REQUEST_EN = re.compile(
     r"come up|invent|compose|summari[sz]e|set|put|schedule|check|look)\b|\b(?:i need|i want|i'm looking for"
     r"|help me|give me|any (?:ideas?|tips?|suggestions?))\b"
 )
-_REQUEST_ZH = re.compile(
+_REQUEST_ZH = pattern(
     r"推荐|推薦|建议|建議|帮我|幫我|帮忙|幫忙|给我|給我|替我|请(?!问)|請(?!問)|安排|写|寫|选|選|挑|来点|來點"
     r"|想想|出个主意|出個主意"
 )

@@ -5,6 +5,9 @@ later changes (``bli`` -> ``ble``, ``logi`` -> ``log``). Lower-case ASCII words 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 _CONSONANT = r"(?:[^aeiouy]|(?<=[aeiou])y|(?<![a-z])y)"
 _VOWEL = r"(?:[aeiou]|(?<=[^aeiou])y)"
@@ -13,19 +16,24 @@ _HAS_VOWEL = re.compile(_VOWEL)
 _DOUBLE = re.compile(r"([^aeiouylsz])\1$")
 _SHORT = re.compile(f"{_CONSONANT}{_VOWEL}(?:(?![wxy]){_CONSONANT})$")  # the paper's *o: hop, not snow, box or tray
 
-_STEP2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"),
-    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
-    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
-    ("iviti", "ive"), ("biliti", "ble"), ("logi", "log"),
-)  # fmt: skip
-_STEP3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
-)  # fmt: skip
-_STEP4 = (
-    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive", "ize",
-    "al", "er", "ic", "ou",
-)  # fmt: skip
+Rules: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+
+
+def _by_last_letter(rules: str) -> Rules:
+    """Returns suffixes, and what takes their place, by the last letter: few are tried at a word."""
+    table = defaultdict[str, list[tuple[str, str]]](list)
+    for rule in rules.split():
+        suffix, _, other = rule.partition(">")
+        table[suffix[-1]].append((suffix, other))
+    return table
+
+
+_STEP2 = _by_last_letter(
+    "ational>ate tional>tion enci>ence anci>ance izer>ize bli>ble alli>al entli>ent eli>e ousli>ous ization>ize"
+    " ation>ate ator>ate alism>al iveness>ive fulness>ful ousness>ous aliti>al iviti>ive biliti>ble logi>log"
+)
+_STEP3 = _by_last_letter("icate>ic ative> alize>al iciti>ic ical>ic ful> ness>")
+_STEP4 = _by_last_letter("ement ance ence able ible ment ant ent ion ism ate iti ous ive ize al er ic ou")
 
 
 def stem(word: str) -> str:
@@ -66,9 +74,9 @@ def _mend(stem: str) -> str:
     return stem + "e" if _measure(stem) == 1 and _SHORT.search(stem) else stem
 
 
-def _replace(word: str, rules: tuple[tuple[str, str], ...]) -> str:
+def _replace(word: str, rules: Rules) -> str:
     """Apply the first rule whose suffix matches; later rules are not tried even if the rest is too short (m > 0)."""
-    for suffix, other in rules:
+    for suffix, other in rules[word[-1]]:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)
             return stem + other if _measure(stem) else word
@@ -76,7 +84,7 @@ def _replace(word: str, rules: tuple[tuple[str, str], ...]) -> str:
 
 
 def _strip(word: str) -> str:
-    for suffix in _STEP4:
+    for suffix, _ in _STEP4[word[-1]]:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)
             fits = _measure(stem) > 1 and (suffix != "ion" or stem.endswith(("s", "t")))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain
 from zlib import crc32
 
-from memscope.text.tokens import UNSPACED, content_stems, fold, pieces, stems
+from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 
 # Names tokenizer, stemmer and stop list: other terms, other version, and a store derives its units anew.
 terms_version = "1"
@@ -24,7 +24,7 @@ def terms(text: str) -> list[int]:
 
 
 def piece_terms(piece: str) -> Sequence[int]:
-    return run_terms(piece) if UNSPACED.match(piece) else word_terms(piece)
+    return run_terms(piece) if is_unspaced(piece) else word_terms(piece)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -46,12 +46,12 @@ def name_key(name: str) -> int:
     found = pieces(fold(name))
     if not found:
         return 0
-    return term(found[0] if UNSPACED.match(found[0]) else stems(found[0])[0])
+    return term(found[0] if is_unspaced(found[0]) else stems(found[0])[0])
 
 
 def names(text: str) -> frozenset[int]:
     """Returns every ``name_key`` that the text may mention."""
     found = pieces(fold(text))
-    runs = {piece for piece in found if UNSPACED.match(piece)}
+    runs = set(filter(is_unspaced, found))
     latin = {t for piece in found if piece not in runs for t in word_terms(piece)}
     return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})

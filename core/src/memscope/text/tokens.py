@@ -9,11 +9,11 @@ each adjacent pair; other scripts give their words, case and accents folded.
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from memscope.imports import pattern
 from memscope.text.language import CJK, CJK_CHARACTER
 from memscope.text.stemmer import stem
 
@@ -21,11 +21,11 @@ _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u
 _LETTERS = f"[^\\W_{_UNSPACED}]+|[\u0900-\u0963\u0966-\u0dff]"  # Indic vowel signs are no \w for Python
 
 
-_LATIN_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
-_WORD = re.compile(f"[{_UNSPACED}]+|(?:{_LETTERS})+(?:'[a-z]+)?")
-UNSPACED = re.compile(f"[{_UNSPACED}]")
+_LATIN_WORD = pattern(r"[a-z0-9]+(?:'[a-z]+)?")
+_WORD = pattern(f"[{_UNSPACED}]+|(?:{_LETTERS})+(?:'[a-z]+)?")
+_UNSPACED_CHARACTER = pattern(f"[{_UNSPACED}]")
 # Whatever ``fold`` takes off is among these; to look up each character of a text takes ten times as long.
-_MAY_COMBINE = re.compile("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00-\ud7ff\uf900-\ufb1d\uff00-\uffff]")
+_MAY_COMBINE = pattern("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00-\ud7ff\uf900-\ufb1d\uff00-\uffff]")
 
 
 def estimate_tokens(text: str) -> int:
@@ -71,6 +71,11 @@ def pieces(folded: str) -> list[str]:
     return (_LATIN_WORD if folded.isascii() else _WORD).findall(folded)
 
 
+def is_unspaced(piece: str) -> bool:
+    """Returns whether a piece is a run of a script without spaces."""
+    return not piece.isascii() and _UNSPACED_CHARACTER.match(piece) is not None
+
+
 def has_words(folded: str) -> bool:
     return (_LATIN_WORD if folded.isascii() else _WORD).search(folded) is not None
 
@@ -81,7 +86,7 @@ def content_stems(piece: str) -> Sequence[str]:
 
 
 def stems(piece: str) -> Sequence[str]:
-    if UNSPACED.match(piece):
+    if is_unspaced(piece):
         return _grams(piece)
     head = _head(piece)
     return (stem(head) if head.isascii() and not head.isdigit() else head,)

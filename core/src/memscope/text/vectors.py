@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -134,4 +135,4 @@ def _table() -> _Table:
 
     with np.load(DATA / "word_vectors.npz") as stored:
         tokens = stored["tokens"].tobytes().decode("ascii").split("\n")
-        return _Table({token: at for at, token in enumerate(tokens)}, stored["rows"], stored["scales"][:, 0].copy())
+        return _Table(dict(zip(tokens, count())), stored["rows"], stored["scales"][:, 0].copy())
