@@ -234,7 +234,11 @@ async def full_disk(wal: Path, seconds: float) -> None:
 
 def measured() -> dict[str, int]:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return {"fds": len(os.listdir("/proc/self/fd")), "mb": pages * resource.getpagesize() >> 20}
+    return {
+        "fds": len(os.listdir("/proc/self/fd")),
+        "mb": pages * resource.getpagesize() >> 20,
+        "blocks": sys.getallocatedblocks(),
+    }
 
 
 async def main(store: Path, url: str, name: str, seconds: float) -> None:
@@ -252,7 +256,8 @@ async def main(store: Path, url: str, name: str, seconds: float) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-    growth = {key: late[key] - early[key] for key in late}
+    growth: dict[str, float] = {key: late[key] - early[key] for key in ("fds", "mb")}
+    growth["blocks"] = round(late["blocks"] / early["blocks"], 2)
     tell(op="end", calls=process.typed, late_ms=round(stalls.late * 1000), **growth)
 
 
