@@ -95,6 +95,11 @@ def test_the_runtime_is_public_and_read_only(memory):
             made.runtime = None
 
 
+def test_editors_complete_the_constructor():
+    ours = inspect.signature(MemoryScope).parameters
+    assert list(ours) == list(inspect.signature(AsyncMemoryScope).parameters) and "settings" in ours
+
+
 @pytest.mark.parametrize(
     ("call", "hint"),
     [

@@ -18,6 +18,20 @@ def test_a_retrieval_prints_as_dated_lines_with_why():
     assert repr(found[0]).startswith("Hit(") and "'I live in Berlin.'" in repr(found[0]) and len(repr(found[0])) < 150
 
 
+def test_records_are_short_where_they_are_shown():
+    with MemoryScope(":memory:", settings={}) as memory:
+        said = {"role": "user", "content": "I live in\nBerlin. " * 50, "time": "2026-03-02T08:15+00:00"}
+        memory.add_turns([said], user="alice")
+        for text in ("Alice is vegan.", "Alice eats fish."):
+            note = memory.add_memory(text, user="alice", name="diet", time="2026-03-02T08:15+00:00")
+        (turn, *_) = memory.list(user="alice")
+        versions = [repr(one).replace(note.id, "ID") for one in memory.history(note.id, user="alice")]
+        assert repr(turn).startswith(f"Turn({turn.key!r}, 2026-03-02 08:15, 'user', 'I live in Berlin. I live in ")
+        assert len(repr(turn)) < 180 and repr(memory) == "MemoryScope(':memory:')"
+    assert versions[-1] == "Observation('ID', 2026-03-02, 'Alice eats fish.')"
+    assert "'Alice is vegan.', no longer current)" in versions[0]
+
+
 def test_nothing_found_says_why():
     with MemoryScope(":memory:", settings={}) as memory:
         found = memory.retrieve("Where do I live?", user="alice")

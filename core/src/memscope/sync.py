@@ -87,6 +87,11 @@ def _sync(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> Call
     return _over(method, loop_thread.run)
 
 
+def _taking(method: Callable[Concatenate[Any, P], None]) -> Callable[[T], Callable[Concatenate[Any, P], None]]:
+    """Gives a constructor the arguments of another one, for editors and type checkers."""
+    return functools.wraps(method, assigned=("__annotations__",))  # type: ignore[return-value]
+
+
 class SyncAnswer:
     """``chat.Answer`` without ``await``: iterate over it for its pieces."""
 
@@ -146,6 +151,7 @@ class SyncBlocks:
 class MemoryScope:
     """``AsyncMemoryScope`` for code without ``await``; takes the same arguments. ``memory`` is the async object."""
 
+    @_taking(AsyncMemoryScope.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.memory = self._behind = AsyncMemoryScope(*args, **kwargs)
 
@@ -153,6 +159,9 @@ class MemoryScope:
     def runtime(self) -> Runtime:
         """The settings, store, models, plugins and clock that this memory works with."""
         return self.memory.runtime
+
+    def __repr__(self) -> str:
+        return f"MemoryScope({self.runtime.location!r})"
 
     def __enter__(self) -> MemoryScope:
         return self

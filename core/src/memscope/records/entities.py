@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from memscope.records import printing
+
 Handle: TypeAlias = str | int  # an id, or the handle a store's search gave for it
 Json: TypeAlias = Any  # None, bool, int, float, str, lists and dicts of these
 Role = Literal["user", "assistant", "system", "tool", "person"]
@@ -54,6 +56,7 @@ class Turn:
     metadata: Mapping[str, Json] = field(default_factory=dict)
     statement: bool = False
     seq: int = 0
+    __repr__ = printing.turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Memory:
     namespace: str | None = None
     data: Mapping[str, Json] = field(default_factory=dict)
     expires: datetime | None = None
+    __repr__ = printing.memory
 
     @property
     def current(self) -> bool:
@@ -102,7 +106,7 @@ class Memory:
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Observation(Memory):
     """A dated fact taken from turns. ``sources`` are turn keys; ``level`` is the 0-3 informativeness scale."""
 
@@ -113,7 +117,7 @@ class Observation(Memory):
     fiction: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Insight(Memory):
     """A summary of several observations about one subject. ``sources`` are observation ids."""
 

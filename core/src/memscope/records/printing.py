@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 SHORT = 80
 _STYLE = "text-align: left; vertical-align: top"
@@ -56,10 +56,25 @@ def as_html(found: PrintedRetrieval) -> str:
     )
 
 
-def short(hit: PrintedHit) -> str:
-    """Return a hit in one line for ``repr``."""
-    text = " ".join(hit.text.split())
-    return f"{hit.id!r}, {hit.score:.2f}, {text[:SHORT] + '…' if len(text) > SHORT else text!r}"
+# ---- in one line, for ``repr``
+
+
+def turn(this: Any) -> str:
+    return f"Turn({this.key!r}, {this.time:%Y-%m-%d %H:%M}, {this.speaker!r}, {_beginning(this.text)})"
+
+
+def memory(this: Any) -> str:
+    mark = "" if this.current else ", proposed" if this.proposed else ", no longer current"
+    return f"{type(this).__name__}({this.id!r}, {this.said:%Y-%m-%d}, {_beginning(this.text)}{mark})"
+
+
+def hit(this: PrintedHit) -> str:
+    return f"Hit({this.id!r}, {this.score:.2f}, {_beginning(this.text)})"
+
+
+def _beginning(text: str) -> str:
+    line = " ".join(text.split())
+    return repr(line[:SHORT] + "…" if len(line) > SHORT else line)
 
 
 def _numbered(found: PrintedRetrieval) -> Iterator[tuple[str, PrintedHit]]:

@@ -83,8 +83,7 @@ class Hit:
         said = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
         return said.astimezone(self.zone) if self.zone else said
 
-    def __repr__(self) -> str:
-        return f"Hit({printing.short(self)})"
+    __repr__ = printing.hit
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -118,11 +117,8 @@ class Retrieval(Sequence[Hit]):
     def __repr__(self) -> str:
         return f"Retrieval({len(self.hits)} hits of {self.considered}, reason={self.reason!r})"
 
-    def __str__(self) -> str:
-        return printing.as_text(self)
-
-    def _repr_html_(self) -> str:
-        return printing.as_html(self)
+    __str__ = printing.as_text
+    _repr_html_ = printing.as_html
 
 
 @dataclass(frozen=True, slots=True)
