@@ -210,6 +210,14 @@ def test_periods():
             validation.period(wrong, None)
 
 
+def test_a_missing_side_of_a_period_is_open():
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    since, until = validation.period((noon, None), None), validation.period((None, "2026-03-01"), None)
+    assert since.start == noon and datetime(9000, 1, 1, tzinfo=UTC) in since
+    assert noon in until and until.end == datetime(2026, 3, 2, tzinfo=UTC) and datetime(2, 1, 1, tzinfo=UTC) in until
+    assert validation.period((None, None), None) is None
+
+
 @pytest.mark.parametrize("value", [0, -1, 10**9, "5", True, 2.0])
 def test_k_is_not_clamped(value):
     with pytest.raises(InputError):

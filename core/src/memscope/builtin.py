@@ -48,7 +48,6 @@ def memscope_register_stores(register: Register) -> None:
 
 
 def openai_model(kind: Literal["chat", "embed", "rerank"], section: ModelSettings, settings: Settings) -> object:
-    """A client of an endpoint with OpenAI's API."""
     from memscope.models import openai
     from memscope.models.endpoint import endpoint
 

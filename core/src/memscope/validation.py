@@ -20,6 +20,7 @@ from memscope.records.filters import check
 MAX_IDENTIFIER = 256  # bytes
 INTEGER_BITS = 64
 FUTURE = timedelta(days=1)
+ALL_TIME = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 MILLISECONDS = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
 TIME_LIKE = re.compile(
     r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
@@ -168,14 +169,17 @@ def when(what: str, value: object, default_zone: tzinfo | None = None) -> dateti
 
 
 def period(value: object, default_zone: tzinfo | None) -> Interval | None:
-    """An interval, or a pair of times or dates (a date as the end counts wholly)."""
+    """An interval, or a pair of times or dates: a date as the end counts wholly, a side that is None is open."""
     if value is None:
         return None
     if isinstance(value, Interval):
         value = (value.start, value.end)
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InputError("period must be an Interval or a pair", hint=PERIOD)
-    start, end = (_edge(edge, days, default_zone) for edge, days in zip(value, (0, 1), strict=True))
+    if all(edge is None for edge in value):
+        return None
+    sides = zip(value, (0, 1), ALL_TIME, strict=True)
+    start, end = (limit if edge is None else _edge(edge, days, default_zone) for edge, days, limit in sides)
     if start >= end:
         raise InputError("period ends before it starts")
     return Interval(start, end)

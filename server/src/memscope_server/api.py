@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,7 +20,6 @@ from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
 from memscope_server.schemas import record_of, retrieval_of
 
-FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 MOST_RECORDS = 1000
 Limit = Annotated[int, Query(ge=1, le=MOST_RECORDS)]
 
@@ -36,11 +35,6 @@ def memory_of(request: Request) -> AsyncMemoryScope:
 def listings_of(request: Request) -> Listings:
     listings: Listings = request.app.state.listings
     return listings
-
-
-def period_of(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime] | None:
-    """Return the period between two times, open where one is missing."""
-    return None if since is None and until is None else (since or FIRST, until or LAST)
 
 
 # ----------------------------------------------------------------------------------------------------------- the server
@@ -103,7 +97,7 @@ async def update(
 async def forget(request: Request, caller: Anyone, user: str, given: schemas.ForgetIn) -> ForgetReport:
     """Remove what is selected and all that was derived from it, for good; a receipt without content."""
     values = given.model_dump(exclude={"agent", "since", "until"}, exclude_none=True)
-    period = period_of(given.since, given.until)
+    period = (given.since, given.until)
     return await memory_of(request).forget(**caller.scope(user, given.agent), period=period, **values)
 
 
@@ -184,7 +178,7 @@ async def records(
     """Return turns and memories, newest first, page by page; further pages go on with the list of the first."""
     listing, page = await listings_of(request).page(
         memory_of(request), offset, limit, **caller.scope(user, agent), session=session, kinds=kind, text=text,
-        name=name, namespace=namespace, period=period_of(since, until), superseded=superseded,
+        name=name, namespace=namespace, period=(since, until), superseded=superseded,
     )  # fmt: skip
     return schemas.RecordsOut(records=list(map(record_of, page)), more=len(listing.ids) > offset + limit)
 

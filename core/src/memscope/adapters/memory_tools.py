@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from pydantic import Field
@@ -23,7 +23,6 @@ from memscope.records import ROLES, Block, Interval, Kind, Turn
 Tool: TypeAlias = Callable[..., Awaitable[str]]
 ToolSet: TypeAlias = Literal["core", "archival", "all"]
 PAGE = 5
-EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 # ---- memories
 
@@ -141,9 +140,7 @@ async def conversation_search(
 
 def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
     """Returns the time from the first to the last day, both whole, in the user's zone; None for all time."""
-    if not start and not end:
-        return None
-    return validation.period((start[:10] or EARLIEST, end[:10] or LATEST), zone)
+    return validation.period((start[:10] or None, end[:10] or None), zone)
 
 
 def _line(turn: Turn, zone: tzinfo | None) -> str:
@@ -177,7 +174,6 @@ def tool_set(name: str) -> dict[str, Tool]:
 
 
 def described(tool: Tool) -> str:
-    """Returns the tool's description for a model."""
     return " ".join((inspect.getdoc(tool) or "").split())
 
 

@@ -57,7 +57,6 @@ def _operator_block(view: View, label: str, place: int, text: str) -> Block:
 
 
 def at_time(versions: Iterable[Block], when: datetime) -> list[Block]:
-    """Returns each block as it was at a time."""
     last: dict[tuple[str | None, str], Block] = {}
     for block in versions:
         if block.recorded <= when:

@@ -61,7 +61,6 @@ def show_record(show: Display, record: Record) -> None:
 
 
 def record_line(show: Display, record: Record) -> None:
-    """Print a record on one line."""
     if isinstance(record, Turn):
         kind, when, who = "turn", record.time, f"{_speaker(record)}: "
     else:
@@ -166,7 +165,6 @@ def list_counts(counts: Mapping[str, int]) -> str:
 
 
 def show_work(show: Display, report: WorkReport) -> None:
-    """Print the memory actions of a report and its summary."""
     show.data(asdict(report))
     for action in report.actions:
         show.line(*action_parts(action), indent=2, hang=12)
@@ -174,7 +172,6 @@ def show_work(show: Display, report: WorkReport) -> None:
 
 
 def show_receipt(show: Display, report: ForgetReport) -> None:
-    """Print the receipt of a ``forget``."""
     show.data(asdict(report))
     counts = {"turn": report.turns, "observation": report.observations, "insight": report.insights}
     counts["block"] = report.blocks

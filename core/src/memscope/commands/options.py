@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -34,7 +34,6 @@ CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (MemscopeError, USAGE),
 )
 TIMES = {"as_of", "time", "expires"}  # names of options that are times
-BEGINNING, END = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def exit_code(error: MemscopeError) -> int:
@@ -96,7 +95,6 @@ class Call:
 
     @property
     def location(self) -> str:
-        """Location of the store."""
         return self.store if self.store is not None else self.settings().store
 
     @contextmanager
@@ -269,4 +267,4 @@ def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
     ends = [datetime.fromisoformat(end) for end in (since, until) if end]
     if len(ends) == 2 and not any(end.tzinfo for end in ends) and ends[0].date() > ends[1].date():
         raise click.UsageError(say("--until {until} is before --since {since}", until=until, since=since))
-    return None if since is None and until is None else (since or BEGINNING, until or END)
+    return (since, until) if since or until else None

@@ -165,7 +165,6 @@ def status(call: Call) -> None:
 
 
 def show_status(show: Display, status: Mapping[str, Any]) -> None:
-    """Print a status, one thing per line."""
     show.data(status)
     holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
     searchable = join((count_nouns(status["units"], "unit"), count_nouns(status["vectors"], "vector")))

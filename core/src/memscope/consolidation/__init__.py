@@ -30,7 +30,6 @@ AI = frozenset("ai assistant bot chatbot chatgpt 助手 机器人 機器人 智�
 
 
 def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> StageJob:
-    """Returns the consolidation stage as a worker process runs it."""
     return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks)
 
 

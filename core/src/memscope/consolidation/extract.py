@@ -151,7 +151,6 @@ def heard_keys(lines: Sequence[TranscriptLine]) -> set[str]:
 
 
 def with_read(batch: FactBatch, lines: Sequence[TranscriptLine]) -> FactBatch:
-    """Returns the batch with the lines counted as read."""
     more = {one.turn.key: batch.read.get(one.turn.key, 0) + len(one.text) for one in heard(lines).values()}
     return replace(batch, read={**batch.read, **more})
 
@@ -203,7 +202,6 @@ def leave_refused(
 
 
 def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
-    """Returns the turns judged worth keeping."""
     return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 

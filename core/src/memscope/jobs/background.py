@@ -126,7 +126,6 @@ class Background:
         return self._pid == os.getpid() and not (loop and (loop.done() or loop.get_loop().is_closed()))
 
     def turns_added(self, user: str, turns: int) -> None:
-        """Count new turns of a user."""
         before = self._waiting[user].turns if user in self._waiting else 0
         self._wait_for(user, before + turns)
 

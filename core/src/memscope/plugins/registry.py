@@ -42,7 +42,6 @@ class Registry(Mapping[str, Any]):
         return Registry(self.kind, self.prefix + prefix, self.entries)
 
     def names_of(self, plugin: str) -> tuple[str, ...]:
-        """The names that a plugin registered."""
         return tuple(name for name, entry in self.entries.items() if entry.plugin == plugin)
 
     def __getitem__(self, name: str) -> Any:

@@ -53,7 +53,6 @@ class AuditFinding:
 
 
 def audit(records: Sequence[Record]) -> list[AuditFinding]:
-    """Returns findings about all records of one user."""
     turns = {one.key: one for one in records if isinstance(one, Turn)}
     memories = [one for one in records if not isinstance(one, Turn)]
     current = sorted((one for one in memories if one.current), key=lambda one: (one.said, one.id))

@@ -74,7 +74,6 @@ async def _vectors(ctx: WorkerContext, texts: Sequence[str]) -> Sequence[NDArray
 
 
 def best(candidates: Candidates) -> list[Handle]:
-    """Returns the best turns by words and by vector."""
     import numpy as np
 
     if not len(candidates.handle):

@@ -177,7 +177,6 @@ class WorkBatch:
         return replace(self, actions=(*lines, *made))
 
     def settled(self, settlement: Settlement) -> Self:
-        """Returns the batch with what the verdicts revise and close."""
         return replace(
             self,
             revised=(*self.revised, *settlement.revised.values()),

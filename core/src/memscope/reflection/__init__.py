@@ -27,7 +27,6 @@ STEPS: tuple[Worker[TopicBatch], ...] = (update, split, reconcile)
 def job(
     ctx: WorkerContext, steps: Sequence[Worker[TopicBatch]], hooks: Hooks, finish: Finish | None = None
 ) -> StageJob:
-    """Returns the reflection stage as a worker process runs it."""
     return StageJob("reflect", partial(_plan, steps=steps, hooks=hooks), ctx.settings.reflection.batch, hooks, finish)
 
 

@@ -49,7 +49,6 @@ class TopicBatch(WorkBatch):
     relations: tuple[FactRelation, ...] = ()
 
     def facts_of(self, insight: Insight | None) -> list[Observation]:
-        """Returns the observations that the insight rests on."""
         return [self.sources[id] for id in insight.sources if id in self.sources] if insight else []
 
 

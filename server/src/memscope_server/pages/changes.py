@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from memscope.errors import InputError
 from memscope.reconciliation.approval import superseded_by
 from memscope_server.access import decide, proposals_for
-from memscope_server.api import memory_of, period_of
+from memscope_server.api import memory_of
 from memscope_server.listing import fetch
 from memscope_server.pages.rendering import MOST_SHOWN, Here, back, day_start, show
 
@@ -71,6 +71,6 @@ def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return what a form selects, as keywords of ``forget``."""
     given = {name: asked.get(name, "") for name in SELECTORS}
     days = day_start(request, given["since"]), day_start(request, given["until"], 1)
-    chosen = {"ids": [given["id"]] if given["id"] else None, "text": given["text"], "period": period_of(*days),
-              "session": given["session"]}  # fmt: skip
+    chosen = {"ids": [given["id"]] if given["id"] else None, "text": given["text"], "session": given["session"],
+              "period": days if any(days) else None}  # fmt: skip
     return {name: value for name, value in chosen.items() if value}

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from memscope.records import Memory, Observation, Record, Retrieval, Turn
 from memscope_server.access import proposals_for
-from memscope_server.api import listings_of, memory_of, period_of
+from memscope_server.api import listings_of, memory_of
 from memscope_server.listing import fetch
 from memscope_server.pages.charts import columns
 from memscope_server.pages.rendering import Here, day_start, show
@@ -43,7 +43,7 @@ async def records(
     listing, page = await listings_of(request).page(
         memory, offset, PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
         kinds=[kind] if kind in KINDS else None, as_of=day_start(request, as_of, 1),
-        period=period_of(day_start(request, since), day_start(request, until, 1)),
+        period=(day_start(request, since), day_start(request, until, 1)),
     )  # fmt: skip
     asked = {"kind": kind, "q": q, "as_of": as_of, "since": since, "until": until, "session": session,
              "closed": "true" if closed else ""}  # fmt: skip
