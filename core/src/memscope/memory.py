@@ -149,13 +149,14 @@ class AsyncMemoryScope:
         """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
         validation.owner(user)
         async with self.runtime.operation("consolidate") as runtime:
-            return await runtime.consolidate(user, preview=preview, zone=validation.zone(zone))
+            consolidate, _ = runtime.stage_jobs()
+            return await runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
 
     async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
         """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
         validation.scope(user)
         async with self.runtime.operation("reflect") as runtime:
-            return await runtime.reflect(user, preview=preview, zone=validation.zone(zone))
+            return await runtime.run(*runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone))
 
     # ---- reading
 

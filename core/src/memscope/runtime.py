@@ -216,24 +216,14 @@ class Runtime:
             self._stage_jobs = first, reflection.job(self.ctx, reflect, self.plugins, maintain)
         return self._stage_jobs
 
-    async def consolidate(self, user: str | None, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
-        """Consolidate all pending turns of ``user``, or of every user."""
+    async def run(self, *jobs: StageJob, user: str | None, preview: bool, zone: tzinfo | None) -> WorkReport:
+        """Work off what is pending of ``user``, or of every user, one stage after the other; returns one report."""
         from memscope.jobs.runner import run_until_idle
 
-        report = await run_until_idle(self._in_zone(zone), self.stage_jobs()[0], user=user, preview=preview)
+        ctx = replace(self.ctx, zone=zone) if zone else self.ctx
+        report = await run_until_idle(ctx, *jobs, user=user, preview=preview)
         self.work.wake()
         return report
-
-    async def reflect(self, user: str, *, preview: bool, zone: tzinfo | None = None) -> WorkReport:
-        """Consolidate, then reflect; returns one report."""
-        from memscope.jobs.runner import run_until_idle
-
-        report = await run_until_idle(self._in_zone(zone), *self.stage_jobs(), user=user, preview=preview)
-        self.work.wake()
-        return report
-
-    def _in_zone(self, zone: tzinfo | None) -> WorkerContext:
-        return replace(self.ctx, zone=zone) if zone else self.ctx
 
 
 def assemble(

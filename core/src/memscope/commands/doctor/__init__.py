@@ -123,7 +123,7 @@ async def settings(exam: Examination) -> AsyncIterator[Finding]:
     exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     values = join(f"{name}={value}" for name, value in _flat(changed)) or say("all defaults")
-    yield Finding("settings", "ok", f"store={hide_credentials(exam.location)}, {values}")
+    yield Finding("settings", "ok", join([f"store={hide_credentials(exam.location)}", values]))
     if source := files.find(exam.call.config, os.environ):
         yield Finding("settings", "ok", say("read from {file}", file=trust.describe(source)))
 
