@@ -5,7 +5,9 @@
     ... --dims 384                 with vectors of random directions; --vectors flat for another type of field
 
 ``growth`` is a retrieve of ``--size`` over one of 10,000: these and SQLite are asked in turn, pages warm, merges done.
-``forgotten`` are the turns of one user, by one call. Prints one JSON object.
+``grouped`` is how many turns a second 1,000 users add at once, over one user's who waits for each. ``cpu_ms`` is CPU of
+the node and of this process, per turn added (by 1,000 users at once, and in batches), and per retrieve. ``forgotten``
+are the turns of one user, by one call. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -121,8 +123,30 @@ async def embed(store: Store, dims: int) -> None:
             )
 
 
-async def adds(store: Store, users: int = 1000) -> float:
-    """Turns a second of so many users, each saying the next when the last was acknowledged."""
+class Spent:
+    """CPU of a store's node and of this process since it was made."""
+
+    def __init__(self, store: ElasticsearchStore, node_ms: float) -> None:
+        self._store, self._node_ms, self._own_s = store, node_ms, time.process_time()
+
+    @classmethod
+    async def begin(cls, store: ElasticsearchStore) -> Spent:
+        return cls(store, await node_cpu_ms(store))
+
+    async def each(self, count: int) -> dict[str, float]:
+        """Milliseconds for each of so many."""
+        own_ms = 1000 * (time.process_time() - self._own_s)
+        node_ms = await node_cpu_ms(self._store) - self._node_ms
+        return {"node": round(node_ms / count, 3), "client": round(own_ms / count, 3)}
+
+
+async def node_cpu_ms(store: ElasticsearchStore) -> float:
+    found = await store.cluster.request("GET", "/_nodes/stats/process")
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in found["nodes"].values())
+
+
+async def adds(store: Store, users: int = 1000) -> tuple[int, float]:
+    """How many turns so many users add in how many seconds, each saying the next when the last was acknowledged."""
     count, until = 0, time.perf_counter() + ADD_SECONDS
     said = Said(1, 1)
     text = said.text(1)
@@ -135,7 +159,7 @@ async def adds(store: Store, users: int = 1000) -> float:
 
     begin = time.perf_counter()
     await asyncio.gather(*(say(f"adder-{n}") for n in range(users)))
-    return count / (time.perf_counter() - begin)
+    return count, time.perf_counter() - begin
 
 
 @dataclass
@@ -229,7 +253,9 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
         await file.open()
         async with store_of(chosen) as large, store_of(chosen) as small:
             before = large.cluster.refreshes
+            filling = await Spent.begin(large)
             per_second = await fill(large, said, dims)
+            filled = await filling.each(size)
             for store, its in ((small, few), (file, said)):
                 await fill(store, its, dims)
             for store in (small, large):
@@ -241,7 +267,9 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
             requests, forced = large.cluster.requests - requests, forced + large.cluster.refreshes - refreshes
             weighed = Weighed()
             weighed.weigh(large)
+            asking = await Spent.begin(large)
             await big.round()
+            asked = await asking.each(QUESTIONS)
             stats = await large.cluster.request("GET", f"/{large.options.prefix}-mem/_stats/store")
             forgotten, forget_s = await forget(big)
         await file.close()
@@ -253,6 +281,7 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
         "requests_per_retrieve": requests / (QUESTIONS * (ROUNDS + 1)),
         "growth": big.p50 / little.p50,
         "fill_per_s": per_second,
+        "cpu_ms": {"add_in_batches": filled, "retrieve": asked},
         "bytes_per_unit": stats["_all"]["total"]["store"]["size_in_bytes"] / size,
         "forgotten": forgotten,
         "forget_s": forget_s,
@@ -263,10 +292,14 @@ async def compared(chosen: Options, size: int, users: int, dims: int | None) -> 
 async def run(url: str, size: int, users: int, dims: int | None, vectors: str) -> dict[str, Any]:
     chosen = replace(parse_location(url.replace("http://", "elasticsearch://")), vectors=vectors, deadline_s=120.0)
     async with store_of(chosen) as store:
-        together = await adds(store)
+        alone, alone_s = await adds(store, 1)
+        adding = await Spent.begin(store)
+        together, together_s = await adds(store)
+        added = await adding.each(together)
     found = await compared(chosen, size, users, dims)
-    found |= {"adds_per_s": together, "size": size}
-    return {name: round(value, 2) for name, value in found.items()}
+    found["cpu_ms"] |= {"add": added}
+    found |= {"adds_per_s": together / together_s, "grouped": together / together_s / (alone / alone_s), "size": size}
+    return {name: value if isinstance(value, dict) else round(value, 2) for name, value in found.items()}
 
 
 @click.command()

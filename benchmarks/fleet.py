@@ -271,7 +271,10 @@ async def fleet(nodes: tuple[int, ...], users: int, seconds: float, url: str | N
     if url is not None:
         found = {"nodes_1": await measured(url.removeprefix("http://"), 1, users, seconds)}
     else:
-        found = {f"nodes_{number}": await on_own_nodes(number, users, seconds) for number in nodes}
+        found = {}
+        for number in nodes:
+            found[f"nodes_{number}"] = await on_own_nodes(number, users, seconds)
+            print(f"nodes: {number}", json.dumps(found[f"nodes_{number}"]), file=sys.stderr)
     sums = {key: sum(one[key] for one in found.values()) for key in ("lost", "doubled", "stuck", "untyped")}
     noticed = min(one["noticed"] for one in found.values())
     return {**found, **sums, "noticed": noticed, "users": users, "shared_cores": os.cpu_count()}
