@@ -210,6 +210,17 @@ async def test_an_update_keeps_the_old_version(memory):
         await memory.update(made.id, user="bob", text="x")
 
 
+async def test_a_turn_of_348_kilobytes_is_taken_with_its_call_and_found_by_any_part(memory):
+    filler = "We went on talking about the weather and the neighbours for a good while. " * 2400
+    long = f"{filler}The vault opens with heliotrope. {filler}"
+    assert len(long) > 348_000
+    report = await memory.add_turns([{"role": "user", "content": text} for text in ("Hello.", long)], user="alice")
+    await memory.add_turns([{"role": "user", "content": f"I like tea number {n}."} for n in range(30)], user="alice")
+    found = await memory.retrieve("What opens the vault?", user="alice", k=1)
+    assert report.stored == 2 and found[0].turn is not None and found[0].turn.text == long
+    assert "heliotrope" in await memory.context("What opens the vault?", user="alice", k=1)
+
+
 async def test_turns_are_never_altered(memory):
     report = await memory.add_turns([BERLIN], user="alice")
     with pytest.raises(InputError, match="never altered"):

@@ -123,6 +123,13 @@ def test_names_cut_short_and_of_memoryscope(server):
     ]
 
 
+def test_a_command_that_is_not_there_is_named_in_chinese(server):
+    assert piped("/nonsense", "/konsolidate", args=["--language", "zh"]).stderr.splitlines() == [
+        f"memscope: 没有 '/nonsense'；已知：{', '.join(sorted(COMMANDS))}",
+        "memscope: 没有 '/konsolidate'；是不是 '/consolidate'？",
+    ]
+
+
 def test_help_names_every_command_in_both_languages(server):
     for language, about in (("en", "bring the insights up to date"), ("zh", "更新洞察")):
         told = piped("/help", args=["--language", language]).stdout

@@ -168,7 +168,7 @@ def show_work(show: Display, report: WorkReport) -> None:
     show.data(asdict(report))
     for action in report.actions:
         show.line(*action_parts(action), indent=2, hang=12)
-    show.line(f"{say(report.operation)}: {summarize(report)}")
+    show.line(say("{operation}: {summary}", operation=say(report.operation), summary=summarize(report)))
 
 
 def show_receipt(show: Display, report: ForgetReport) -> None:

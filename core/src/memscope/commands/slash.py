@@ -21,7 +21,7 @@ from memscope.commands.formatting import (
     summarize,
 )
 from memscope.commands.input import QUOTES, Pipe
-from memscope.commands.language import count_nouns, say
+from memscope.commands.language import count_nouns, say, say_sentence
 from memscope.commands.output import Display, pad, print_error, visible
 from memscope.commands.store import show_status
 from memscope.errors import InputError, NotFound, nearest
@@ -99,7 +99,7 @@ def run(talk: Talk, line: str) -> None:
     given, _, argument = line.strip().partition(" ")
     begun = [name for name in COMMANDS if name.startswith(given.lower().removesuffix("_memory"))]
     if len(begun) != 1 or given == "/":
-        hint = nearest(given, begun or COMMANDS)
+        hint = say_sentence(nearest(given, begun or COMMANDS))
         raise InputError(say("there is no {name}; {hint}", name=ascii(given), hint=hint))
     (name,) = begun
     command, takes, _ = COMMANDS[name]
