@@ -5,7 +5,7 @@
 ``turns_per_s``: 1,000 concurrent users, each saying one turn after another through ``add_turns``.
 ``commit_each_turns_per_s``: one after another, each with its own commit. ``locomo_s``: all conversations of DATA, a
 session a call. The ratio is a matter of the disk, as the loop waits ``sync_ms`` (measured here) for each turn;
-``--sync-ms`` makes every commit take that much longer, as on a slower disk.
+``--sync-ms`` makes every commit take that much longer, as on a slower disk. ``stalls`` of the event loop over 100 ms.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import click
 from datasets import Conversation, conversations
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.stores.sqlite import SQLiteStore, files
@@ -109,8 +110,8 @@ def main(data: Path | None, slower: float) -> None:
     SlowDisk.seconds = slower / 1000
     with tempfile.TemporaryDirectory() as folder:
         probed = sync_ms(Path(folder)) + slower
-        result = asyncio.run(measure(Path(folder), data))
-    ratio = result["turns_per_s"] / result["commit_each_turns_per_s"]  # type: ignore[operator]
+        result = asyncio.run(counted(measure(Path(folder), data)))
+    ratio = result["turns_per_s"] / result["commit_each_turns_per_s"]
     print(json.dumps({**result, "ratio": round(ratio, 1), "sync_ms": round(probed, 2)}))
 
 
