@@ -60,6 +60,19 @@ async def test_only_askings_are_no_evidence_and_the_reason_says_so(
     assert "(question)" in found.explanation
 
 
+async def test_explain_says_why_a_memory_was_left_out(memory: AsyncMemoryScope) -> None:
+    said = await say(memory, "I moved my bike, my key, my hat")
+    other = await say(memory, "my bike is old", day=1)
+    await note(memory, "bike", "The user's bike is in the shed", said, valid_to=START + timedelta(days=1))
+    await note(memory, "key", "The user's key is in the box", said, expires=START + timedelta(days=1))
+    await note(memory, "hat", "The user's hat is on the shelf", said, proposed=True)
+    memory.days.now = START + timedelta(days=2)  # type: ignore[attr-defined]
+    found = await memory.retrieve("Where is my bike?", user="u", exclude=[other], explain=True)
+    assert set(found.left_out) == {("bike", "superseded"), ("key", "expired"), ("hat", "proposed")}
+    for why in ("'bike' (superseded)", "'key' (expired)", "'hat' (proposed)", "1 turns of the caller's choice (excluded)"):
+        assert f"left out: {why}" in found.explanation
+
+
 async def test_the_newer_words_of_the_user_beat_the_assistants_old_answers(memory: AsyncMemoryScope) -> None:
     for day in range(6):
         await say(memory, f"Your locker is number 1{day}, I have it noted.", "assistant", day=day)
