@@ -104,6 +104,15 @@ _CALLED = re.compile(  # "my staffy Biscuit"
     r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
     r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-ZÀ-Þ][a-zß-ÿ]+\b"
 )
+_FEELING = (  # verbs of feeling with the one who feels as their object, and causatives
+    "give|make|put|keep|send|drive|annoy|bore|bother|calm|confuse|depress|disgust|disturb|drain|exhaust|fascinate"
+    "|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger|unnerve"
+    "|upset|wreck"
+)
+_AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no request such as "give me a word"
+    rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"
+    rf"|(?<!\bit )(?<!\bthat )(?<!\bthis )(?<!\bwhich )(?<!\bwho )\b(?:(?:{_FEELING})s|terrifies|worries) me\b"
+)
 _BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
 _PASSING = frozenset(
     """tonight yesterday earlier think guess wonder mean suppose reckon someone somebody everyone moment""".split()
@@ -120,6 +129,8 @@ def _english(sentence: str) -> Iterator[str]:
         yield from _after(words[at], words[at + 1 : at + 6])
     if not own and (match := _ELLIPTIC.match(folded)):  # "Retired last Friday." "Been restoring a tractor."
         yield _VERBS.get(match[1] or "", "habit")
+    if " me" in folded and _AFFECTS.search(folded):
+        yield "taste"
     if own and _NAMED.search(sentence):
         yield "name"
     if own and _LEFT.search(sentence):
@@ -161,9 +172,12 @@ def _after(own: str, following: list[str]) -> Iterator[str]:
         kind = _state(told)
     elif own in ("i've", "we've") or told[:1] == ["have"]:
         kind = _possession([word for word in told if word not in ("have", "got")])
+    elif told[:1] == ["get"]:
+        kind = _ailment(told[1:4])
     elif told:
         passing = told[0] in ("keep", "kept") and told[1:] and told[1].endswith("ing")  # "I keep yawning"
-        kind = "" if passing else _VERBS.get("-".join(told[:2])) or _VERBS.get(told[0], "")
+        forms = ("-".join(following[:2]), "-".join(told[:2]), told[0])  # "only-wear" before "wear"
+        kind = "" if passing else next((_VERBS[form] for form in forms if form in _VERBS), "")
     if kind:
         yield kind
 
@@ -181,10 +195,28 @@ def _topic_kinds() -> dict[int, str]:
     return {topic_names().index(topic): kind for topic, kind in _TOPICS.items()}
 
 
+def _ailment(words: list[str]) -> str:
+    """Returns the kind of "I get travel-sick", "I get bad migraines"."""
+    ill = any(word.endswith("sick") or (_noun(word) == "health" and word != "doctor") for word in words)
+    return "health" if ill else ""
+
+
 def _state(told: list[str]) -> str:
     if not told or _HARMLESS & set(told[:3]):
         return ""
-    return _STATES.get(told[0], "person" if told[0].isdigit() else "")
+    return _STATES.get(told[0]) or ("person" if told[0].isdigit() else _being(told[0]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _being(word: str) -> str:
+    """Returns the kind of what one is by belief, descent or diet: "we're Hindu"."""
+    found = topics_of_words([stem(word)])
+    return next((kind for topic, kind in _being_kinds().items() if found >> topic & 1), "")
+
+
+@cache
+def _being_kinds() -> dict[int, str]:
+    return {topic_names().index(topic): kind for topic, kind in _words(person="religion origin", health="diet").items()}
 
 
 def _possession(told: list[str]) -> str:

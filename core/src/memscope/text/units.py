@@ -77,7 +77,7 @@ PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _NAMES = tuple(name for name, _ in COLUMNS[:-1])
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.5"
+units_version = f"{terms_version}.{VECTORS_VERSION}.6"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
