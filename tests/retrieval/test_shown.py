@@ -69,7 +69,8 @@ async def test_explain_says_why_a_memory_was_left_out(memory: AsyncMemoryScope) 
     memory.days.now = START + timedelta(days=2)  # type: ignore[attr-defined]
     found = await memory.retrieve("Where is my bike?", user="u", exclude=[other], explain=True)
     assert set(found.left_out) == {("bike", "superseded"), ("key", "expired"), ("hat", "proposed")}
-    for why in ("'bike' (superseded)", "'key' (expired)", "'hat' (proposed)", "1 turns of the caller's choice (excluded)"):
+    chosen = "1 turns of the caller's choice (excluded)"
+    for why in ("'bike' (superseded)", "'key' (expired)", "'hat' (proposed)", chosen):
         assert f"left out: {why}" in found.explanation
 
 
