@@ -13,8 +13,8 @@ under "dump ..." the same of the newest statements alone; ``nonsense``: lines sh
 stands in a full store.
 
 ``unseen/`` holds scenarios that the rules and weights were not made from, to check against them. Of ``en2`` and ``zh2``
-a half (by a hash of the id) was looked at, the other was only measured until ``en3`` was there: twenty scenarios written
-before any code was read, measured once, at the end.
+a half (by a hash of the id) was looked at, the other was only measured until ``en3`` was there: twenty scenarios
+written before any code was read, measured once, at the end.
 """
 
 from __future__ import annotations
