@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from memscope.records import ChangeSet
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore, utc_now
-from memscope.testing.records import inserts
+from memscope.testing.records import insight, inserts, observation
 from memscope.testing.stores import StoreSuite
 from stores.sqlite_file import opened
 
@@ -43,3 +44,15 @@ async def test_work_stored_while_the_clock_ran_ahead_is_found(tmp_path: Path) ->
     async with opened(path) as store:
         claims = await store.claim("consolidate", 9, 60)
         assert {claim.items for claim in claims} == {("a",), ("b",)}
+
+
+async def test_a_memory_that_rests_on_many_is_read_once(tmp_path: Path) -> None:
+    """An insight on 300 facts was decoded 300 times, with its 300 sources each: reflect took 145 MB for 700 facts."""
+    async with opened(tmp_path / "memory.db") as store:
+        keys, ids = ["a", "b", "c"], ["f1", "f2", "f3"]
+        await store.append("alice", inserts(*keys))
+        facts = tuple(observation(id, key) for id, key in zip(ids, keys, strict=True))
+        await store.apply("alice", ChangeSet(new=(*facts, insight("i1", *ids), insight("i2", *ids))))
+        derived = (await store.fetch("alice", ids)).derived
+        assert [one.id for one in derived["f1"]] == ["i1", "i2"]
+        assert all(derived[id][at] is derived["f1"][at] for id in ids for at in (0, 1))

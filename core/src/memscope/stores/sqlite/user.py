@@ -97,8 +97,11 @@ class SQLiteUser(BlockTable):
             f"SELECT source, {_ROW} FROM source CROSS JOIN record ON record.user = source.user AND number = memory"
             f" WHERE source.user = ? AND source.source {_AMONG} ORDER BY number"
         )
-        found = self.db.execute(query, (self.user, among)) if among else ()
-        return [(source, _row(row)) for source, *row in found]
+        found: list[tuple[int, Row]] = []
+        for source, *row in self.db.execute(query, (self.user, among)) if among else ():
+            same = bool(found) and found[-1][1].number == row[0]  # an insight rests on many: it is read once
+            found.append((source, found[-1][1] if same else _row(row)))
+        return found
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
         query = f"SELECT {_ROW} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
