@@ -11,7 +11,7 @@ import pytest
 from memscope.records import ChangeSet
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore, utc_now
-from memscope.testing.records import insight, inserts, observation
+from memscope.testing.records import inserts, insight, observation
 from memscope.testing.stores import StoreSuite
 from stores.sqlite_file import opened
 
