@@ -85,8 +85,7 @@ class SQLiteUser(BlockTable):
         return rows
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        asked = list(ids)
-        if len(asked) == 1:  # the most frequent case, and the quicker statement
+        if len(asked := list(ids)) == 1:  # the most frequent case, and the quicker statement
             return dict(self.db.execute(_KNOWN.format("= ?"), (self.user, *asked, self.user, *asked)).fetchall())
         among = _json(asked)
         return dict(self.db.execute(_KNOWN.format(_AMONG), (self.user, among, self.user, among))) if among else {}
@@ -97,11 +96,9 @@ class SQLiteUser(BlockTable):
             f"SELECT source, {_ROW} FROM source CROSS JOIN record ON record.user = source.user AND number = memory"
             f" WHERE source.user = ? AND source.source {_AMONG} ORDER BY number"
         )
-        found: list[tuple[int, Row]] = []
-        for source, *row in self.db.execute(query, (self.user, among)) if among else ():
-            same = bool(found) and found[-1][1].number == row[0]  # an insight rests on many: it is read once
-            found.append((source, found[-1][1] if same else _row(row)))
-        return found
+        rows: dict[int, Row] = {}  # a memory that rests on many is read once
+        found = self.db.execute(query, (self.user, among)) if among else ()
+        return [(source, rows.get(row[0]) or rows.setdefault(row[0], _row(row))) for source, *row in found]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
         query = f"SELECT {_ROW} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
