@@ -12,6 +12,7 @@ from adapters.conftest import loops_stay_free  # noqa: F401
 from memscope import AsyncMemoryScope
 from memscope.records import Scope
 from memscope.retrieval import Query
+from memscope.text import load_tables
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 STORY = [
@@ -47,6 +48,8 @@ async def memory() -> AsyncIterator[AsyncMemoryScope]:
 
 @pytest.fixture
 def question() -> Callable[..., Query]:
+    load_tables()  # a retrieval has them read before its steps begin
+
     def make(query: str, **given: Any) -> Query:
         return Query(**{"query": query, "scope": Scope("alice"), "now": NOW, **given})
 
