@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from memscope.records import Observation
 from memscope.text.language import has_cjk
@@ -19,6 +20,7 @@ _NAMED = re.compile(
 )
 
 
+@lru_cache(4096)  # asked for every pair of facts
 def subjects(about: str, own: frozenset[str] = NOBODY) -> frozenset[str]:
     """Returns the folded names in ``about``; "user" for one of the user's ``own`` names."""
     names = (" ".join(fold(name).split()) for name in _JOINT.split(about))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -196,8 +196,7 @@ async def import_(
     """``strict``: every line is read before the first is written. Raises ``InputError`` naming the line."""
     counts: Counter[str] = Counter()
     if strict:
-        for _ in _parsed(path, limits, strict=True, counts=Counter()):
-            pass
+        await asyncio.to_thread(deque, _parsed(path, limits, strict=True, counts=Counter()), 0)
     writer = ImportWriter(store, counts)
     total = await asyncio.to_thread(_count_lines, path) if progress else 0
     for number, line in _parsed(path, limits, strict=strict, counts=counts):
