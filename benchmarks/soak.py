@@ -63,6 +63,8 @@ class Oracle:
                 self.forgot.add(line["item"])
             case other:
                 self.events[other].append(line)
+                if len(self.events[other]) <= NAMED:
+                    click.echo(line, err=True)
 
 
 async def follow(process: asyncio.subprocess.Process, oracle: Oracle) -> None:
@@ -152,9 +154,6 @@ async def soak(minutes: float, folder: Path) -> dict[str, Any]:
             noticed = await compare(memory, tampered(oracle))
             turns = (await memory.status())["turns"]
     click.echo(f"pending in the end: {left}", err=True)
-    for name, events in oracle.events.items():
-        for event in events[:NAMED]:
-            click.echo(f"{name}: {event}", err=True)
     steady = max(oracle.events["end"], key=lambda end: sum(end["calls"].values()), default={})
     return {
         "lost": found["lost"],
