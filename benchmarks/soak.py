@@ -11,7 +11,8 @@ acknowledged. In the end the model heals, what is left is done, and the store is
     leaked          of another user, or forgotten
     stuck           still pending in the end, or a call without end
     untyped         errors that are none of memscope's
-    stalls          the event loop computed for 100 ms
+    stalls          one step of a task computed for 100 ms on the event loop
+    busy            passes of the loop, in the process that lives, whose steps took 100 ms together
     noticed         of two losses that the harness makes up, one of a turn and one of a forget
     fds, memory_mb  growth from a third of the time to its end, in the process that lives: SQLite's page caches (16 MB
                     for each of six connections) fill meanwhile
@@ -165,6 +166,7 @@ async def soak(minutes: float, folder: Path) -> dict[str, Any]:
         "fds": steady.get("fds"),
         "memory_mb": steady.get("mb"),
         "blocks": steady.get("blocks"),
+        "busy": steady.get("busy"),
         "late_ms": steady.get("late_ms"),
         "noticed": noticed["lost"] - found["lost"] + noticed["leaked"] - found["leaked"],
         "calls": steady.get("calls"),

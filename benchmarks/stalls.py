@@ -1,4 +1,8 @@
-"""Stalls of the event loop: it computed for 100 ms without a pause. On a busy machine it is late without a fault."""
+"""Stalls of the event loop: one step of a task or callback computed for 100 ms (asyncio calls it a slow callback).
+
+It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. ``busy`` counts passes of
+the loop in which all steps together computed for as long: many tasks that were ready at once.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +11,60 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 TICK_S, STALL_S = 0.01, 0.1
+FRAMES, PLACES = 12, 3
 
 
 @dataclass
 class Stalls:
-    """``report`` gets the milliseconds of each stall and the lines it was seen at; ``late`` is the longest delay."""
+    """``report`` gets the milliseconds of a stall and the places where the loop was seen meanwhile.
+
+    ``late`` is the longest delay in seconds, whoever caused it.
+    """
 
     report: Callable[[int, list[str]], object] = lambda ms, seen: None
     number: int = 0
+    busy: int = 0
     late: float = 0.0
     ticked: float = field(default_factory=time.monotonic)
-    seen: list[str] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
     loop_thread: int = field(default_factory=threading.get_ident)
 
     async def tick(self) -> None:
+        self._time_steps()
         threading.Thread(target=self._look, daemon=True).start()
         while True:
-            used, self.ticked = time.thread_time(), time.monotonic()
+            used, self.ticked, self.seen = time.thread_time(), time.monotonic(), Counter()
             await asyncio.sleep(TICK_S)
             self.late = max(self.late, time.monotonic() - self.ticked - TICK_S)
-            if (spent := time.thread_time() - used) > STALL_S:
+            self.busy += time.thread_time() - used > STALL_S
+
+    def _time_steps(self) -> None:
+        run = asyncio.Handle._run
+
+        def timed(handle: asyncio.Handle) -> None:
+            began = time.thread_time()
+            run(handle)
+            spent = time.thread_time() - began
+            if spent > STALL_S and threading.get_ident() == self.loop_thread:
                 self.number += 1
-                self.report(round(spent * 1000), self.seen)
+                self.report(round(spent * 1000), [repr(handle), *(place for place, _ in self.seen.most_common(PLACES))])
+
+        asyncio.Handle._run = timed  # type: ignore[method-assign]
 
     def _look(self) -> None:
-        """Keep where the loop's thread is while it is late."""
+        """Keep where the loop's thread is while it computes."""
         while True:
             time.sleep(TICK_S)
-            if time.monotonic() - self.ticked > STALL_S / 2 and self.loop_thread in (known := sys._current_frames()):
+            if time.monotonic() - self.ticked > TICK_S and self.loop_thread in (known := sys._current_frames()):
                 stack = traceback.extract_stack(known[self.loop_thread])
-                self.seen = [f"{Path(one.filename).name}:{one.lineno}" for one in stack[-8:]]
+                self.seen[" ".join(f"{Path(one.filename).name}:{one.lineno}" for one in stack[-FRAMES:])] += 1
 
 
 async def counted(work: Awaitable[Mapping[str, Any]]) -> dict[str, Any]:

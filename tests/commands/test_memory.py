@@ -93,6 +93,13 @@ def test_list_narrows(run):
     assert run("list", user="bob").stdout == ""
 
 
+def test_records_are_shown_in_the_zone_of_the_call_as_hits_are(run):
+    first = run("list", "--zone", "Asia/Tokyo").stdout.splitlines()[0]
+    assert first.startswith("2026-03-02 19:00  turn")
+    assert "[2026-03-02 19:00 Monday]" in run("retrieve", "moved to Berlin", "--zone", "Asia/Tokyo").stdout
+    assert run("list").stdout.startswith("2026-03-02 10:00  turn")
+
+
 def test_hidden_characters_are_shown_escaped(run):
     for args in (["list"], ["retrieve", "chess"], ["show", "m3"], ["context", "chess"], ["list", "--json"]):
         told = run(*args).stdout

@@ -66,7 +66,7 @@ def record_line(show: Display, record: Record) -> None:
     else:
         kind, when, who = type(record).__name__.lower(), record.said, ""
     parts: list[Part] = [
-        (f"{when:%Y-%m-%d %H:%M}", "cyan"),
+        (show.minute(when), "cyan"),
         "  ",
         (f"{say(kind)}  ", "magenta"),
         (who, "bold"),

@@ -139,7 +139,7 @@ def history(call: Call, id: str) -> None:
     """Show all versions of memory ID, and what superseded what, oldest first."""
     versions = call.open().history(id, **call.whose)
     for version in versions:
-        recorded = say("recorded {time}", time=f"{version.recorded:%Y-%m-%d %H:%M}")
+        recorded = say("recorded {time}", time=call.show.minute(version.recorded))
         call.show.report(record_json(version), (f"v{version.version}  ", "dim"), (recorded, "cyan"))
         record_line(call.show, version)
     if not versions:

@@ -103,6 +103,7 @@ class Call:
         settings = self.settings()
         if not new:
             require_store(self.location)
+        self.show.zone = validation.zone(settings.timezone)
         with MemoryScope(self.store, settings=settings, **more) as memory:
             yield memory
 

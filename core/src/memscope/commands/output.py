@@ -12,7 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -82,6 +82,7 @@ class Display:
 
     def __init__(self, *, machine: bool) -> None:
         self.machine = machine
+        self.zone: tzinfo | None = None  # that times are shown in; None: the system's
         self.laid_out = False  # wrapped in a pipe too: a text to read rather than lines to work with
 
     def data(self, value: Any) -> None:
@@ -106,6 +107,10 @@ class Display:
                 self._print(text[start:end], indent + (hang if number else 0))
         else:
             self._print(text, indent)
+
+    def minute(self, when: datetime) -> str:
+        """A day and a time in the zone of the reader."""
+        return f"{when.astimezone(self.zone):%Y-%m-%d %H:%M}"
 
     def rule(self, title: str) -> None:
         """A title with a line to its right."""

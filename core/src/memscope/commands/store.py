@@ -141,7 +141,7 @@ def receipts(call: Call) -> None:
         kinds = ("turns", "observations", "insights", "blocks")
         words = join(count_nouns(number, kind[:-1]) for kind in kinds if (number := getattr(receipt, kind)))
         ids = f": {join(map(visible, receipt.ids))}" if receipt.ids else ""
-        call.show.line((f"{receipt.at.astimezone():%Y-%m-%d %H:%M}  ", "cyan"), words + ids)
+        call.show.line((f"{call.show.minute(receipt.at)}  ", "cyan"), words + ids)
     if not found:
         call.show.line(say("nothing was forgotten"))
 

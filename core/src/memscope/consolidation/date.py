@@ -8,6 +8,7 @@ message follow the event's date, and dates that the model wrote into a fact's te
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -51,6 +52,10 @@ _TIME = re.compile(
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
 async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Returns ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
+    return await asyncio.to_thread(_date_facts, batch)  # a large batch takes longer than an agent's loop may wait
+
+
+def _date_facts(batch: FactBatch) -> FactBatch:
     dated = [date_fact(fact, batch) for fact in batch.facts]
     followed = [follow_event(one, fact.happened, dated) for one, fact in zip(dated, batch.facts, strict=True)]
     return replace(batch, facts=tuple(map(with_confirmed_dates, followed)))

@@ -9,6 +9,7 @@ goes on from there.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -180,9 +181,10 @@ async def extract_lines(
     if own := ctx.settings.consolidation.instructions:
         messages = with_instruction(messages, f"{INSTRUCTIONS}\n{own}")
     kept = frozenset(ctx.settings.consolidation.levels)
+    wanted = await asyncio.to_thread(schema, tuple(heard(lines)), kept)  # pydantic takes some 20 ms for a class
     for asked in (messages, with_instruction(messages, AGAIN)):
-        reply = await ask(ctx.chat, asked, schema(tuple(heard(lines)), kept))
-        taken = take_facts(batch, lines, reply, ctx)
+        reply = await ask(ctx.chat, asked, wanted)
+        taken = await asyncio.to_thread(take_facts, batch, lines, reply, ctx)
         if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
             return taken
     return leave_refused(batch, taken, lines, reply, kept)

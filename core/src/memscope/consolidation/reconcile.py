@@ -77,23 +77,30 @@ async def reconcile(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Merge repeated facts, then supersede memories that the new facts end."""
     batch = await without_earlier_proposals(batch, ctx) if ctx.settings.approve else batch
     known = await related(ctx, Scope(batch.user, batch.agent), [fact.text for fact in batch.facts])
+    # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
+    settlement, pairs = await asyncio.to_thread(_compare, batch, known, ctx)
+    if pairs:
+        settlement.settle(await judge_pairs(pairs, ctx))
+    return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
+
+
+def _compare(batch: FactBatch, known: Sequence[Observation], ctx: WorkerContext) -> tuple[Settlement, list[Pair]]:
     own = user_names((*batch.facts, *known))
     settlement = Settlement(
         {fact.id: fact for fact in batch.facts}, ctx.clock(), find_recaps(batch), propose=ctx.settings.approve, own=own
     )
     merge_known(settlement, known)
     latest = [settlement.latest(old) for old in known]
-    # Thousands of comparisons: beside an agent's loop, as consolidate may run in its process.
-    pairs = await asyncio.to_thread(nominate_pairs, [*settlement.fresh.values()], latest, own)
-    if pairs:
-        settlement.settle(await judge_pairs(pairs, ctx))
-    return replace(batch.settled(settlement), facts=tuple(settlement.fresh.values()))
+    return settlement, nominate_pairs([*settlement.fresh.values()], latest, own)
 
 
 async def without_earlier_proposals(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
     """Leave out facts that wait already, and those that a person rejected."""
     before = await proposed_before(ctx.store, Scope(batch.user, batch.agent))
-    again = [fact for fact in (*batch.facts, *batch.doubtful) if any(is_proposed_again(fact, one) for one in before)]
+    noted = (*batch.facts, *batch.doubtful)
+    again = await asyncio.to_thread(
+        lambda: [fact for fact in noted if any(is_proposed_again(fact, one) for one in before)]
+    )
     for fact in again:
         batch = batch.refuse("proposed_before", fact.text, [quote.text for quote in fact.quotes])
     facts = tuple(fact for fact in batch.facts if fact not in again)
@@ -211,7 +218,8 @@ async def judge_pairs(pairs: Sequence[Pair], ctx: WorkerContext) -> list[FactRel
     """Ask the model for verdicts on all pairs in one call; in two where its reply cannot be used."""
     shown = [pair_data(number, pair) for number, pair in enumerate(pairs, 1)]
     try:
-        reply = await ctx.ask("reconcile", [pair.new.text for pair in pairs], shown, schema(len(pairs)))
+        wanted = await asyncio.to_thread(schema, len(pairs))
+        reply = await ctx.ask("reconcile", [pair.new.text for pair in pairs], shown, wanted)
     except ModelReplyError:
         if len(pairs) == 1:
             raise

@@ -155,7 +155,7 @@ def _touched(known: _User, changes: Changes) -> list[int]:
     """Returns the numbers of the records of which a unit came or went."""
     import numpy as np
 
-    from memscope.search.snapshot import RECORD, find
+    from memscope.search.snapshot import RECORD, distinct, find
 
     fresh = np.frombuffer(changes.columns, RECORD)
     units, numbers = fresh["seq"].astype(np.int64), fresh["number"].astype(np.int64)
@@ -163,7 +163,7 @@ def _touched(known: _User, changes: Changes) -> list[int]:
         units, numbers = np.concatenate((known.units[0], units)), np.concatenate((known.units[1], numbers))
     rows = find(units, changes.gone)
     known.units = units, numbers
-    touched: list[int] = np.unique(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
+    touched: list[int] = distinct(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
     return touched
 
 
