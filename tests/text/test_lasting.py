@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memscope.text.lasting import MARKS, kinds, lasting, marks
+from memscope.text.lasting import ANYWHERE, MARKS, chinese_patterns, kinds, lasting, marks
 
 
 @pytest.mark.parametrize(
@@ -109,3 +111,10 @@ def test_more_kinds_tell_more_and_the_moment_less() -> None:
 @pytest.mark.parametrize("own", ["I live", "WE LIVE", "my home is"])
 def test_one_s_own_words_are_seen_wherever_they_stand(before: str, own: str) -> None:
     assert "home" in kinds(f"{before}{own} in Oslo")
+
+
+@given(st.data())
+@pytest.mark.parametrize("kind", ANYWHERE)
+def test_no_chinese_rule_begins_with_another_character(kind: str, data: st.DataObject) -> None:
+    told = data.draw(st.from_regex(ANYWHERE[kind]))
+    assert chinese_patterns()[1].search(told)

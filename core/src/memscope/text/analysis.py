@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import chain
 from operator import or_
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memscope.text.language import language
 from memscope.text.periods import TIMED, is_timed
-from memscope.text.terms import run_terms, term, word_terms
+from memscope.text.terms import packed_runs, packed_terms, term, word_terms
 from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
 from memscope.text.vectors import packed, tokens_of_piece
@@ -20,14 +20,14 @@ _MOST_WORDS = 1 << 16
 
 class Analysis(NamedTuple):
     pieces: Sequence[str]  # folded words, and runs of scripts without spaces
-    terms: Sequence[int]
+    terms: bytes  # as ``packed_terms``
     topics: int  # a bit per topic
     meaning: bytes  # int8, the largest component 127; b"" for none
     timed: bool  # has a word of time with letters: "Monday"
 
 
 class _Word(NamedTuple):
-    terms: Sequence[int]
+    terms: bytes
     topics: int  # TIMED stands above the topics' bits
     tokens: Sequence[int]
 
@@ -37,7 +37,7 @@ class _Words(dict[str, _Word | None]):
 
     def __missing__(self, piece: str) -> _Word | None:
         topics = topics_of_words(content_stems(piece)) | TIMED * is_timed(piece)
-        found = _Word(word_terms(piece), topics, tuple(tokens_of_piece(piece)))
+        found = _Word(packed_terms(word_terms(piece)), topics, tuple(tokens_of_piece(piece)))
         if len(self) >= _MOST_WORDS:
             self.clear()
         self[piece] = made = found if any(found) else None
@@ -49,17 +49,21 @@ WORDS = _Words()
 
 def analyse(text: str) -> Analysis:
     found = pieces(fold(text))
-    known = filter(None, map(WORDS.__getitem__ if text.isascii() else _piece, found))
+    known = filter(None, map(WORDS.__getitem__, found) if text.isascii() else _words_and_runs(found))
     terms, topics, tokens = tuple(zip(*known, strict=True)) or ((), (), ())
-    hashes = list(chain.from_iterable(terms))
+    hashes = b"".join(terms)
     about = reduce(or_, {*topics}, topics_of_phrases(text))
     if not hashes:  # stop words only
         stopped = [word for piece in found for word in stems(piece)]
-        hashes, about = [term(word) for word in stopped], about | topics_of_words(stopped)
+        hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped)
     meaning = packed(list(chain.from_iterable(tokens))) if language(text) == "en" else b""
     return Analysis(found, hashes, about & ~TIMED, meaning, bool(about & TIMED))
 
 
-def _piece(piece: str) -> _Word | None:
+def _words_and_runs(found: Sequence[str]) -> Iterator[_Word | None]:
     """A run of a script without spaces is hardly ever met again; neither topics of words nor vectors know it."""
-    return _Word(run_terms(piece), 0, ()) if is_unspaced(piece) else WORDS[piece]
+    runs = list(filter(is_unspaced, found))
+    made = packed_runs(runs) if runs else iter(())
+    unspaced = frozenset(runs)
+    for piece in found:
+        yield _Word(next(made), 0, ()) if piece in unspaced else WORDS[piece]

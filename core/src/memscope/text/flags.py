@@ -39,10 +39,8 @@ _INSTRUCTION = pattern(
     r"(?i)\W*(?:please\s+)?(?:always|never|from now on)\b"
     r"|\W*(?:请)?(?:以后|总是|从现在起|从今以后|永远不要)"
 )
-_WISH = pattern(
-    r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
-    r"|我(?:更|比较)?(?:喜欢|希望)你"
-)
+_WISH = pattern(r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b")
+_WISH_ZH = pattern("我(?:更|比较)?(?:喜欢|希望)你")
 _WISHED = frozenset(("prefer", "rather", "like"))
 
 
@@ -53,9 +51,14 @@ def flags(text: str, words: Sequence[str], role: str) -> int:
     found |= Flag.QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
     found |= Flag.DIGIT * (_DIGIT.search(text) is not None)
     found |= Flag.GREETING * (_GREETING.match(text) is not None)
-    wishes = own and ("你" in text or not _WISHED.isdisjoint(words))  # each wish names who has it
-    if _INSTRUCTION.match(text) or (wishes and _WISH.search(text)):
+    if _INSTRUCTION.match(text) or (own and _wishes(text, words)):
         found |= Flag.INSTRUCTION
     if role == "assistant" and unknowing(text):
         return found | Flag.UNKNOWING
     return found | Flag.ASKING * asks(text)
+
+
+def _wishes(text: str, words: Sequence[str]) -> bool:
+    if "你" in text and _WISH_ZH.search(text):
+        return True
+    return not _WISHED.isdisjoint(words) and _WISH.search(text) is not None

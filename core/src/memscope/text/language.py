@@ -14,12 +14,18 @@ _KANA = "\u3041-\u3096\u30a1-\u30ff\uff66-\uff9f"
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 CJK = _HAN + _KANA + _HANGUL
 CJK_CHARACTER = pattern(f"[{CJK}]")
+_CJK_RUN = pattern(f"[{CJK}]+")
 _KANA_CHARACTER = pattern(f"[{_KANA}]")
 _HANGUL_CHARACTER = pattern(f"[{_HANGUL}]")
 
 
 def has_cjk(text: str) -> bool:
     return not text.isascii() and CJK_CHARACTER.search(text) is not None
+
+
+def cjk_count(text: str) -> int:
+    """Returns how many of its characters are Chinese, Japanese or Korean."""
+    return 0 if text.isascii() else sum(map(len, _CJK_RUN.findall(text)))
 
 
 @lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
@@ -30,7 +36,7 @@ def language(text: str) -> Language:
     """
     if text.isascii():
         return "en"
-    cjk = len(CJK_CHARACTER.findall(text))
+    cjk = cjk_count(text)
     if not cjk or (3 * cjk < len(text) and 3 * cjk < sum(map(str.isalpha, text))):
         return "en"
     if len(_HANGUL_CHARACTER.findall(text)) * 2 > cjk:

@@ -121,7 +121,7 @@ _PASSING = frozenset(
 
 def _english(sentence: str) -> Iterator[str]:
     folded = sentence.lower().replace("’", "'")
-    if _CONTRACTED.search(folded):
+    if ("im" in folded or "ive" in folded) and _CONTRACTED.search(folded):
         folded = _CONTRACTED.sub(r"\1'\2", folded)
     words = _WORD.findall(folded) if _MAY_OWN.search(folded) else []
     own = [at for at, word in enumerate(words) if word in _OWN]
@@ -133,11 +133,11 @@ def _english(sentence: str) -> Iterator[str]:
         yield "taste"
     if own and _NAMED.search(sentence):
         yield "name"
-    if own and _LEFT.search(sentence):
+    if own and " left " in sentence and _LEFT.search(sentence):
         yield "work"
-    if own and _CALLED.search(sentence):
+    if own and ("my " in folded or "our " in folded) and _CALLED.search(sentence):
         yield "people"
-    if _BEGUN.search(folded):
+    if " as a" in folded and _BEGUN.search(folded):
         yield "work"
     if ("from " in folded or "living" in folded) and _STANDING.search(folded):
         yield "habit"
@@ -257,38 +257,44 @@ _NEAR = {
     "|[领領收][养養]|[买買捡撿]了[一两兩三几幾](?![下些点點]))",
     "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
 }
-_ANYWHERE = {
+_CLAUSE = "(?<![^，,。 ])"  # at the beginning of one
+ANYWHERE = {
     "name": "名字(?:是|叫)|(?:叫|喊)我[^，。]{1,4}(?:就|吧)",
     "person": "(?:今年|都|已[经經]|快|[刚剛])[^，。]{0,4}[\\d一二三四五六七八九十]+[岁歲]"
     "|[回彝藏满滿苗壮壯]族|蒙古族|退下[来來]|退休"
     "|我的?生日|自我介[绍紹]|[怀懷]孕",
-    "people": "(?:^|[，,。 ])(?:老伴|老公|老婆|小[孙孫]女|大娃|二娃)",
+    "people": _CLAUSE + "(?:老伴|老公|老婆|小[孙孫]女|大娃|二娃)",
     "health": "[过過]敏|血[压壓]|血糖|糖尿|哮喘|乳糖|忌口|不能吃|吃素|素食|近[视視]|失眠|偏[头頭]痛|痛[风風]"
     "|吃不了|[腰膝胃][^，。]{0,3}不好|[间間][盘盤]突出|骨[质質]疏[松鬆]|[关關][节節]炎|助[听聽]器",
     "work": "[专專][业業]是|[职職][业業]是|入[职職]"
-    "|(?:^|[，,。 ])(?:[当當][^，。]{1,5}[\\d一二三四五六七八九十]+年|[学學][^，。]{1,6}的(?=[，,。]|$)"
+    "|" + _CLAUSE + "(?:[当當][^，。]{1,5}[\\d一二三四五六七八九十]+年|[学學][^，。]{1,6}的(?=[，,。]|$)"
     "|[现現]在(?:[当當]|做|[开開]|跑|[卖賣])(?![完到得过過梦夢好错錯会會]))",
     "habit": "(?:(?<![过過完了])以[后後]|[从從](?:今天|今[往以]|[现現]在).{0,4})"
     ".{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)"
-    "|(?:^|[，,。 ])(?:[闲閒]下[来來]|[没沒]事|有空|得空|下了?班|周末|週末|放假)(?:就|都|常|[总總]|一般)",
-    "home": "(?:^|[，,。 ])[来來到在][^，。,]{1,6}(?:第[\\d一二三四五六七八九十]+|[\\d一二三四五六七八九十]+多?)年了",
-    "taste": "(?:^|[，,。 ])(?:最近|[这這][阵陣]子?)?(?:迷上|[爱愛]上|沉迷)",
+    "|" + _CLAUSE + "(?:[闲閒]下[来來]|[没沒]事|有空|得空|下了?班|周末|週末|放假)(?:就|都|常|[总總]|一般)",
+    "home": _CLAUSE + "[来來到在][^，。,]{1,6}(?:第[\\d一二三四五六七八九十]+|[\\d一二三四五六七八九十]+多?)年了",
+    "taste": _CLAUSE + "(?:最近|[这這][阵陣]子?)?(?:迷上|[爱愛]上|沉迷)",
     "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養|[来來多添]了)",
 }
+_BEGINNINGS = (  # the first characters of these: without one the alternatives need not be tried
+    "下不专乳二今从以來偏入关刚到剛助叫吃名周哮喊回在壮壯大失学學家專小已当彝得從忌快怀愛懷我放最有来沉沒没满滿爱现現當痛糖素老职職胃腰膝自苗蒙藏血"
+    "过近这迷退這週過都閒間關闲间骨"
+)
 _PASSING_ZH = re.compile(
     "[刚剛]{2}|[刚剛]才|昨天|今早|今晚|有人|大家|[别別]人|[听聽][说說]|看到|[电電]影|新[闻聞]|文章|[广廣]告"
 )
 
 
 @cache
-def _chinese_patterns() -> tuple[re.Pattern[str], ...]:
+def chinese_patterns() -> tuple[re.Pattern[str], ...]:
+    """Returns those of statements that begin with "I", and of others."""
     near = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _NEAR.items())
-    anywhere = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _ANYWHERE.items())
-    return re.compile(f"[我俺咱](?:{near})"), re.compile(anywhere)
+    anywhere = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in ANYWHERE.items())
+    return re.compile(f"[我俺咱](?:{near})"), re.compile(f"(?=[{_BEGINNINGS}])(?:{anywhere})")
 
 
 def _chinese(sentence: str) -> Iterator[str]:
-    for pattern in _chinese_patterns():
+    for pattern in chinese_patterns():
         yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
 
 

@@ -24,8 +24,7 @@ _WORDS = frozenset(
     may days today tonight yesterday fri tue tues thu thur thurs""".split()
 )
 TIMED = 1 << 128  # of a word's bits, above its topics'
-_LETTERS = pattern(r"[a-z]+")
-_LAST_WORD = pattern(rf"(?:{'|'.join(sorted(_WORDS, reverse=True))})(?![a-z])")
+_LETTERS = pattern(r"[A-Za-z]+")
 _DIGITS = pattern(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
 _WORDS_ZH = pattern(  # begins with a set of characters, by which ``re`` looks for it
     r"[\d明后昨前今下上本这周期拜十一二三四五六七八九去春国中端元清除圣](?:(?<=[明后昨前今])天|(?<=[今昨])[晚早]"
@@ -37,22 +36,31 @@ _WORDS_ZH = pattern(  # begins with a set of characters, by which ``re`` looks f
 def named_periods(text: str, said: datetime, *, timed: bool = True) -> list[Interval]:
     """Returns the distinct periods of at most two months; a date without a year is the one nearest to ``said``.
 
-    ``timed``: False if no word of the text ``is_timed``.
+    ``timed``: False if no piece of the text ``is_timed``.
     """
-    if text.rstrip()[-1:] in "?？" or not (timed or _has_date(text)):
+    if text.rstrip()[-1:] in "?？":
         return []
-    telling = (one for _, one in sentences(text) if _has_date(one) or (timed and is_timed(one.lower())))
+    ends = [*_ends_of_dates(text), *(_ends_of_words(text) if timed else ())]
+    if not ends:
+        return []
+    telling = (one for start, one in sentences(text) if any(start < end <= start + len(one) for end in ends))
     found = [one for sentence in telling for one in _of_sentence(sentence, said)]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
-def is_timed(folded: str) -> bool:
-    """Returns whether a word of time with letters is in the text."""
-    return not _WORDS.isdisjoint(_LETTERS.findall(folded))
+def is_timed(piece: str) -> bool:
+    """Returns whether a word of time with letters is in a folded piece of text."""
+    return piece in _WORDS or not (piece.isalpha() or _WORDS.isdisjoint(_LETTERS.findall(piece)))
 
 
-def _has_date(text: str) -> bool:
-    return (not text.isascii() and _WORDS_ZH.search(text) is not None) or _DIGITS.search(text) is not None
+def _ends_of_words(text: str) -> list[int]:
+    return [match.end() for match in _LETTERS.finditer(text) if match[0].lower() in _WORDS]
+
+
+def _ends_of_dates(text: str) -> list[int]:
+    """Returns where Chinese words of time, and numbers as in dates, end."""
+    ends = [match.end() for match in _DIGITS.finditer(text)]
+    return ends if text.isascii() else ends + [match.end() for match in _WORDS_ZH.finditer(text)]
 
 
 def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
@@ -66,8 +74,4 @@ def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
 
 def _told(text: str) -> str:
     """Returns the text up to what stands behind its last word of time."""
-    words = (match.span() for match in _LAST_WORD.finditer(text))
-    ends = [end for start, end in words if not "a" <= text[start - 1 : start] <= "z"]
-    ends += [match.end() for match in _DIGITS.finditer(text)]
-    ends += [] if text.isascii() else [match.end() for match in _WORDS_ZH.finditer(text)]
-    return text[: max(ends, default=0) + BEHIND]
+    return text[: max((*_ends_of_dates(text), *_ends_of_words(text)), default=0) + BEHIND]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from memscope.imports import pattern
-from memscope.text.language import CJK, CJK_CHARACTER
+from memscope.text.language import CJK, cjk_count
 from memscope.text.stemmer import stem
 
 _UNSPACED = CJK + "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1780-\u17d3"  # and Thai, Lao, Burmese, Khmer
@@ -30,7 +30,7 @@ _MAY_COMBINE = pattern("[^\0-\u02ff\u2000-\u20cf\u3000-\u3029\u3030-\ua66e\uac00
 
 def estimate_tokens(text: str) -> int:
     """Characters / 4, a CJK character for one: 7-14 % above o200k's count, on chats in English and Chinese."""
-    cjk = 0 if text.isascii() else len(CJK_CHARACTER.findall(text))
+    cjk = cjk_count(text)
     return math.ceil((len(text) - cjk) / 4) + cjk
 
 

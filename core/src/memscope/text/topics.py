@@ -8,16 +8,19 @@ with a bit per topic.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, reduce
 from operator import or_
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memscope.text.language import has_cjk
 from memscope.text.stemmer import stem
 from memscope.text.tokens import content_stems, fold, pieces
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DATA = Path(__file__).parent / "data"
 
@@ -49,7 +52,7 @@ def topics_of_phrases(text: str) -> int:
     if not has_cjk(text):
         return 0
     known, found, end = _table().chinese, 0, 0
-    for at in [match.start() for match in _beginnings().finditer(text)]:
+    for at in _beginnings(text):
         if at >= end:
             for word, meaning in (*known.get(text[at : at + 2], ()), *known.get(text[at], ())):
                 if text.startswith(word, at):
@@ -59,12 +62,38 @@ def topics_of_phrases(text: str) -> int:
     return found
 
 
+def _beginnings(text: str) -> list[int]:
+    """Returns where a Chinese word may begin; one place in some fifty is none."""
+    import numpy as np
+
+    singles, pairs = _filters()
+    codes = np.frombuffer(f"{text}\0".encode("utf-32-le", "surrogatepass"), "<u4")
+    found = pairs.take(_slots(codes[:-1], codes[1:]))
+    found |= singles.take(codes[:-1], mode="clip")
+    begin: list[int] = found.nonzero()[0].tolist()
+    return begin
+
+
 @lru_cache(maxsize=1)
-def _beginnings() -> re.Pattern[str]:
-    """Matches the first character of a Chinese word, or of what may be one by its first two."""
-    single = "".join(start for start in _table().chinese if len(start) == 1)
-    first, second = ("".join({start[at] for start in _table().chinese if len(start) == 2}) for at in (0, 1))
-    return re.compile(f"[{first}{single}](?:(?=[{second}])|(?<=[{single}]))")
+def _filters() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """[65536] by the words of one character, [131072] by the slot of the first two of the others."""
+    import numpy as np
+
+    singles, pairs = np.zeros(1 << 16, np.bool_), np.zeros(1 << 17, np.bool_)
+    for word in _table().chinese:
+        codes = np.array(list(map(ord, word)), np.uint32)
+        if len(word) == 1:
+            singles[codes] = True
+        else:
+            pairs[_slots(codes[:1], codes[1:])] = True
+    return singles, pairs
+
+
+def _slots(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Returns a hash of 17 bits of each pair of characters."""
+    import numpy as np
+
+    return (first * np.uint32(0x9E3779B1) ^ second * np.uint32(0x85EBCA6B)) >> np.uint32(15)
 
 
 def name_in(language: str, name: str) -> str:

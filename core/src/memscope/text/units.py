@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from array import array
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
-from sys import byteorder
+from operator import itemgetter
 from typing import NamedTuple
 
 from memscope.records import ROLES, SUMMARY, Insight, Observation, Record, Turn
@@ -18,7 +17,7 @@ from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
 from memscope.text.lasting import LASTING, SERIOUS, marks
 from memscope.text.periods import named_periods
-from memscope.text.terms import name_key, terms, terms_version
+from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
 # In characters: turns over LONG are cut into pieces of up to PIECE; a last one under REST joins the one before.
@@ -74,7 +73,7 @@ COLUMNS = (
     ("kind", "B"), ("role", "B"), ("meaning", f"{DIMENSIONS}s"),
 )  # fmt: skip
 PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
-_NAMES = tuple(name for name, _ in COLUMNS[:-1])
+_in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
 units_version = f"{terms_version}.{VECTORS_VERSION}.6"
@@ -87,6 +86,8 @@ _LOW = (1 << 64) - 1
 
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
+_ASSISTANT, _USER = ROLES.index("assistant"), ROLES.index("user")
+_FIRST_PERSON, _PERSONAL = int(Flag.FIRST_PERSON), int(Flag.PERSONAL)  # a member of an enum takes long to look up
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -155,11 +156,9 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         "expires": NEVER, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
-    state = Flag.STATEMENT if turn.statement else 0
+    state = int(Flag.STATEMENT) if turn.statement else 0
     date = date_text(turn.time, language(turn.text))
-    tells = (
-        turn.role != "assistant" or len(turn.text) <= LONG
-    )  # an assistant's long answer reports nothing that happens
+    tells = turn.role != "assistant" or len(turn.text) <= LONG  # its long answers report nothing that happens
     for part, piece in enumerate(chunks(turn.text)):
         read = analyse(piece)
         named = _named(piece, turn, read.timed) if tells else _UNDATED
@@ -219,36 +218,31 @@ def _part(memory: Observation, turn: Turn) -> int:
 
 
 @lru_cache(maxsize=1 << 12)
-def _header(said: str) -> tuple[int, ...]:
+def _header(said: str) -> bytes:
     """Cached: many units share one speaker and day."""
-    return tuple(terms(said)[:_MOST])
+    return packed_terms(terms(said)[:_MOST])
 
 
 def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
     *, marked: Sequence[int] | None = None,
 ) -> Unit:  # fmt: skip
-    """``marked``: the terms of a profile; by default those of the body, where the user says it."""
-    role = ROLES[columns["role"]]
-    found = flags(body, read.pieces, role) | state
-    tells = marked is None and role != "assistant" and (found & Flag.FIRST_PERSON or not body.isascii())
+    """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it."""
+    role = columns["role"]
+    found = flags(body, read.pieces, ROLES[role]) | state
+    tells = marked is None and role != _ASSISTANT and (found & _FIRST_PERSON or not body.isascii())
     lasting = marks(body) if tells else marked or ()
-    header = [*_header(f"{date} {speaker}"), *(lasting if marked is None and role == "user" else ())]
-    content = [*read.terms, *(marked or ())]
-    columns = {
-        **columns, "part": min(columns["part"], _MOST), "n_header": len(header), "n_terms": len(content),
-        "flags": found | Flag.PERSONAL * bool(lasting), "topics": read.topics & _LOW, "more_topics": read.topics >> 64,
-    }  # fmt: skip
-    packed = PACKED.pack(*map(columns.__getitem__, _NAMES), read.meaning)
-    return Unit(columns["seq"], packed, _hashes(header + content), _text(date, speaker, body))
-
-
-def _hashes(terms: Sequence[int]) -> bytes:
-    """Returns terms as little-endian uint32."""
-    made = array("I", terms)
-    if byteorder == "big":
-        made.byteswap()
-    return made.tobytes()
+    header, content = _header(f"{date} {speaker}"), read.terms
+    if lasting and marked is None and role == _USER:
+        header += packed_terms(lasting)
+    elif marked:
+        content += packed_terms(marked)
+    columns["part"] = min(columns["part"], _MOST)
+    columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
+    columns["flags"] = found | _PERSONAL if lasting else found
+    columns["topics"], columns["more_topics"] = read.topics & _LOW, read.topics >> 64
+    packed = PACKED.pack(*_in_order(columns), read.meaning)
+    return Unit(columns["seq"], packed, header + content, _text(date, speaker, body))
 
 
 def _text(date: str, speaker: str, body: str) -> str:
