@@ -9,7 +9,7 @@ acknowledged. In the end the model heals, what is left is done, and the store is
     lost            acknowledged and not there, or no fact was made of it
     doubled         there twice, as a turn or as a fact
     leaked          of another user, or forgotten
-    stuck           still pending in the end, or a call without end
+    stuck           still pending in the end, or a call of a minute (of consolidate and reflect: without a batch done)
     untyped         errors that are none of memscope's
     stalls          one step of a task computed for 100 ms on the event loop
     busy            passes of the loop, in the process that lives, whose steps took 100 ms together

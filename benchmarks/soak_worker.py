@@ -11,6 +11,7 @@ import os
 import random
 import resource
 import sys
+import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -23,7 +24,7 @@ from stalls import Stalls
 
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
-from memscope.records import Record, Turn
+from memscope.records import Record, Scope, Turn, WorkReport
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer.copy import copy
 
@@ -52,11 +53,23 @@ def settings(url: str) -> dict[str, Any]:
     }
 
 
+class Batches:
+    """A plugin that keeps when a batch of a user was last done."""
+
+    def __init__(self) -> None:
+        self.done: dict[str, float] = {}
+
+    def memscope_after_consolidate(self, scope: Scope) -> None:
+        self.done[scope.user] = time.monotonic()
+
+    memscope_after_reflect = memscope_after_consolidate
+
+
 class Process:
     """State of a process: its memory, and the items it knows of each user."""
 
-    def __init__(self, memory: AsyncMemoryScope, name: str, folder: Path) -> None:
-        self.memory, self.name, self.folder = memory, name, folder
+    def __init__(self, memory: AsyncMemoryScope, batches: Batches, name: str, folder: Path) -> None:
+        self.memory, self.batches, self.name, self.folder = memory, batches, name, folder
         self.chance = random.Random(name)
         self.made = 0
         self.keys: list[tuple[int, str, str]] = []  # user, key, item
@@ -139,10 +152,23 @@ class Process:
             tell(op="leaked", why="forgotten", item=item)
 
     async def consolidate(self) -> None:
-        await self.memory.consolidate(user=f"user-{self.any_user()}")
+        await self._work_off(self.memory.consolidate)
 
     async def reflect(self) -> None:
-        await self.memory.reflect(user=f"user-{self.any_user()}")
+        await self._work_off(self.memory.reflect)
+
+    async def _work_off(self, call: Callable[..., Awaitable[WorkReport]]) -> None:
+        """Work off what waits of a user, however much: the call is stuck once no batch was done for ``CALL_S``."""
+        user = f"user-{self.any_user()}"
+        work = asyncio.ensure_future(call(user=user))
+        try:
+            while not (await asyncio.wait([work], timeout=CALL_S))[0]:
+                if time.monotonic() - self.batches.done.get(user, 0.0) > CALL_S:
+                    tell(op="stuck", call=call.__name__)
+                    return
+            await work
+        finally:
+            work.cancel()
 
     async def move(self) -> None:
         """Export and import: what was forgotten in between stays so."""
@@ -189,8 +215,9 @@ class Process:
             await asyncio.sleep(self.chance.random() * 0.1)
 
     async def attempt(self, call: Callable[[], Awaitable[None]]) -> None:
+        lasting = call in (self.consolidate, self.reflect)
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(None if lasting else CALL_S):
                 await call()
             self.typed["ok"] += 1
         except MemscopeError as error:
@@ -244,9 +271,10 @@ def measured() -> dict[str, int]:
 async def main(store: Path, url: str, name: str, seconds: float) -> None:
     clock = SteppingClock()
     stalls = Stalls(lambda ms, seen: tell(op="stall", ms=ms, at=seen))
-    async with AsyncMemoryScope(store, settings=settings(url), clock=clock) as memory:
+    batches = Batches()
+    async with AsyncMemoryScope(store, settings=settings(url), clock=clock, plugins=[batches]) as memory:
         await memory.start()
-        process = Process(memory, name, store.parent)
+        process = Process(memory, batches, name, store.parent)
         work = [process.line() for _ in range(LINES)] + [trouble(process, clock, store), stalls.tick()]
         tasks = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(seconds / 3)

@@ -7,6 +7,7 @@ the loop in which all steps together computed for as long: many tasks that were 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 import time
@@ -32,6 +33,7 @@ class Stalls:
     number: int = 0
     busy: int = 0
     late: float = 0.0
+    collected: float = 0.0  # seconds of this step that Python's collector took
     ticked: float = field(default_factory=time.monotonic)
     seen: Counter[str] = field(default_factory=Counter)
     loop_thread: int = field(default_factory=threading.get_ident)
@@ -49,14 +51,20 @@ class Stalls:
         run = asyncio.Handle._run
 
         def timed(handle: asyncio.Handle) -> None:
-            began = time.thread_time()
+            self.collected, began = 0.0, time.thread_time()
             run(handle)
             spent = time.thread_time() - began
             if spent > STALL_S and threading.get_ident() == self.loop_thread:
                 self.number += 1
-                self.report(round(spent * 1000), [repr(handle), *(place for place, _ in self.seen.most_common(PLACES))])
+                places = [place for place, _ in self.seen.most_common(PLACES)]
+                self.report(round(spent * 1000), [f"{self.collected * 1000:.0f} ms of it gc", repr(handle), *places])
 
         asyncio.Handle._run = timed  # type: ignore[method-assign]
+        gc.callbacks.append(self._collecting)
+
+    def _collecting(self, phase: str, info: Mapping[str, int]) -> None:
+        if threading.get_ident() == self.loop_thread:
+            self.collected += time.thread_time() * (1 if phase == "stop" else -1)
 
     def _look(self) -> None:
         """Keep where the loop's thread is while it computes."""

@@ -17,7 +17,17 @@ from memscope.errors import StoreError
 from memscope.records import Json, Select
 from memscope.stores import Store
 from memscope.transfer import Progress
-from memscope.transfer.jsonl import ATTEMPTS, BATCH, UNLIMITED, ImportWriter, as_object, parsed, user_lines, write_user
+from memscope.transfer.jsonl import (
+    ATTEMPTS,
+    BATCH,
+    UNLIMITED,
+    ImportWriter,
+    as_object,
+    in_parts,
+    parsed,
+    user_lines,
+    write_user,
+)
 
 _LARGE = 1 << 128
 
@@ -93,8 +103,8 @@ async def _copy_user(source: Store, target: Store, user: str, counts: Counter[st
             await write_user(source, file, user)
             file.seek(0)
             writer = ImportWriter(target, counts)
-            for text in file:
-                await writer.add(parsed(text, UNLIMITED))
+            async for line in in_parts(parsed(text, UNLIMITED) for text in file):
+                await writer.add(line)
             await writer.finish()
 
 

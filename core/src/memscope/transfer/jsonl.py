@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
@@ -49,6 +49,7 @@ from memscope.validation import Limits
 
 FORMAT = 3
 READABLE = (1, 2, 3)  # format 1 has no blocks, 2 no receipts
+T = TypeVar("T")
 BATCH = 500
 ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
@@ -199,7 +200,7 @@ async def import_(
         await asyncio.to_thread(deque, _parsed(path, limits, strict=True, counts=Counter()), 0)
     writer = ImportWriter(store, counts)
     total = await asyncio.to_thread(_count_lines, path) if progress else 0
-    for number, line in _parsed(path, limits, strict=strict, counts=counts):
+    async for number, line in in_parts(_parsed(path, limits, strict=strict, counts=counts)):
         if line.kind == "header" and line.record:
             counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
         elif line.kind != "header" and user in (None, line.user):
@@ -314,6 +315,13 @@ class ImportWriter:
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
+
+
+async def in_parts(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yields items that are read and checked in a thread, a part at a time: an event loop may not wait for them."""
+    while part := await asyncio.to_thread(lambda: list(islice(items, BATCH))):
+        for item in part:
+            yield item
 
 
 def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
