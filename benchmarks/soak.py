@@ -14,6 +14,7 @@ acknowledged. In the end the model heals, what is left is done, and the store is
     stalls          one step of a task computed for 100 ms on the event loop
     busy            passes of the loop, in the process that lives, whose steps took 100 ms together
     noticed         of two losses that the harness makes up, one of a turn and one of a forget
+    gc_ms           the longest pause of Python's garbage collector on the event loop, in the process that lives
     fds, memory_mb  growth from a third of the time to its end, in the process that lives: SQLite's page caches (16 MB
                     for each of six connections) fill meanwhile
     blocks          Python's objects at the end / at a third: what a leak would show
@@ -167,6 +168,7 @@ async def soak(minutes: float, folder: Path) -> dict[str, Any]:
         "memory_mb": steady.get("mb"),
         "blocks": steady.get("blocks"),
         "busy": steady.get("busy"),
+        "gc_ms": steady.get("gc_ms"),
         "late_ms": steady.get("late_ms"),
         "noticed": noticed["lost"] - found["lost"] + noticed["leaked"] - found["leaked"],
         "calls": steady.get("calls"),

@@ -286,7 +286,14 @@ async def main(store: Path, url: str, name: str, seconds: float) -> None:
         await asyncio.wait(tasks)
     growth: dict[str, float] = {key: late[key] - early[key] for key in ("fds", "mb")}
     growth["blocks"] = round(late["blocks"] / early["blocks"], 2)
-    tell(op="end", calls=process.typed, busy=stalls.busy, late_ms=round(stalls.late * 1000), **growth)
+    tell(
+        op="end",
+        calls=process.typed,
+        busy=stalls.busy,
+        late_ms=round(stalls.late * 1000),
+        gc_ms=round(stalls.longest_collection * 1000),
+        **growth,
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Stalls of the event loop: one step of a task or callback computed for 100 ms (asyncio calls it a slow callback).
 
 It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. ``busy`` counts passes of
-the loop in which all steps together computed for as long: many tasks that were ready at once.
+the loop in which all steps together computed for as long: many tasks that were ready at once. Pauses of Python's garbage
+collector fall on any step; they are told apart.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Stalls:
     number: int = 0
     busy: int = 0
     late: float = 0.0
-    collected: float = 0.0  # seconds of this step that Python's collector took
+    collected: float = 0.0  # seconds of this step that Python's garbage collector took
+    longest_collection: float = 0.0
     ticked: float = field(default_factory=time.monotonic)
     seen: Counter[str] = field(default_factory=Counter)
     loop_thread: int = field(default_factory=threading.get_ident)
@@ -54,10 +56,12 @@ class Stalls:
             self.collected, began = 0.0, time.thread_time()
             run(handle)
             spent = time.thread_time() - began
+            spent -= self.collected
+            self.longest_collection = max(self.longest_collection, self.collected)
             if spent > STALL_S and threading.get_ident() == self.loop_thread:
                 self.number += 1
                 places = [place for place, _ in self.seen.most_common(PLACES)]
-                self.report(round(spent * 1000), [f"{self.collected * 1000:.0f} ms of it gc", repr(handle), *places])
+                self.report(round(spent * 1000), [repr(handle), *places])
 
         asyncio.Handle._run = timed  # type: ignore[method-assign]
         gc.callbacks.append(self._collecting)

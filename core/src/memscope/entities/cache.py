@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from memscope.search.changes import Changes, RecordChanges
 
-MOST_RECORDS = 250_000  # of all users, about 1 KB each; the latest user's are kept whatever their number
+# Of all users, about 1 KB each; the latest user's are kept whatever their number. More of them make the pauses of
+# Python's garbage collector long: some 150 ms for 40,000.
+MOST_RECORDS = 100_000
 MOST_VIEWS = 8  # of one user
 INLINE = 1000  # records of an index that answers sooner than a thread would
 FEW = 20  # turns whose names are found sooner

@@ -16,14 +16,13 @@ from io import BytesIO
 from memscope.errors import StoreError
 from memscope.records import Json, Select
 from memscope.stores import Store
-from memscope.transfer import Progress
+from memscope.transfer import Progress, in_parts
 from memscope.transfer.jsonl import (
     ATTEMPTS,
     BATCH,
     UNLIMITED,
     ImportWriter,
     as_object,
-    in_parts,
     parsed,
     user_lines,
     write_user,

@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
@@ -43,13 +43,12 @@ from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import record_id
 from memscope.stores.unfinished import part_of
-from memscope.transfer import Progress
+from memscope.transfer import Progress, in_parts
 from memscope.transfer.checks import check_record
 from memscope.validation import Limits
 
 FORMAT = 3
 READABLE = (1, 2, 3)  # format 1 has no blocks, 2 no receipts
-T = TypeVar("T")
 BATCH = 500
 ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
@@ -315,13 +314,6 @@ class ImportWriter:
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
-
-
-async def in_parts(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yields items that are read and checked in a thread, a part at a time: an event loop may not wait for them."""
-    while part := await asyncio.to_thread(lambda: list(islice(items, BATCH))):
-        for item in part:
-            yield item
 
 
 def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
