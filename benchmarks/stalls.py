@@ -1,8 +1,8 @@
 """Stalls of the event loop: one step of a task or callback computed for 100 ms (asyncio calls it a slow callback).
 
 It is the CPU time of the loop's thread: on a busy machine the loop is late without a fault. ``busy`` counts passes of
-the loop in which all steps together computed for as long: many tasks that were ready at once. Pauses of Python's garbage
-collector fall on any step; they are told apart.
+the loop in which all steps together computed for as long: many tasks that were ready at once. Pauses of Python's
+garbage collector, which fall on any step, are told apart.
 """
 
 from __future__ import annotations
