@@ -70,7 +70,7 @@ class EntityIndex:
             int, tuple[NameMention, ...]
         ] = {}  # names of the living turns, those of their facts included
         self._insights: set[str] = set()  # visible or not
-        self._facts_of: dict[int, list[str]] = {}  # those that rest on this turn alone
+        self._facts_of: dict[int, tuple[str, ...]] = {}  # those that rest on this turn alone
         self._attached: dict[str, int] = {}  # the same by fact
         self._spellings: dict[str, Spelling] = {}
         self._dirty: set[str] = set()
@@ -199,10 +199,10 @@ class EntityIndex:
         at = [self._places[key] for key in memory.sources if key in self._places] if memory and memory.names else []
         after = at[0] if memory and not memory.insight and len(at) == 1 else None
         if before is not None:
-            self._facts_of[before].remove(id)
+            self._facts_of[before] = tuple(one for one in self._facts_of[before] if one != id)
         if after is not None:
             self._attached[id] = after
-            self._facts_of.setdefault(after, []).append(id)
+            self._facts_of[after] = (*self._facts_of.get(after, ()), id)
         for place in {one for one in (before, after) if one is not None}:
             self._recount(place, living=place in self._counted)
 
@@ -212,7 +212,7 @@ class EntityIndex:
             self._spelling(mention.form).count(mention, place, -1)
         if living:
             facts = (self.memories[id].names for id in self._facts_of.get(place, ()))
-            self._counted[place] = (*self.turns[place].names, *(one for names in facts for one in names))
+            self._counted[place] = self.turns[place].names + tuple(one for names in facts for one in names)
             for mention in self._counted[place]:
                 self._spelling(mention.form).count(mention, place, 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memscope.records import INJECTED, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.lexicon import lexicon
@@ -16,6 +16,8 @@ from memscope.text.topics import topics
 USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
 CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
 
+
+T = TypeVar("T")
 
 _orders = count()
 
@@ -97,12 +99,18 @@ def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
     return NameMention(role if role and not weight else name_form(text), text, kind, weight, role)
 
 
+@lru_cache(1 << 13)
+def _one(found: T) -> T:
+    """One object for all turns that name the same: each more makes the pauses of Python's garbage collector longer."""
+    return found
+
+
 def _read_turn(turn: Turn) -> ReadTurn:
     found = [_mention(one) for one in names(turn.text)]
     if turn.role != "user":  # "my sister" is the user's only in the user's words
         found = [one._replace(role="") for one in found if one.weight or not one.role]
     mentions = tuple(one for one in found if one.form)
-    return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, mentions, topics(turn.text))
+    return ReadTurn(turn.key, turn.time, turn.scope.agent, turn.scope.session, _one(mentions), _one(topics(turn.text)))
 
 
 def _read_memory(memory: Observation | Insight, found: tuple[NameMention, ...], order: int) -> ReadMemory:
