@@ -11,6 +11,7 @@ machines of their own would bring. Prints one JSON object:
     adds_per_s, retrieve_ms_p50, retrieve_ms_p95, consolidated_per_s (turns)    of each part, as the clients see it
     node_cpu_ms, worker_cpu_ms, writer_cpu_ms    of CPU per turn added, with all that was asked and made of it
     lost (acknowledged and gone, or without a fact), doubled, stuck (pending in the end, or never answered), untyped
+    stalls     of a writer's event loop
     noticed    of a turn that the harness makes up: it is lost
 """
 
@@ -248,6 +249,7 @@ async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[s
         "stuck": left + heard.seen["stuck"] + sum(map(bool, codes)),
         "untyped": heard.seen["untyped"] + heard.seen["refused"],
         "failed": heard.seen["failed"],
+        "stalls": heard.seen["stalls"],
         "noticed": found["noticed"],
     }
 

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from stalls import Stalls
+
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
 
@@ -78,14 +80,15 @@ async def main(location: str, name: str, users: int) -> None:
     async with AsyncMemoryScope(location, settings={}) as memory:
         await memory.status()
         tell(op="ready")
-        writer = Writer(memory, name, users)
+        writer, stalls = Writer(memory, name, users), Stalls()
+        ticking = asyncio.create_task(stalls.tick())
         clients = [asyncio.create_task(writer.client()) for _ in range(CLIENTS)]
         await asyncio.to_thread(sys.stdin.read)
-        for client in clients:
+        for client in (*clients, ticking):
             client.cancel()
         ended = await asyncio.gather(*clients, return_exceptions=True)
         broke = [error for error in ended if not isinstance(error, asyncio.CancelledError)]
-        tell(op="end", cpu_s=time.process_time(), **(writer.seen + Counter(untyped=len(broke))))
+        tell(op="end", cpu_s=time.process_time(), **(writer.seen + Counter(untyped=len(broke), stalls=stalls.number)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 Clients add turns, ask, and consolidate with leases. What fails has to be a typed error that is worth a retry, and the
 retry has to work. Prints one JSON object: ``lost`` (acknowledged, but gone; facts of turns included), ``doubled``,
 ``stuck`` (calls that never worked, and turns that nobody consolidated), ``untyped`` errors, ``refused``: typed ones
-that no retry mends. ``failed`` calls worked on retry; ``longest_s`` is the longest way of one call to its success.
+that no retry mends; ``stalls`` of the event loop. ``failed`` calls worked on retry; ``longest_s`` is the longest way of
+one call to its success.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
+from stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.errors import LeaseLost, MemscopeError
@@ -196,10 +198,10 @@ async def ended(tasks: Sequence[asyncio.Task[None]], seen: Seen) -> None:
             print(f"ended: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-async def whole(seconds: float) -> Seen:
+async def whole(seconds: float) -> dict[str, Any]:
     await node("start", "--port", str(PORT), "--nodes", str(NODES), "--heap", "512m", "--seconds", "300")
     try:
-        return await soak(seconds)
+        return asdict(await soak(seconds))
     finally:
         await node("stop", "--port", str(PORT), "--nodes", str(NODES))
 
@@ -207,7 +209,7 @@ async def whole(seconds: float) -> Seen:
 @click.command()
 @click.option("--seconds", type=float, default=60.0, show_default=True)
 def main(seconds: float) -> None:
-    found = asdict(asyncio.run(whole(seconds)))
+    found = asyncio.run(counted(whole(seconds)))
     del found["said"]
     print(json.dumps(found))
 
