@@ -1,9 +1,10 @@
 """memscope beside what a user would pick instead: same turns, same vectors, same machine, in one run.
 
-    python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] [--sizes 1000,10000]
+    python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] > RUN
+    python benchmarks/peers.py --table RUN    the README's table of that run: multiples of memscope's figures
 
-Each system gets an environment of its own with the newest versions that can be installed (``uv``), and a fresh process
-for each measurement; the systems take turns. Prints a row a system and one JSON object:
+Each system gets an environment of its own with the newest versions that can be installed (``uv``), memscope as it is
+here, and a fresh process for each measurement; the systems take turns. Prints a row a system and one JSON object:
 
     recall_at_10      DATA's questions over its turns, vectors of the embedder, no chat model; without DATA left out
     add_one_ms        one turn per call with the vector asked for over HTTP (made of the text's hash, from a cache)
@@ -42,7 +43,9 @@ import click
 import numpy as np
 from datasets import ADVERSARIAL, conversations
 
+CORE = Path(__file__).resolve().parents[1] / "core"
 PACKAGES: Mapping[str, Sequence[str]] = {
+    "memscope": ("memscope",),
     "mem0": ("mem0ai", "qdrant-client"),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec"),
     "chroma": ("autogen-ext[chromadb]", "autogen-core", "chromadb"),
@@ -52,6 +55,20 @@ DIMS = 384
 KILLS = 5
 OTHERS = 20
 ONE_AT_A_TIME = ("mem0", "chroma")
+ROWS = (  # of the table: those marked as multiples of memscope's, the others as they are
+    ("recall@10, percent", "recall_at_10", False),
+    ("CPU of adding one turn", "add_one_cpu_ms", True),
+    ("embedding requests per turn", "requests_per_turn", False),
+    ("turns added in batches, time", "ingest_s", True),
+    ("CPU of a retrieve, turns of one user", "retrieve_cpu_ms", True),
+    ("CPU of a retrieve, turns of 100 users", "shared_cpu_ms", True),
+    ("disk", "disk_mb", True),
+    ("memory", "rss_mb", True),
+    ("CPU of opening it", "open_cpu_ms", True),
+    ("CPU of the import", "import_ms", True),
+    ("installed, MB", "install_mb", False),
+    ("acknowledged turns lost in five kills", "acknowledged_lost", False),
+)
 
 
 class Vectors(BaseHTTPRequestHandler):
@@ -109,21 +126,20 @@ def served(embedder: str) -> Iterator[str]:
 
 def environment(system: str, folder: Path, base: str) -> tuple[str, dict[str, Any]]:
     """Make the system's environment. Returns its Python, and what is known of it: versions, size, time to import."""
+    place = folder / system
+    python = str(place / "bin" / "python")
+    installs = ["uv", "pip", "install", "--quiet", "--python", python]
+    if not (made := place.exists()):
+        subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
     if system == "memscope":
-        python, versions = sys.executable, {}
-        place = None
-    else:
-        place = folder / system
-        python = str(place / "bin" / "python")
-        if not place.exists():
-            subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
-            subprocess.run(["uv", "pip", "install", "--quiet", "--python", python, *PACKAGES[system]], check=True)
-        names = [name.partition("[")[0] for name in PACKAGES[system]]
-        asked = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names}}}))"
-        versions = json.loads(subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True).stdout)
+        subprocess.run([*installs, "--reinstall-package", "memscope", f"{CORE}[openai]"], check=True)
+    elif not made:
+        subprocess.run([*installs, *PACKAGES[system]], check=True)
+    names = [name.partition("[")[0] for name in PACKAGES[system]]
+    asked = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names}}}))"
+    versions = json.loads(subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True).stdout)
     known: dict[str, Any] = {"versions": versions, "import_ms": _import_ms(python, MODULES[system])}
-    if place:
-        known["install_mb"] = round(sum(f.stat().st_size for f in place.rglob("*") if f.is_file()) / 1e6)
+    known["install_mb"] = round(sum(f.stat().st_size for f in place.rglob("*") if f.is_file()) / 1e6)
     return python, known
 
 
@@ -224,6 +240,30 @@ def invented(number: int) -> list[dict[str, str]]:
     return [{"key": str(i), "number": str(i), "speaker": "user", "text": text} for i, text in enumerate(texts)]
 
 
+def table(result: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yields the lines of a table in Markdown: a column per system, memscope first."""
+    names = sorted(result, key=lambda name: name != "memscope")
+    heads = ["<br>".join(f"{package} {version}" for package, version in result[n]["versions"].items()) for n in names]
+    yield "| | " + " | ".join(heads) + " |"
+    yield "|---" * (len(names) + 1) + "|"
+    for label, figure, multiple in ROWS:
+        found = [result[name].get(figure) for name in names]
+        for size in found[0] if isinstance(found[0], dict) else [None]:
+            values = [one.get(size) if isinstance(one, dict) else one for one in found]
+            if any(value is not None for value in values):
+                shown = " | ".join(_shown(value, values[0] if multiple else None) for value in values)
+                yield f"| {label}{f', {int(size):,}' if size else ''} | {shown} |"
+
+
+def _shown(value: float | None, whole: float | None) -> str:
+    if value is None:
+        return "–"
+    if whole is None:
+        return f"{value:g}"
+    share = value / max(whole, 1e-9)
+    return f"{share:.1f} ×" if share < 10 else f"{share:.0f} ×"
+
+
 @click.command()
 @click.argument("data", required=False)
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
@@ -234,9 +274,21 @@ def invented(number: int) -> list[dict[str, str]]:
     "--python", "base", default=sys.executable, help="for the environments: langgraph's store loads extensions"
 )
 @click.option("--environments", help="folder of the environments, kept; by default one that goes away")
+@click.option(
+    "--table", "run", type=click.Path(exists=True, path_type=Path), help="what a run printed; measure nothing"
+)
 def main(
-    data: str | None, embedder: str | None, systems: str, sizes: str, slow: int, base: str, environments: str | None
+    data: str | None,
+    embedder: str | None,
+    systems: str,
+    sizes: str,
+    slow: int,
+    base: str,
+    environments: str | None,
+    run: Path | None,
 ) -> None:
+    if run is not None:
+        return print(*table(json.loads(run.read_text().splitlines()[-1])), sep="\n")
     names = systems.split(",")
     with tempfile.TemporaryDirectory() as work, served(embedder or "") as url:
         places = Path(environments or f"{work}/environments").resolve()
