@@ -2,8 +2,8 @@
 
     python tests/catalogue.py     # adds what is missing, drops what nobody says, compiles
 
-After that, fill in the empty msgstr lines and run it again. An error with names or numbers in it is added to the .po
-file by hand, with {0}, {1} in their places; it is kept as long as the code has the sentence.
+After that, fill in the empty msgstr lines and run it again. An error or a hint is added to the .po file by hand, with
+{0}, {1} in the places of names and numbers; it is kept as long as the code has the sentence.
 """
 
 from __future__ import annotations
@@ -44,35 +44,11 @@ WORDS = """
     single-hop multi-hop temporal secret adversarial recommendation instruction fiction atomic backup
 """.split()
 PHRASES = [
-    "changed fact", "round trip", "wal bytes", "read only", "units version", "private key", "web token", "api key",
-    "password in address", "card number", "email",
+    "changed fact", "wal bytes", "read only", "units version", "private key", "web token", "api key",
+    "password in address", "card number", "the text is empty",
     *(f"{{number}} to {stage}" for stage in ("consolidate", "reflect", "embed")),
-    "yes", "no", "there is no chat model", "there is no embedder", "set embedding in the settings",
-    "list shows what there is", "the text is empty", "nothing was changed", "see the path and its rights",
-    "is base_url right, and the server up?", "try again", "try later", "check key, and whether it may use this model",
-    "see the error's detail for what the server said",
-    "an edit of core memory needs a reason", "period ends before it starts", "memscope block history lists them",
-    "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and"
-    " MEMSCOPE_CHAT__MODEL", "nothing is stored within session; leave one out to search more",
-    "nothing found", "nothing there", "nothing lasting is known about this user yet",
-    "nothing is stored for this user yet: add_turns keeps what is said",
-    "the question is about the user: see the profile",
-    "what matched has expired or was forgotten",
-    "only earlier askings of the same question match: nothing that was said answers it",
-    "nothing that was said has these words; try other words",
+    "nothing is stored within session; leave one out to search more",
     "nothing that was said has these words; try other words, or an embedding model would find what is near in meaning",
-    "nothing lasting is known about the user yet: what they say about themselves will be found",
-    "the text is not in the block (0 matches)", "copy it exactly, blanks and case included", "history lists them",
-    "rethink with an empty text empties the whole block", "edit it, or choose another label", "text is empty",
-    "choose a smaller limit, or raise blocks.tokens in the settings", "there is nothing to answer",
-    "characters of all blocks together", "whoever runs memscope changes it there", "read it again and repeat the edit",
-    "a person can open it: memscope block set --editable", "forget needs to know what", "for_user needs a user",
-    "forget it, or update what rests on it", "leave the time out to say it anew", "use export and import_",
-    "this statement of that time was forgotten", "this statement is here, its memory was forgotten",
-    "an export of everybody is for operators", "a path, or what the importer takes", "this store is no file",
-    'write it as "2026-03-01T10:00+01:00"', 'for example period=("2026-03-01", "2026-03-31")',
-    "period must be an Interval or a pair", "split it, or keep the document elsewhere", "turns have no text",
-    "give one of them a content that is not empty", "keep it elsewhere, and its id here",
 ]  # fmt: skip
 #: Of click, in the forms of 8.1 and of later versions.
 CLICK = [
@@ -113,10 +89,12 @@ def wanted() -> dict[Key, None]:
 
 
 def sentences() -> Iterator[str]:
-    """Sentences of all layers with fields, numbered: ``language.say_error`` knows those that the .po file has."""
+    """Texts of all layers, their fields numbered: ``language.say_error`` knows those that the .po file has."""
     for path in FOLDER.parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.JoinedStr):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.JoinedStr):
                 number = count()
                 parts = (
                     part.value if isinstance(part, ast.Constant) else f"{{{next(number)}}}" for part in node.values
