@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
@@ -19,7 +20,7 @@ from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, 
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
-from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, session
+from memscope_elasticsearch import ElasticsearchStore, Options, append, mapping, parse_location, session
 from memscope_elasticsearch.session import UnrefreshedIds
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
 
@@ -156,6 +157,24 @@ async def test_concurrent_adds_are_written_together(place: Options) -> None:
         await asyncio.gather(*(store.append(user, inserts("k", user=user)) for user in users))
         assert store.cluster.requests - before <= 6
         assert len(await store.users()) == 201
+
+
+@needs_node
+async def test_documents_of_much_text_are_made_beside_the_event_loop(
+    place: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, threads = append.documents, set[int]()
+
+    def watched(*given: Any, **more: Any) -> Any:
+        threads.add(threading.get_ident())
+        return made(*given, **more)
+
+    monkeypatch.setattr(append, "documents", watched)
+    async with opened(place) as store:
+        turns = [TurnInsert(turn(f"k{n}", "zebras " * 100)) for n in range(20)]
+        reports = await asyncio.gather(*(store.append("alice", [one]) for one in turns))
+        assert all(one.outcomes == ("stored",) for one in reports)
+    assert threads and threading.get_ident() not in threads
 
 
 @needs_node

@@ -24,6 +24,7 @@ from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_i
 from memscope_elasticsearch.session import Session
 
 MOST = 1000  # turns written together
+MUCH = 8_000  # characters; the units of more are made in a thread, as the event loop would stand still for them
 ROUNDS = 100
 Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 Id: TypeAlias = tuple[str, str]  # user, key
@@ -203,7 +204,7 @@ class _Group:
             by_user.setdefault(entry.request.user, []).append(entry)
         left = list(by_user)
         for _ in range(counters.ATTEMPTS):
-            moved = {user: self._advance(user, by_user[user]) for user in left}
+            moved = await self._advance_all({user: by_user[user] for user in left})
             outcomes = await self._session.cluster.bulk(
                 [counters.save(self._session.names, *item) for item in moved.items()]
             )
@@ -221,6 +222,13 @@ class _Group:
     def _trim(self) -> None:
         while len(self._cache) > 10_000:
             del self._cache[next(iter(self._cache))]
+
+    async def _advance_all(self, by_user: Mapping[str, list[_TurnWrite]]) -> dict[str, UserCounters]:
+        def advance() -> dict[str, UserCounters]:
+            return {user: self._advance(user, entries) for user, entries in by_user.items()}
+
+        texts = (one.request.inserts[one.index].turn.text for entries in by_user.values() for one in entries)
+        return await asyncio.to_thread(advance) if sum(map(len, texts)) > MUCH else advance()
 
     def _advance(self, user: str, entries: list[_TurnWrite]) -> UserCounters:
         known = self._cache.get(user, UserCounters())
