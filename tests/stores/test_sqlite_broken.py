@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 from memscope.errors import MemscopeError, StoreCorrupt
 from memscope.records import ChangeSet, Select, VectorSpace
+from memscope.stores.sqlite import files
 from memscope.testing.records import ids, inserts
 from stores.sqlite_file import made, needs_posix, opened
 
@@ -45,6 +47,24 @@ async def test_a_file_that_another_process_rebuilt_smaller_is_no_cut_one(path: P
         assert path.stat().st_size < size
         assert len(await ids(store)) == 10
         await store.append("alice", inserts("after"))
+
+
+async def test_a_file_that_became_smaller_is_checked_in_a_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    check = files.check_pages
+
+    def checked(db: sqlite3.Connection, at: Path) -> None:
+        threads.append(threading.get_ident())
+        check(db, at)
+
+    async with opened(await made(path, *(f"k{n}" for n in range(300)))) as store:
+        await store.fetch("alice", ["k1"])  # from now on such a read is in the caller's thread
+        async with opened(path) as other:
+            await other.forget(Select("alice", ids=frozenset(f"k{n}" for n in range(290))))
+            await other.compact()
+        monkeypatch.setattr(files, "check_pages", checked)
+        assert (await store.fetch("alice", ["k295"])).records
+    assert threads and threading.get_ident() not in threads
 
 
 async def test_bits_flipped_under_an_open_store_are_typed_errors(path: Path, tmp_path: Path) -> None:

@@ -220,13 +220,15 @@ class Engine:
             raise ClosedError("the store is closed")
         if brief and self._brief:
             with suppress(Exception):
-                return self._read(task, self._brief)
+                return self._read(task, self._brief, inline=True)
         free = self._brief if brief and not self._brief else self._free
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, task, free)
 
-    def _read(self, task: Callable[[sqlite3.Connection], T], free: deque[sqlite3.Connection]) -> T:
+    def _read(
+        self, task: Callable[[sqlite3.Connection], T], free: deque[sqlite3.Connection], *, inline: bool = False
+    ) -> T:
         try:
-            self._check_here()
+            self._check_here(inline=inline)
             db = free.popleft() if free else self._open_reader(waits=free is self._free)
             try:
                 db.execute("BEGIN")
@@ -261,8 +263,11 @@ class Engine:
     def _stat(self) -> os.stat_result:
         return os.stat(self.path)
 
-    def _check_here(self) -> None:
-        """Refuse to go on with a file that was removed, replaced or cut while it was open."""
+    def _check_here(self, *, inline: bool = False) -> None:
+        """Refuse to go on with a file that was removed, replaced or cut while it was open.
+
+        Raises ``StoreBusy`` where all of the file would have to be read ``inline``, in an event loop's thread.
+        """
         try:
             found = self._stat()
         except FileNotFoundError:
@@ -270,6 +275,8 @@ class Engine:
         if (found.st_dev, found.st_ino) != self._place:
             raise files.gone(f"{str(self.path)!r}")
         if found.st_size < self._length:  # cut, or rebuilt by another process
+            if inline:
+                raise StoreBusy("the file is to be checked in a thread")
             with closing(files.open_reader(self.path, self._connect)) as db:
                 files.check_pages(db, self.path)
         self._length = found.st_size
