@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.text.lasting import ANYWHERE, MARKS, chinese_patterns, kinds, lasting, marks
+from memscope.text.lasting import ANYWHERE, MARKS, chinese_patterns, kinds, lasting
+from memscope.text.telling import marks
 
 
 @pytest.mark.parametrize(

@@ -18,21 +18,23 @@ from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
-from memscope.retrieval.understand import life_topics, profile_question, self_told
+from memscope.retrieval.understand import life_topics, profile_question
 from memscope.text import load_names
+from memscope.text.language import has_cjk
 from memscope.text.lasting import kinds, lasting
 from memscope.text.statements import gist, is_question, requests, sentences
+from memscope.text.telling import LIKELY, telling
 from memscope.text.tokens import estimate_tokens
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.units import SERIOUS_LEVEL
-from memscope.text.vectors import sentence_vector
 
 MOST = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0
 SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
 NAMING, ABOUT = 1.0, 1.5  # of a sentence that names somebody or something, and of one about family, health, work ...
-LIKE = 3.0  # of a sentence, times its cosine to the nearest of what people tell of themselves
+DOUBTFUL = 1.0  # log odds below even at which an English sentence tells nothing
+SURE = 2.0  # least weight of an English entry; those below stand among the hits
 VAGUE = 0.5  # of a lasting statement without any name or topic
 ANOTHER = 0.75  # subtracted per earlier entry of the same kind
 
@@ -73,7 +75,8 @@ async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEn
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], question: Query) -> tuple[Hit, ...]:
     """Returns the entries that fit: what lasts by weight, then what is recent, the newest first."""
-    chosen = list(choose([entry for entries in told.values() for entry in entries], question.profile_tokens))
+    sure = [entry for found in told.values() for entry in found if entry.weight >= SURE or has_cjk(entry.hit.text)]
+    chosen = list(choose(sure, question.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
     return (*(hit for hit in chosen if not hit.recent), *recent)
 
@@ -107,22 +110,17 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
 
 
 def _telling(sentence: str) -> float:
-    """Returns how much a sentence tells of the user by what it states, names and is about."""
+    """Returns how much a sentence tells of the user: its log odds, in Chinese by what it states, names and is about."""
     from memscope.text.names import names  # tables that most queries do not need
 
+    if not has_cjk(sentence):
+        return max(0.0, telling(sentence) + DOUBTFUL)
     if is_question(sentence):
         return 0.0
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
     stated = lasting(sentence) * (1.0 if named or about else VAGUE)
-    told = stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
-    return told + LIKE * _likeness(sentence) if told else 0.0
-
-
-def _likeness(sentence: str) -> float:
-    """Returns the greatest cosine to what people tell of themselves; 0 where the built-in vectors know no word."""
-    vector = sentence_vector(sentence)
-    return 0.0 if vector is None else max(0.0, *(float(vector @ one) for one in self_told()))
+    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
 
 
 @cache
@@ -132,7 +130,7 @@ def _life() -> frozenset[int]:
 
 def _lasts(told: Iterable[str]) -> bool:
     """Returns whether some sentence is a lasting statement, other than a wish or a plan."""
-    return any(kind != "wish" for sentence in told for kind in kinds(sentence))
+    return any(set(found) != {"wish"} if (found := kinds(one)) else telling(one) >= LIKELY for one in told)
 
 
 def _category(told: Iterable[str]) -> str:

@@ -23,8 +23,7 @@ from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these
@@ -109,19 +108,6 @@ _LIFE_TOPICS = (
     " professions jobhunt study subjects languages residence origin garden pets dogs cats travel running watersports"
     " ballgames mountains bodywork instruments arts coding goals religion"
 )
-# What people tell about themselves, for the built-in vectors.
-_SELF_TOLD = (
-    "my name is and I am years old",
-    "I live in a flat in a town and moved here from",
-    "I work as a nurse teacher engineer at a company, my job",
-    "my husband wife son daughter children brother sister mother",
-    "my dog cat pet",
-    "allergic asthma diabetes disease medication diagnosed",
-    "play piano guitar football hobby collect paint run marathon",
-    "study university degree course exam learn language",
-    "vegetarian vegan eat",
-    "married divorced pregnant born religion",
-)
 
 
 @worker(
@@ -193,12 +179,6 @@ def profile_question(question: Query) -> Query:
     """Returns the query as one for everything known about the user."""
     weights, topics = (1.0,) * len(PROFILE_TERMS), life_topics()
     return replace(question, terms=PROFILE_TERMS, weights=weights, topics=topics, about_user=True, asks_personally=True)
-
-
-@lru_cache(maxsize=1)
-def self_told() -> Sequence[NDArray[np.float32]]:
-    """Returns vectors of length 1, one per part of a life."""
-    return [vector for text in _SELF_TOLD if (vector := sentence_vector(text)) is not None]
 
 
 @lru_cache(maxsize=1)

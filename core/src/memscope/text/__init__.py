@@ -4,12 +4,13 @@ from memscope.imports import importing
 
 
 def load_tables() -> None:
-    """Read the tables of word vectors, synonyms and topics, once per process; blocks for some 30 ms."""
-    from memscope.text import topics, vectors
+    """Read the tables of word vectors, synonyms, topics and signs, once per process; blocks for some 30 ms."""
+    from memscope.text import telling, topics, vectors
 
     topics.names()
     vectors.sentence_vector("word")
     vectors.synonyms("word")
+    telling.signs("word")
 
 
 async def load_names() -> None:

@@ -8,7 +8,7 @@ per kind (``marks``), so that one search in any store finds them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -25,9 +25,10 @@ WEIGHTS = {
 }  # fmt: skip
 PASSING = 1.5  # subtracted from a weight for a word of the moment
 MARKS = {kind: term(f"\0{kind}") for kind in WEIGHTS}  # NUL: no word of a text has it
+TOLD = term("\0told")  # by ``text.telling``, of whatever kind
 SERIOUS = term("\0serious")  # an observation of level 3, an insight
 LASTING = term("\0lasting")  # beside any other of them
-PROFILE_TERMS: tuple[int, ...] = (*MARKS.values(), SERIOUS)
+PROFILE_TERMS: tuple[int, ...] = (*MARKS.values(), TOLD, SERIOUS)
 
 
 def _words(**kinds: str) -> dict[str, str]:
@@ -316,20 +317,16 @@ def asked_kinds(question: str) -> frozenset[str]:
 def lasting(sentence: str) -> float:
     """Returns the weight of a sentence's lasting statements about its speaker; 0 for none."""
     found = kinds(sentence)
-    if not found:
-        return 0.0
-    strongest, *others = sorted((WEIGHTS[kind] for kind in found), reverse=True)
-    return max(0.5, strongest + 0.5 * sum(others) - PASSING * _of_the_moment(sentence))
+    return max(0.5, weight_of(found) - PASSING * _of_the_moment(sentence)) if found else 0.0
+
+
+def weight_of(found: Sequence[str]) -> float:
+    """Returns the weight of kinds together; 0 for none."""
+    strongest, *others = sorted((WEIGHTS[kind] for kind in found), reverse=True) or [0.0]
+    return strongest + 0.5 * sum(others)
 
 
 def _of_the_moment(sentence: str) -> bool:
     if has_cjk(sentence):
         return _PASSING_ZH.search(sentence) is not None
     return bool(_PASSING & set(_WORD.findall(sentence.lower())))
-
-
-def marks(text: str) -> tuple[int, ...]:
-    """Returns the terms under which a text's lasting statements are found."""
-    found = (kind for sentence in sentences(text) for kind in kinds(sentence))
-    told = tuple(MARKS[kind] for kind in dict.fromkeys(found))
-    return (*told, LASTING) if told else ()

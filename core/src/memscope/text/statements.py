@@ -7,11 +7,12 @@ a question taken for a statement costs a line, a statement taken for a question 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
 from memscope.imports import pattern
 from memscope.text.language import has_cjk
-from memscope.text.tokens import fold, has_words, pieces
+from memscope.text.tokens import fold, has_words, pieces, words
 
 LONGEST = 300  # characters of an answer that only says it does not know
 
@@ -244,10 +245,43 @@ def about_user(query: str) -> bool:
     folded = _plain(query)
     if "我" in folded and _ABOUT_USER_ZH.search(folded):
         return True
-    return _PERSON_EN.search(folded) is not None and _ABOUT_USER_EN.search(folded) is not None
+    return _PERSON_EN.search(folded) is not None and (_ABOUT_USER_EN.search(folded) is not None or _only_me(folded))
 
 
-_PERSON_EN = pattern(r"\b(?:me|myself|i|my|you|user)\b")
+def _only_me(folded: str) -> bool:
+    """Returns whether an English question names nothing but its asker, what is known, and the talk between the two.
+
+    "Paint a picture of me from what we've discussed", but neither "Describe it to me" nor "Who am I meeting?".
+    """
+    rest = _TO_ME.sub(" ", folded)
+    who = _WHO_I_AM.search(rest) is not None
+    if not (who or _ME.search(rest)):
+        return False
+    known, spoken = _about_words()
+    telling = set(words(_ME.sub(" ", rest))) - spoken
+    return telling <= known and (who or bool(telling))
+
+
+@cache
+def _about_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of words for what is known of a person, and of words about the talk that add nothing."""
+    return frozenset(words(_KNOWN)), frozenset(words(_SPOKEN))
+
+
+_PERSON_EN = pattern(r"\b(?:me|myself|i|my|you|user|yours)\b")
+_ME = pattern(r"\b(?:me|myself|yours truly)\b")
+_TO_ME = pattern(
+    r"\b(?:tell|give|show|remind|let|help|ask|told|teach|send|make|for|to|with|gives?|lend|write|draw|believe) me\b"
+)
+_WHO_I_AM = pattern(r"\bwho\b.*\b(?:i am|i'm|am i|you(?:'re| are)(?: \w+)? (?:talking|speaking|chatting|dealing))\b")
+_KNOWN = """know known remember recall recollect retain memory learnt learned stored save noted keep gather collect pick
+ understand figure recognise familiar describe introduce summarise summary sum outline sketch portray portrait paint
+ picture profile rundown overview bio biography recap fact detail info information file record dossier impression"""
+_SPOKEN = """tell told say said talk chat discuss conversation mention share speak hear think believe reckon guess
+ suppose assume opinion view eyes mind see person user human somebody stranger friend guy man woman mate thing stuff far
+ date already actually really honestly truly exactly yet now currently right based going line few word sentence short
+ long bullet point list give show make write help want like please pls quick question serve deal message session past
+ previous earlier bit answer ask kind sort type let use still dear"""
 
 
 _REQUEST_EN = pattern(

@@ -15,8 +15,9 @@ from memscope.records import ROLES, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
-from memscope.text.lasting import LASTING, SERIOUS, marks
+from memscope.text.lasting import LASTING, SERIOUS
 from memscope.text.periods import named_periods
+from memscope.text.telling import marks
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
@@ -76,7 +77,7 @@ PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.6"
+units_version = f"{terms_version}.{VECTORS_VERSION}.7"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
@@ -87,7 +88,7 @@ _LOW = (1 << 64) - 1
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
 _ASSISTANT, _USER = ROLES.index("assistant"), ROLES.index("user")
-_FIRST_PERSON, _PERSONAL = int(Flag.FIRST_PERSON), int(Flag.PERSONAL)  # a member of an enum takes long to look up
+_PERSONAL = int(Flag.PERSONAL)  # a member of an enum takes long to look up
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -230,8 +231,7 @@ def _unit(
     """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it."""
     role = columns["role"]
     found = flags(body, read.pieces, ROLES[role]) | state
-    tells = marked is None and role != _ASSISTANT and (found & _FIRST_PERSON or not body.isascii())
-    lasting = marks(body) if tells else marked or ()
+    lasting = marks(body) if marked is None and role != _ASSISTANT else marked or ()
     header, content = _header(f"{date} {speaker}"), read.terms
     if lasting and marked is None and role == _USER:
         header += packed_terms(lasting)

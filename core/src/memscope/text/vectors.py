@@ -50,7 +50,11 @@ class _Table(NamedTuple):
 
 def sentence_vector(text: str) -> Floats | None:
     """[DIMENSIONS] of length 1; None where no word is known."""
-    found = _tokens(text)
+    return normal_vector(_tokens(text))
+
+
+def normal_vector(found: Sequence[int]) -> Floats | None:
+    """[DIMENSIONS] of length 1 of a text's tokens; None for none."""
     if not found:
         return None
     summed = _summed(found)

@@ -1,0 +1,55 @@
+"""What an English sentence tells of its speaker, by its grammar and not by its phrasing."""
+
+from __future__ import annotations
+
+import pytest
+
+from memscope.text.lasting import LASTING, TOLD, kinds
+from memscope.text.telling import LIKELY, marks, signs, telling
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Name's Tobias",
+        "Spent nine years as a prison librarian",
+        "been off dairy since the twins arrived",
+        "The wife is from Lagos and cooks twice a week",
+        "Severe fear of flying since 2014",
+        "six chickens and a goat live in our yard",
+    ],
+)
+def test_sentences_without_a_known_phrase_tell_of_their_speaker(sentence: str) -> None:
+    assert telling(sentence) >= LIKELY
+    assert {TOLD, LASTING} <= {*marks(sentence)}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The queue went twice round the building.",
+        "It rained all afternoon and then it stopped.",
+        "They really should fix that lift.",
+        "That was quicker than I thought.",
+        "Somebody left the window open again.",
+        "Is there a shorter word for this?",
+    ],
+)
+def test_remarks_on_the_day_do_not(sentence: str) -> None:
+    assert telling(sentence) < LIKELY
+    assert TOLD not in marks(sentence)
+
+
+def test_whoever_leaves_the_subject_out_speaks_of_themselves() -> None:
+    assert signs("Retired last Friday.")["elided"] and "elided" not in signs("The shop retired the model.")
+    assert signs("I retired, bakery and all")["subject"]
+    assert not signs("Retired, I think")["elided"]  # the subject comes later
+
+
+def test_a_question_tells_nothing() -> None:
+    assert telling("I have two sons, do you know a club for them?") > LIKELY > telling("Do I have two sons?")
+
+
+def test_chinese_goes_by_kinds() -> None:
+    assert telling("我住在上海。") < LIKELY and kinds("我住在上海。")
+    assert TOLD not in marks("我住在上海。") and LASTING in marks("我住在上海。")
