@@ -1,4 +1,4 @@
-"""What an English sentence tells of its speaker, by its grammar and not by its phrasing."""
+"""Sentences in English that tell of their speaker, by grammar and not by phrasing."""
 
 from __future__ import annotations
 
