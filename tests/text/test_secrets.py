@@ -68,9 +68,9 @@ def test_text_without_digits_and_marks_stays(text):
 @pytest.mark.parametrize("piece", ["-----BEGIN PRIVATE KEY-----", "eyJ", "sk-", "4", "a@", "://a:", "AIza", "4 1-"])
 def test_time_grows_with_the_length_and_no_more(piece):
     def seconds(size):
-        text, began = piece * (size // len(piece)), time.perf_counter()
+        text, began = piece * (size // len(piece)), time.thread_time()
         mask(text, tuple(PATTERNS))
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(20_000)
     assert min(seconds(160_000) for _ in range(3)) < 40 * min(seconds(20_000) for _ in range(3))
