@@ -71,6 +71,18 @@ async def test_defects_11_and_14_rules_confirm_or_correct(world, said, quote, wh
     assert await happened(world, said, quote, when) == expected
 
 
+@pytest.mark.parametrize("day", ["2024-05-03", "2024-05-10"])
+async def test_last_friday_said_on_a_weekend_is_either_of_two(world, day):
+    sunday = datetime(2024, 5, 12, 10, tzinfo=UTC)
+    assert await happened(world, "I saw Anna last Friday", "I saw Anna last Friday", day, sunday) == days(day)
+
+
+@pytest.mark.parametrize(("month", "year"), [(1, 2024), (6, 2025), (11, 2025)])
+async def test_a_deadline_without_a_year_is_the_next_one(world, month, year):
+    said, at = "The report is due by March 31", datetime(2024, month, 15, 10, tzinfo=UTC)
+    assert await happened(world, said, said, f"{year}-03-31", at) == days(f"{year}-03-31")
+
+
 async def test_t24_two_years_later_yesterday_is_still_the_day_before_it_was_said(world):
     then = datetime(2022, 3, 1, 10, tzinfo=UTC)
     assert await happened(world, "I quit yesterday", "I quit yesterday", "2026-11-04", at=then) == days("2022-02-28")

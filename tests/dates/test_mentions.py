@@ -262,6 +262,12 @@ def test_no_builder_stands_unused() -> None:
     assert not {name for name in made if used[name] < 2}
 
 
+@pytest.mark.parametrize(("said", "year"), [("2023-11-15", 2024), ("2024-02-01", 2024), ("2024-06-01", 2025)])
+def test_by_a_day_without_a_year_ends_on_the_next_such_day(said: str, year: int) -> None:
+    (mention,) = mentions("It must be done by March 31", datetime.fromisoformat(f"{said}T10:00+00:00"))
+    assert mention.interval.end.date().isoformat() == f"{year}-04-01"
+
+
 @pytest.mark.parametrize(
     ("text", "said", "days"),
     [

@@ -30,6 +30,23 @@ ASKED = {"en": "What's my code?", "zh": "我的密码是多少？"}
 UNKNOWN = {"en": "I don't know that yet.", "zh": "我还不知道。"}
 
 
+@pytest.mark.parametrize(
+    ("request_", "advice", "question"),
+    [
+        ("Any idea for dinner tonight?", "Try the lentil soup with lemon.", "What did you recommend for dinner?"),
+        ("今晚吃什么好？", "可以试试柠檬扁豆汤。", "你之前推荐我晚饭吃什么？"),
+    ],
+)
+async def test_what_the_assistant_recommended_is_found_as_its_turn(
+    memory: AsyncMemoryScope, request_: str, advice: str, question: str
+) -> None:
+    for day, other in enumerate([*FACTS["en"], *FACTS["zh"]]):
+        await say(memory, other, day=day)
+    await say(memory, request_, day=20)
+    await say(memory, advice, "assistant", day=20)
+    assert f"assistant: {advice}" in await memory.context(question, user="u")
+
+
 @pytest.mark.parametrize("lang", ["en", "zh"])
 async def test_a_question_asked_twelve_times_takes_no_place(memory: AsyncMemoryScope, lang: str) -> None:
     for day, fact in enumerate(FACTS[lang]):
