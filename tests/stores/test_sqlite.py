@@ -56,3 +56,23 @@ async def test_a_memory_that_rests_on_many_is_read_once(tmp_path: Path) -> None:
         derived = (await store.fetch("alice", ids)).derived
         assert [one.id for one in derived["f1"]] == ["i1", "i2"]
         assert all(derived[id][at] is derived["f1"][at] for id in ids for at in (0, 1))
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells the peak of memory")
+async def test_memories_that_rest_on_many_are_read_without_a_copy_for_each(tmp_path: Path) -> None:
+    """SQLite sorted the body of each insight once for every fact beneath it: reflect took 2.6 GB for 1,200 facts."""
+    async with opened(tmp_path / "memory.db") as store:
+        ids = [f"f{n}" for n in range(400)]
+        await store.append("alice", inserts("a"))
+        await store.apply("alice", ChangeSet(new=tuple(observation(id, "a") for id in ids)))
+        await store.apply("alice", ChangeSet(new=tuple(insight(f"i{n}", *ids) for n in range(40))))
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _peak_mb()
+        derived = (await store.fetch("alice", ids)).derived
+        assert {len(found) for found in derived.values()} == {40}
+        assert _peak_mb() - before < 30
+
+
+def _peak_mb() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM"))
