@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import chain
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -71,16 +72,14 @@ def _signs(sentence: str, found: Sequence[str], about: int, lasts: Sequence[str]
     table = _table()
     start = next((at for at, word in enumerate(found) if word not in table.fillers), 0)
     words = found[start:]
-    had = {"bias": 1.0, "long": min(len(words), LONGEST) / 10}
-    for word in words:
-        for sign in table.signs.get(word) or _form(word):
-            had[sign] = 1.0
+    had = dict.fromkeys(chain.from_iterable(map(_signs_of, words)), 1.0)
+    had["bias"], had["long"] = 1.0, min(len(words), LONGEST) / 10
     if words:
         opening = table.openings.get(words[0], "elided")
         had[opening] = float(opening != "elided" or "own" not in had)
     if _NAME.search(sentence):
         had["name"] = 1.0
-    for group, members in table.groups:
+    for group, members in table.groups if about else ():
         if about & members:
             had[group] = 1.0
     if lasts:
@@ -88,8 +87,11 @@ def _signs(sentence: str, found: Sequence[str], about: int, lasts: Sequence[str]
     return had
 
 
-def _form(word: str) -> tuple[str, ...]:
-    """Returns the sign of a word's form, where it is in no list."""
+@lru_cache(maxsize=1 << 14)
+def _signs_of(word: str) -> tuple[str, ...]:
+    """Returns the signs of a word's lists, else that of its form."""
+    if listed := _table().signs.get(word):
+        return listed
     return ("past",) if word.endswith("ed") else ("number",) if word[0].isdigit() else ()
 
 
