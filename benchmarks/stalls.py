@@ -55,8 +55,7 @@ class Stalls:
         def timed(handle: asyncio.Handle) -> None:
             self.collected, began = 0.0, time.thread_time()
             run(handle)
-            spent = time.thread_time() - began
-            spent -= self.collected
+            spent = time.thread_time() - began - self.collected
             self.longest_collection = max(self.longest_collection, self.collected)
             if spent > STALL_S and threading.get_ident() == self.loop_thread:
                 self.number += 1

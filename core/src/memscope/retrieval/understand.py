@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from memscope import dates
 from memscope.imports import pattern
@@ -21,9 +20,6 @@ from memscope.text.tokens import fold, pieces, words
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
 from memscope.text.vectors import sentence_vector
-
-if TYPE_CHECKING:
-    pass
 
 MOST_TERMS = 128  # of one query, the first ones
 YEARS_BACK = 30  # "in May" is every May of these

@@ -2,7 +2,7 @@
 
 English goes by words: the verb after "I", the noun after "my", the words after "I am". Chinese goes by the words near
 我, and a few words that need no subject. Each kind of statement has a weight. Units of the user's turns carry a term
-per kind (``marks``), so that one search in any store finds them.
+per kind (``text.telling.marks``), so that one search in any store finds them.
 """
 
 from __future__ import annotations
