@@ -46,6 +46,15 @@ def test_timeline(run):
     assert json.loads(run("timeline", "Kim", "--json"))["buckets"][0]["count"] == 1
 
 
+@pytest.mark.parametrize("command", [["entities"], ["entity", "Kim"], ["timeline"], ["graph", "Kim"]])
+def test_a_date_without_a_zone_is_the_systems(run, command):
+    assert "Kim" in run(*command, "--as-of", "2999-12-31")
+
+
+def test_entities_since_a_date(run):
+    assert "Kim" in run("entities", "--since", "2020-01-01")
+
+
 def test_a_bar_has_eighths():
     assert [len(bar(value, 8)) for value in (0, 1, 4, 8)] == [0, BAR // 8, BAR // 2, BAR]
     assert bar(1, 1000) == "▏"

@@ -283,6 +283,15 @@ async def test_merges_are_records_of_one_user_that_can_be_forgotten(talk):
     assert await talk.list(user="u", namespace="memscope.entities") == []
 
 
+async def test_no_search_and_no_profile_shows_a_merge(talk):
+    await talk.merge_entities("u", "Kim", "赵磊")
+    await talk.split_entities("u", "Kim", "my sister")
+    found = await talk.retrieve("Where does my sister Kim live?", user="u")
+    shown = [hit.text for hit in found] + (await talk.profile("u")).splitlines()
+    assert shown and not [text for text in shown if "=" in text or "≠" in text]
+    assert not [hit.text for hit in found if hit.changed]
+
+
 async def test_merges_are_copied_with_the_memory(talk, tmp_path):
     await talk.merge_entities("u", "Kim", "赵磊")
     await talk.export(tmp_path / "out.jsonl")

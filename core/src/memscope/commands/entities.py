@@ -41,7 +41,7 @@ def _bar_part(show: Display, value: float, most: float) -> Part:
 @as_of_option
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
-    found = call.open().entities(**call.scope, **asked)
+    found = call.open().entities(**call.scope, **call.local(asked))
     for one in found:
         bars = _bar_part(call.show, one.score, max(other.score for other in found))
         call.show.data(asdict(one))
@@ -73,7 +73,7 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
         memory.merge_entities(name=name, other=merge, **call.whose)
     if split is not None:
         memory.split_entities(name=name, other=split, **call.whose)
-    found = memory.entity(name=name, **call.scope, **asked)
+    found = memory.entity(name=name, **call.scope, **call.local(asked))
     records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
     neighbours = [asdict(one) for one in found.neighbours]
     shown = {head: [record_json(record) for record in group] for head, group in records.items()}
@@ -103,7 +103,7 @@ def timeline(call: Call, /, **asked: Any) -> None:
 
     An arrow is a change of rank since the one before, * a name that was not in it.
     """
-    found = call.open().timeline(**call.scope, **asked)
+    found = call.open().timeline(**call.scope, **call.local(asked))
     call.show.data(asdict(found))
     _show_buckets(call.show, found)
     if found.themes:
@@ -141,7 +141,7 @@ def _change(rank: int, before: int | None) -> str:
 @as_of_option
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
-    found = call.open().graph(**call.scope, **asked)
+    found = call.open().graph(**call.scope, **call.local(asked))
     call.show.data(found.as_dict())
     if form and not call.json:
         click.echo(visible_text(getattr(found, form)()), nl=False)

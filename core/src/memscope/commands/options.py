@@ -33,7 +33,7 @@ CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (ModelError, 5),
     (MemscopeError, USAGE),
 )
-TIMES = {"as_of", "time", "expires"}  # names of options that are times
+TIMES = {"as_of", "expires", "since", "time"}  # names of options that are times
 
 
 def exit_code(error: MemscopeError) -> int:

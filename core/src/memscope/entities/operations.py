@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
 from memscope.errors import InputError, NotFound
-from memscope.records import INJECTED, ChangeSet, Insight, Observation, Turn
+from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Turn
 from memscope.records.identity import statement
 
 if TYPE_CHECKING:
@@ -184,7 +184,6 @@ async def split_entities(runtime: Host, user: str, name: str, other: str, *, age
 
 
 async def _correct(runtime: Host, user: str, agent: str | None, step: str, name: str, other: str) -> Entity:
-    from memscope.entities.reading import CORRECTIONS
     from memscope.text.names import name_form
 
     view, now = _view(runtime, user, agent, None, None)

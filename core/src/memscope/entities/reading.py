@@ -8,13 +8,12 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, TypeVar
 
-from memscope.records import INJECTED, SUMMARY, Insight, Observation, Record, Turn
+from memscope.records import CORRECTIONS, INJECTED, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.lexicon import lexicon
 from memscope.text.names import FoundName, name_form, names
 from memscope.text.topics import topics
 
 USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
-CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits
 
 
 T = TypeVar("T")

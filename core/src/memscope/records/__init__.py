@@ -9,6 +9,7 @@ Block                                       core memory, with its history       
 
 from memscope.records.blocks import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Author, Block, BlockKey
 from memscope.records.entities import (
+    CORRECTIONS,
     INJECTED,
     ROLES,
     SUMMARY,
@@ -59,6 +60,7 @@ __all__ = [
     "BLOCK_LABEL",
     "BLOCK_LIMIT",
     "BLOCK_ORDERS",
+    "CORRECTIONS",
     "INJECTED",
     "LONGEST_WAIT_S",
     "ROLES",

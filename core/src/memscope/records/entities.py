@@ -16,6 +16,7 @@ Kind = Literal["turn", "observation", "insight"]
 Stage = Literal["embed", "consolidate", "reflect"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
 SUMMARY = "memscope.summary"  # the namespace of insights that sum up a session: shown with its window, never found
+CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits of entities: never found either
 INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words there, nothing is learned from them
 
 

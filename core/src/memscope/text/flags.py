@@ -22,7 +22,7 @@ class Flag(IntEnum):
     INSTRUCTION = 8
     GREETING = 16
     CLOSED = 32  # a superseded memory
-    PROPOSED = 64  # or a session's summary: no search finds it
+    PROPOSED = 64  # or a session's summary, a correction of an entity: no search finds it
     PRIMARY = 128  # the one of an insight's units that stands for it
     STATEMENT = 256
     CJK = 512  # the text is in Chinese, Japanese or Korean

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import NamedTuple
 
-from memscope.records import ROLES, SUMMARY, Insight, Observation, Record, Turn
+from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
 from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
@@ -77,7 +77,7 @@ PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.7"
+units_version = f"{terms_version}.{VECTORS_VERSION}.8"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
@@ -157,7 +157,8 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         "expires": NEVER, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
-    state = int(Flag.STATEMENT) if turn.statement else 0
+    hidden = turn.statement and INJECTED in turn.metadata  # a person's correction of an entity
+    state = Flag.STATEMENT * turn.statement | Flag.PROPOSED * hidden
     date = date_text(turn.time, language(turn.text))
     tells = turn.role != "assistant" or len(turn.text) <= LONG  # its long answers report nothing that happens
     for part, piece in enumerate(chunks(turn.text)):
@@ -184,7 +185,7 @@ def _memory_unit(
 ) -> Unit:
     happened = memory.happened
     who = memory.subject if isinstance(memory, Insight) else turn.speaker if turn else memory.about
-    hidden = memory.proposed or memory.namespace == SUMMARY
+    hidden = memory.proposed or memory.namespace in (CORRECTIONS, SUMMARY)
     state = Flag.CLOSED * bool(memory.closed_said) | Flag.PROPOSED * hidden | Flag.PRIMARY * primary
     columns = {
         "seq": seq, "number": number, "target": target, "time": microseconds(memory.said),
