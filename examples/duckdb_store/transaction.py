@@ -30,12 +30,10 @@ from memscope.records import (
 )
 from memscope.records.serialization import (
     block_from_json,
-    block_to_json,
     change_set_from_json,
     change_set_to_json,
     from_json,
     receipt_from_json,
-    receipt_to_json,
     to_json,
 )
 from memscope.stores import RecordKey
@@ -155,7 +153,7 @@ class OneUser(Tables):
 
     def put_receipt(self, receipt: Receipt) -> None:
         if receipt not in self.receipts():
-            self.insert("receipt", [(self.name, json.dumps(receipt_to_json(receipt)))])
+            self.insert("receipt", [(self.name, json.dumps(to_json(receipt)))])
 
     def drop_receipts(self) -> None:
         self.mine("DELETE FROM receipt WHERE user_name = ?")
@@ -169,7 +167,7 @@ class OneUser(Tables):
 
     def put_block(self, block: Block) -> None:
         self.drop_block(block)
-        row = (self.name, block.scope.agent, block.label, block.version, json.dumps(block_to_json(block)))
+        row = (self.name, block.scope.agent, block.label, block.version, json.dumps(to_json(block)))
         self.insert("block", [row])
 
     def drop_block(self, block: Block) -> None:

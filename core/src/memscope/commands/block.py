@@ -12,7 +12,7 @@ from memscope.commands.options import Call, Group, command, confirm_or_exit
 from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound
 from memscope.records import Block
-from memscope.records.serialization import block_to_json
+from memscope.records.serialization import to_json
 from memscope.sync import SyncBlocks
 
 label_argument = click.argument("label")
@@ -101,7 +101,7 @@ def history(call: Call, /, label: str) -> None:
     """List the versions of block LABEL, oldest first, with author and reason."""
     found = _blocks(call).history(label)
     for one in found:
-        call.show.data(block_to_json(one))
+        call.show.data(to_json(one))
         reason = f": {visible(one.reason)}" if one.reason else ""
         call.show.line((f"{one.version:>3}  ", "dim"), f"{one.recorded:%Y-%m-%d %H:%M} {one.author}{reason}", hang=5)
         call.show.line((_first_line(one), "dim"), indent=5)
@@ -138,14 +138,14 @@ def _describe(one: Block) -> str:
 def show_blocks(show: Display, blocks: list[Block]) -> None:
     """Print blocks, of each the beginning of its text."""
     for one in blocks:
-        show.report(block_to_json(one), (f"{one.label:<12}", "cyan"), _describe(one))
+        show.report(to_json(one), (f"{one.label:<12}", "cyan"), _describe(one))
         if one.value:
             show.line((_first_line(one), "dim"), indent=12)
 
 
 def show_block(show: Display, one: Block) -> None:
     whose = say(", of agent {agent}", agent=visible(one.scope.agent)) if one.scope.agent else ""
-    show.report(block_to_json(one), (one.label, "cyan"), (f"  {_describe(one)}{whose}", "dim"))
+    show.report(to_json(one), (one.label, "cyan"), (f"  {_describe(one)}{whose}", "dim"))
     for line in visible_text(one.value).split("\n") if one.value else ():
         show.line(line, indent=2)
 

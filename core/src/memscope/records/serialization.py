@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
 from hashlib import blake2b
@@ -41,7 +41,7 @@ Coder: TypeAlias = Callable[[Any], Any]
 R = TypeVar("R", Turn | Observation | Insight, Block, Receipt)
 
 _KINDS: dict[str, type[Turn | Observation | Insight]] = {"turn": Turn, "observation": Observation, "insight": Insight}
-_NAMES = {made: name for name, made in _KINDS.items()}
+_NAMES: dict[type, str] = {made: name for name, made in _KINDS.items()}
 
 
 def turn_key(base: bytes, n: int) -> str:
@@ -52,13 +52,9 @@ def turn_key(base: bytes, n: int) -> str:
 # -------------------------------------------------------------------------------------------------------------- records
 
 
-def to_json(record: Record) -> Object:
-    """Returns the record as an object that ``json.dumps`` takes."""
-    return {"kind": _NAMES[type(record)], **_fields(record)}
-
-
-def _fields(record: Record | Block | Receipt) -> Object:
-    made: Object = {}
+def to_json(record: Record | Block | Receipt) -> Object:
+    """Returns the record, block or receipt as an object that ``json.dumps`` takes; that of a record has its kind."""
+    made: Object = {"kind": _NAMES[type(record)]} if type(record) in _NAMES else {}
     for name, default, encode, _ in _PLANS[type(record)]:
         value = getattr(record, name)
         if value is not None and value != default:
@@ -75,17 +71,9 @@ def from_json(made: Mapping[str, Json]) -> Record:
     return _made(kind, _KINDS[kind], values)
 
 
-def block_to_json(block: Block) -> Object:
-    return _fields(block)
-
-
 def block_from_json(made: Mapping[str, Json]) -> Block:
-    """Returns the block ``block_to_json`` was given; ``InputError`` as in ``from_json``."""
+    """Returns the block ``to_json`` was given; ``InputError`` as in ``from_json``."""
     return _made("block", Block, made)
-
-
-def receipt_to_json(receipt: Receipt) -> Object:
-    return _fields(receipt)
 
 
 def receipt_from_json(made: Mapping[str, Json]) -> Receipt:
@@ -158,16 +146,13 @@ def _exactly(cls: type) -> Coder:
     return check
 
 
-def _role(value: Json) -> Json:
-    if value not in ROLES:
-        raise ValueError("not a role")
-    return value
+def _among(known: Sequence[str]) -> Coder:
+    def check(value: Json) -> Json:
+        if value not in known:
+            raise ValueError("not one of those known")
+        return value
 
-
-def _author(value: Json) -> Json:
-    if value not in AUTHORS:
-        raise ValueError("not an author")
-    return value
+    return check
 
 
 def _texts(value: Json) -> tuple[str, ...]:
@@ -187,8 +172,8 @@ _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
     "str | None": (None, _TEXT),
     "int": (None, _WHOLE),
     "bool": (None, _FLAG),
-    "Role": (None, _role),
-    "Author": (None, _author),
+    "Role": (None, _among(ROLES)),
+    "Author": (None, _among(AUTHORS)),
     "datetime": _TIME,
     "datetime | None": _TIME,
     "Scope": (_scope, _to_scope),

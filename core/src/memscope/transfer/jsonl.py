@@ -33,10 +33,8 @@ from memscope.records import (
 )
 from memscope.records.serialization import (
     block_from_json,
-    block_to_json,
     from_json,
     receipt_from_json,
-    receipt_to_json,
     to_json,
 )
 from memscope.stores import Store
@@ -150,9 +148,9 @@ def as_object(line: ExportLine) -> dict[str, Any]:
     if line.kind == "forgotten":
         return {"forgotten": line.record, "user": line.user}
     if line.kind == "receipt":
-        return {"receipt": receipt_to_json(line.record)}
+        return {"receipt": to_json(line.record)}
     if line.kind == "block":
-        return {"block": block_to_json(line.record), "versions": [block_to_json(old) for old in line.versions]}
+        return {"block": to_json(line.record), "versions": [to_json(old) for old in line.versions]}
     versions = {"versions": [to_json(old) for old in line.versions]} if line.versions else {}
     return {line.kind: to_json(line.record), "pending": line.pending, **versions}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
-from memscope.records.serialization import block_to_json, receipt_to_json, to_json
+from memscope.records.serialization import to_json
 from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
 from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
@@ -307,7 +307,7 @@ def _lines(found: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str,
         if user in found.users:
             yield {"forgotten": id, "user": found.users[user]}
     for (body,) in spool.execute("SELECT body FROM receipt ORDER BY user, id"):
-        yield {"receipt": receipt_to_json(checksummed.decode_receipt(body))}
+        yield {"receipt": to_json(checksummed.decode_receipt(body))}
     for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
         yield _line(spool, jsonl.KINDS[kind], user, number, body)
     for user, agent, label in spool.execute("SELECT DISTINCT user, agent, label FROM block ORDER BY 1, 2, 3"):
@@ -319,7 +319,7 @@ def _block_line(spool: sqlite3.Connection, user: int, agent: str, label: str) ->
     query = "SELECT body FROM block WHERE user = ? AND agent = ? AND label = ? ORDER BY version"
     bodies = [body for (body,) in spool.execute(query, (user, agent, label))]
     blocks = [replace(checksummed.decode_block(body), version=number) for number, body in enumerate(bodies, 1)]
-    *older, last = map(block_to_json, blocks)
+    *older, last = map(to_json, blocks)
     return {"block": last, "versions": older}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from memscope.errors import Conflict, StoreBusy
 from memscope.records import Block, Select
-from memscope.records.serialization import block_from_json, block_to_json
+from memscope.records.serialization import block_from_json, to_json
 from memscope.stores import block_rules
 from memscope.stores.block_rules import BlockRemoval, by_key
 from memscope_elasticsearch.client import Body, Operation
@@ -90,8 +90,8 @@ async def _change(session: Session, user: str, step: Callable[[list[Block]], lis
 async def _save(session: Session, user: str, versions: Sequence[Block], document: Body) -> bool:
     histories = by_key(versions).values()
     state = {
-        "current": [block_to_json(history[-1]) for history in histories],
-        "older": [block_to_json(block) for history in histories for block in history[:-1]],
+        "current": [to_json(history[-1]) for history in histories],
+        "older": [to_json(block) for history in histories for block in history[:-1]],
     }
     place, exists = _at(session, user), "_source" in document
     body = {"scope": scope_hash(user), "kind": BLOCKS, "user": user, "state": state} if versions else None

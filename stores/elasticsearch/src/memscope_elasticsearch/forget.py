@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from memscope.records import ForgetReport, Receipt, Select, Stage, Turn
-from memscope.records.serialization import receipt_from_json, receipt_to_json
+from memscope.records.serialization import receipt_from_json, to_json
 from memscope.stores.block_rules import selects_blocks
 from memscope.stores.removal import Removal, receipt
 from memscope.stores.rules import falls_with, heir, left_behind, waits_for
@@ -57,7 +57,7 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
         removal = await _plan(session, select)
         slices = _slices(removal, select)
         report = removal.report(dry_run=False)
-        slices[-1]["receipt"] = receipt_to_json(receipt(select, report, removal.rows, session.clock()))
+        slices[-1]["receipt"] = to_json(receipt(select, report, removal.rows, session.clock()))
         for about in slices:
             intent.about = about
             await user_lock.change(session, select.user, lambda state: _stop_work(state, intent))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from memscope.records import Receipt
-from memscope.records.serialization import receipt_from_json, receipt_to_json
+from memscope.records.serialization import receipt_from_json, to_json
 from memscope_elasticsearch.client import Operation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
@@ -52,5 +52,5 @@ async def put(session: Session, user: str, receipts: Iterable[Receipt], *, only:
 
 
 def _write(action: str, session: Session, scope: str, at: Receipt, made: Receipt | None) -> Operation:
-    body = {"scope": scope, "kind": RECEIPT, "state": receipt_to_json(made)} if made is not None else None
+    body = {"scope": scope, "kind": RECEIPT, "state": to_json(made)} if made is not None else None
     return Operation(action, session.names.work, document_id(scope, RECEIPT, at.id), scope, body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from memscope.records import Block, Receipt
-from memscope.stores.sqlite.checksummed import decode_block, decode_receipt, encode_block, encode_receipt
+from memscope.stores.sqlite.checksummed import decode_block, decode_receipt, encode
 
 
 class BlockTable:
@@ -25,7 +25,7 @@ class BlockTable:
         self.db.execute(older, (self.user, agent, label, block.version))
         self.db.execute(
             "INSERT INTO block VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
-            (self.user, agent, label, block.version, encode_block(block)),
+            (self.user, agent, label, block.version, encode(block)),
         )
 
     def drop_block(self, block: Block) -> None:
@@ -38,7 +38,7 @@ class BlockTable:
         return [decode_receipt(body) for (body,) in found]
 
     def put_receipt(self, receipt: Receipt) -> None:
-        row = (self.user, receipt.id, encode_receipt(receipt))
+        row = (self.user, receipt.id, encode(receipt))
         self.db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", row)
 
     def drop_receipts(self) -> None:

@@ -12,20 +12,20 @@ from memscope.errors import InputError, StoreCorrupt
 from memscope.records import Block, ChangeSet, Json, Receipt, Record
 from memscope.records.serialization import (
     block_from_json,
-    block_to_json,
     change_set_from_json,
     change_set_to_json,
     from_json,
     receipt_from_json,
-    receipt_to_json,
     to_json,
 )
 
 T = TypeVar("T")
 
 
-def encode(record: Record) -> str:
-    return _seal(to_json(record))
+def encode(value: Record | Block | Receipt | ChangeSet) -> str:
+    made = change_set_to_json(value) if isinstance(value, ChangeSet) else to_json(value)
+    text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    return f"{crc32(text.encode()):08x}{text}"
 
 
 def decode(body: str) -> Record:
@@ -39,24 +39,12 @@ def words_in_body(text: str | None) -> str:
     return json.dumps(text or "", ensure_ascii=False)[1:-1].casefold()
 
 
-def encode_plan(change_set: ChangeSet) -> str:
-    return _seal(change_set_to_json(change_set))
-
-
 def decode_plan(body: str) -> ChangeSet:
     return _opened(body, change_set_from_json)
 
 
-def encode_block(block: Block) -> str:
-    return _seal(block_to_json(block))
-
-
 def decode_block(body: str) -> Block:
     return _opened(body, block_from_json)
-
-
-def encode_receipt(receipt: Receipt) -> str:
-    return _seal(receipt_to_json(receipt))
 
 
 def decode_receipt(body: str) -> Receipt:
@@ -68,11 +56,6 @@ def _opened(body: str, made: Callable[[Mapping[str, Json]], T]) -> T:
         return made(_unseal(body))
     except InputError as error:
         raise _damaged() from error
-
-
-def _seal(made: Mapping[str, Json]) -> str:
-    text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
-    return f"{crc32(text.encode()):08x}{text}"
 
 
 def _unseal(body: str) -> dict[str, Json]:

@@ -24,7 +24,7 @@ from memscope.stores import RecordKey
 from memscope.stores.local import Row
 from memscope.stores.rules import Batch, Memory, in_words
 from memscope.stores.sqlite.block_table import BlockTable
-from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, encode_plan, words_in_body
+from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, words_in_body
 from memscope.stores.sqlite.space_table import SpaceTable
 from memscope.text.units import Unit, microseconds
 
@@ -279,7 +279,7 @@ class SQLiteUser(BlockTable):
         return decode_plan(body) if body else None
 
     def keep_reply(self, batch: Batch, change_set: ChangeSet | None) -> None:
-        body = encode_plan(change_set) if change_set is not None else None
+        body = encode(change_set) if change_set is not None else None
         self.db.execute("UPDATE batch SET plan = ? WHERE user = ? AND batch = ?", (body, self.user, int(batch.id)))
 
     def end(self, batch: Batch, *, done: bool) -> None:
