@@ -75,9 +75,21 @@ def test_a_role_that_is_said_with_a_name(text, name, role):
     assert [(one.text, one.role) for one in names(text) if one.role and one.weight] == [(name, role)]
 
 
+def test_who_was_named_so():
+    assert [(one.text, one.kind) for one in names("Adopted a cat. We named her Pepper.")] == [("Pepper", "person")]
+
+
+def test_capitals_inside_a_word_are_an_organisation():
+    assert [one.kind for one in names("my paper for NeurIPS") if one.weight] == ["organisation"]
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("We like St. Anthony's School.", "St. Anthony's School"), ("他在上海交通大学教书。", "上海交通大学")],
+    [
+        ("We like St. Anthony's School.", "St. Anthony's School"),
+        ("他在上海交通大学教书。", "上海交通大学"),
+        ("老师建议我报复旦大学。", "复旦大学"),
+    ],
 )
 def test_an_ending_takes_what_belongs_to_it(text, name):
     assert found(text) == {name: "organisation"}

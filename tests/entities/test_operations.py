@@ -308,6 +308,20 @@ async def test_a_merge_of_one_agent_is_its_own(memory):
     assert await counts(memory, agent="b") == {"Anna Schmidt": 1, "Nanne": 1}
 
 
+async def test_chinese_without_wo_and_at_the_beginning_of_a_sentence(memory):
+    """A relative without 我 is the user's; a name that only one sentence marks as one counts where sentences begin."""
+    texts = (
+        "我表弟陈宇在华为上班。",
+        "表弟辞职了。",
+        "李慧的表弟来了。",
+        "我家猫叫团子。",
+        "团子又感冒了。",
+        "今天又加班。",
+    )
+    await memory.add_turns([said(text, 9 - day) for day, text in enumerate(texts)], user="u")
+    assert {one: found for one, found in (await counts(memory)).items() if found > 1} == {"陈宇": 2, "团子": 2}
+
+
 async def test_what_cannot_be_merged_or_split(talk):
     for call, error in (
         (talk.merge_entities("u", "Kim", "Nobody"), NotFound), (talk.merge_entities("v", "Kim", "Anna"), NotFound),

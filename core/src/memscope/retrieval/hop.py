@@ -26,6 +26,7 @@ from memscope.retrieval.rank import ASSISTANT, Evidence, rank
 from memscope.retrieval.search import search
 from memscope.text import load_names
 from memscope.text.language import has_cjk
+from memscope.text.lexicon import FoundName
 from memscope.text.terms import terms
 
 SOURCES = 3  # best hits whose names are followed
@@ -80,9 +81,14 @@ def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]
     """Returns the names in the texts that the query does not have, with their terms."""
     from memscope.text.names import names  # tables that most queries do not need
 
-    asked, found = set(question.terms), {name.text for text in texts for name in names(text) if name.kind != "topic"}
+    asked, found = set(question.terms), {name.text for text in texts for name in names(text) if _leads(name)}
     bridges = {name: frozenset(terms(name)) for name in sorted(found)}
     return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}
+
+
+def _leads(name: FoundName) -> bool:
+    """Returns whether a name may be followed; a Chinese one must be a name by itself."""
+    return name.kind != "topic" and (name.weight > 0 or not has_cjk(name.text))
 
 
 def _texts(question: Query, handle: Handle, fetched: FetchResult) -> Iterator[str]:

@@ -55,6 +55,9 @@ _TOPIC = pattern(
 _NO_TOPIC = word_set("no_topic_en")
 _TIMES = word_set("times_en")
 _MAY_LEARN = pattern("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
+_NAMING = frozenset("named called name call naming calling".split())  # "We named her Pepper."
+_OBJECTS = frozenset("him her it them".split())
+_CAPITALS = pattern("^[A-Z]{2,}$|[a-z][A-Z]{2,}$")  # MIT, NeurIPS
 _HAVING = frozenset("a an my our his her their have has had got with take takes and of".split())
 _ABBREVIATED = _TITLES | {"st"}
 _HEADING = 5  # words of a line from which capitals everywhere say that it is a heading
@@ -309,6 +312,8 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
     near = [token.low for token in tokens[max(0, at - 5) : at]]
     last = near[-1]
     earlier = near[:-1]
+    if last in _OBJECTS and earlier and earlier[-1] in _NAMING:
+        return ("thing" if last == "it" else "person"), 2
     if last in ("the", "a", "an", "new", "our", "my") and earlier and earlier[-1] not in ("at", "for"):
         return ("organisation" if several and last == "the" else "thing"), 1
     last = earlier[-1] if last == "the" and earlier else last
@@ -322,7 +327,7 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
         return "thing", 1
     if last in _PERSON_BEFORE:
         return "person", 1
-    return ("organisation" if tokens[at].text.isupper() and len(tokens[at].text) > 1 else "person"), 1
+    return ("organisation" if _CAPITALS.search(tokens[at].text) else "person"), 1
 
 
 def _roles(tokens: Sequence[_NameToken]) -> Iterator[FoundName]:

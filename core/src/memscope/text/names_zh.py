@@ -22,6 +22,7 @@ _TRADITIONAL = str.maketrans(
 _IS_TRADITIONAL = pattern(f"[{''.join(map(chr, _TRADITIONAL))}]")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 ROLES_ZH = word_set("roles_zh_zh")
+_RELATIVES = word_set("relatives_zh")  # without 我 the user's: 表弟辞职了
 _PETS = word_set("pets_zh")
 _PERSON_TITLES = word_set("person_titles_zh")
 _ORGANISATION_ENDS = word_set("organisation_ends_zh")
@@ -64,6 +65,7 @@ _NICK = pattern(rf"[小老阿][{_HAN}]")
 _NO_NICK = word_set("no_nick_zh")
 _WORKPLACE = pattern(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
 _PRODUCT = pattern(rf"(?:下载|安装|打开|卸载)了?([{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[学来看上后的了聊])")
+_OPENING = pattern(rf"(?:^|(?<=[^{_HAN}]))([{_HAN}]{{2}})")
 _SPOKEN = pattern(rf"(?:母语是|会说|会讲|[学讲]了?)([{_HAN}]{{1,3}}[语话])(?=[^{_HAN}]|$|[了和的很也])")
 _EMPLOYER = pattern(
     rf"(?:加入|跳槽到|入职|创办|拿到|创立)了?"
@@ -111,6 +113,7 @@ class _Reader:
         yield from self.workplaces()
         yield from self.places()
         yield from self.latin()
+        yield from self.openings()
 
     def beside(self, pattern: re.Pattern[str], kind: NameKind) -> Iterator[FoundName]:
         """粤语 in 母语是粤语, 多邻国 in 下载了多邻国: what a pattern's words stand beside."""
@@ -122,13 +125,19 @@ class _Reader:
         """清华大学, 中山路: an ending, and before the name a word that stands before names, or nothing."""
         for kind, ending, most in _ENDINGS:
             for match in ending.finditer(self.plain):
-                start = self._back(match.start(), most)
+                start = self._named_from(self._back(match.start(), most), match.start())
                 name = self.plain[start : match.start()]
                 plain = name[:1] in "大小新老旧" or name[:2] in _SOME or name in _GENERIC
                 if len(name) >= 2 and not plain and (
                     _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]) or self._known_place(start)
                 ):  # fmt: skip
                     yield from self.take(start, match.end(), kind, 3)
+
+    def _named_from(self, start: int, end: int) -> int:
+        """Returns where the known name begins that ends at ``end``: 复旦 in 报复旦大学."""
+        if _BEFORE_PLACE.search(self.plain[max(0, start - 1) : start]):
+            return start
+        return next((at for at in range(start + 1, end - 1) if self.plain[at:end] in lexicon().chinese), start)
 
     def _known_place(self, start: int) -> bool:
         names = lexicon().chinese_by_first.get(self.plain[start : start + 1], ())
@@ -173,11 +182,12 @@ class _Reader:
             role = match[2]
             end = self._name_end(match.end())
             other = self.plain[match.end() : end] in ROLES_ZH  # 爷爷奶奶
+            own = match[1] or (role in _RELATIVES and _opens_clause(self.plain, match))
             if end and not other and (match[0].endswith("叫") or self._like_a_name(match.end(), end)):
                 pet = role in _PETS
-                mine = role if match[1] and not pet else ""
+                mine = role if own and not pet else ""
                 yield from self.take(match.end(), end, "thing" if pet else "person", 3, mine)
-            if match[1]:
+            if own:
                 yield FoundName(self.text[match.start() : match.end(2)], "person", match.start(), 0, role)
 
     def called(self) -> Iterator[FoundName]:
@@ -283,6 +293,14 @@ class _Reader:
                 known = known or lexicon().english.get(name.split()[0].lower())
                 yield from self.take(match.start(), match.start() + len(name), known or "thing", 2 if known else 1)
 
+    def openings(self) -> Iterator[FoundName]:
+        """团子 in 团子又感冒了: of weight 0, as it is a name only if it is one elsewhere."""
+        for match in _OPENING.finditer(self.plain):
+            name = match[1]
+            plain = name in _NO_NAMES or name in ROLES_ZH or _INSIDE.intersection(name)
+            if not plain and _AFTER.match(self.plain, match.end()):
+                yield from self.take(*match.span(1), "thing", 0)
+
 
 _ORDINARY = word_set("ordinary_zh")
 
@@ -303,6 +321,11 @@ _ENDINGS: tuple[tuple[NameKind, re.Pattern[str], int], ...] = (
     ("organisation", _any_of(tuple(_ORGANISATION_ENDS)), 6),
     ("place", pattern(f"{_any_of(tuple(_PLACE_ENDS - {'路'})).pattern}|(?<![思线迷夜走马铁公套电])路"), 3),
 )
+
+
+def _opens_clause(text: str, role: re.Match[str]) -> bool:
+    before, after = text[: role.start()][-1:], text[role.end(2) : role.end(2) + 1]
+    return role.start() == role.start(2) and not (before and _is_han(before)) and after not in ("们", "的", "节")
 
 
 def _is_han(char: str) -> bool:
