@@ -251,3 +251,43 @@ async def test_a_task_that_asks_again_and_again_leaves_the_loop_to_others(memory
         await memory.retrieve("dog", user="alice")
     ticking.cancel()
     assert ticks >= 20
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "wanted"),
+    [
+        (
+            ["I live in a ground-floor flat in Bristol with my husband Owen.", "Owen is allergic to peanuts.",
+             "Owen proposed to me on a ferry.", "We moved to Cardiff two weeks ago."],
+            "Where do I live?",
+            [0, 3],
+        ),
+        (
+            ["我姐林月在成都当小学老师，有个女儿叫糖糖。", "我叫林晓，在杭州一家设计公司做平面设计。",
+             "我打算五月搬去上海，已经跟房东说了。", "两周前搬到上海了，新家在徐汇。"],
+            "我住哪儿？",
+            [3],
+        ),
+        (
+            ["I've just started as a paramedic in Bristol.", "We live in a flat.", "I never learned to swim.",
+             "I'm now a triage nurse at the hospital."],
+            "What do I do for a living?",
+            [0, 3],
+        ),
+    ],
+)  # fmt: skip
+async def test_a_few_hits_hold_what_is_of_the_kind_asked_for(said: list[str], question: str, wanted: list[int]) -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        for n, text in enumerate(said):
+            await memory.add_turns([{"role": "user", "content": text}], user="alice", session=str(n))
+        found = await memory.retrieve(question, user="alice", k=3)
+    assert {said[at] for at in wanted} <= {hit.text for hit in found}
+
+
+async def test_words_of_asking_do_not_hide_a_name() -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        said = [*(f"今天第{n}次听见楼下装修" for n in range(40)), "周岩特别迷黑胶唱片。"]
+        for text in said:
+            await memory.add_turns([{"role": "user", "content": text}], user="alice")
+        found = await memory.retrieve("关于周岩你知道什么？", user="alice")
+    assert found[0].text == said[-1]

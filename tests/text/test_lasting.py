@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memscope.text.lasting import ANYWHERE, MARKS, chinese_patterns, kinds, lasting
+from memscope.text.lasting import ANYWHERE, MARKS, asked_kinds, chinese_patterns, kinds, lasting
 from memscope.text.telling import marks
 
 
@@ -41,6 +41,12 @@ from memscope.text.telling import marks
         ("my staffy Biscuit ate an avocado", "people"),
         ("first week as an apprentice sparky", "work"),
         ("ive got two cats", "have"),
+        ("I've just started as a paramedic.", "work"),
+        ("I'm now a triage nurse", "work"),
+        ("两周前搬到上海了", "home"),
+        ("新家在徐汇", "home"),
+        ("现在住朝阳区", "home"),
+        ("每周二晚上上法语课", "habit"),
         ("我叫小明", "name"),
         ("我是护士。", "person"),
         ("我在北京上班", "work"),
@@ -94,12 +100,27 @@ def test_what_lasts(sentence: str, kind: str) -> None:
         "我现在看到广告就开始头疼",
         "我是否满意没人问",
         "I keep sneezing",
+        "他上周搬去北京了",
+        "把桌子搬到楼上了",
+        "每天都下雨",
         "我住在哪里？",
         "",
     ],
 )
 def test_what_passes(sentence: str) -> None:
     assert not kinds(sentence) and lasting(sentence) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [("What do I do for a living?", "work"), ("我住哪儿？", "home"), ("我现在开什么车？", "have")],
+)
+def test_a_question_asks_for_one_kind(question: str, kind: str) -> None:
+    assert asked_kinds(question) == {kind}
+
+
+def test_training_is_work_only_for_a_trade() -> None:
+    assert "work" in kinds("I'm training as a pilot") and "work" not in kinds("I'm training for a marathon")
 
 
 def test_more_kinds_tell_more_and_the_moment_less() -> None:

@@ -22,7 +22,7 @@ from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
 from memscope.retrieval.hits import fetch
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import ASSISTANT, Evidence, rank
+from memscope.retrieval.rank import ASSISTANT, Evidence, kind_asked, rank
 from memscope.retrieval.search import search
 from memscope.text import load_names
 from memscope.text.language import has_cjk
@@ -34,7 +34,8 @@ COVERED = 0.2  # share of the query's words that such a hit has
 SHORT = 60  # terms of such a hit; a long one names many
 RARE = 0.03  # share of the units that may name somebody; at least ``FEW``
 FEW = 12
-KEPT = 6  # most hits before the lines brought in: those up to the last that has a word of the query
+HALF = 0.5  # of the kind asked for
+KEPT = 6  # most hits before the lines brought in: those up to the last that has a word or the kind asked for
 MOST = 2  # lines brought in
 
 
@@ -118,7 +119,8 @@ async def _reached(
     if not rows:
         return question
     covered = Evidence(ranked, found).coverage
-    best = [at for at, row in enumerate(ranked.order[:KEPT]) if covered[row] > 0 or found.handle[row] in sources]
+    direct = (covered > 0) | (kind_asked(ranked, found) > HALF)
+    best = [at for at, row in enumerate(ranked.order[:KEPT]) if direct[row] or found.handle[row] in sources]
     order = dict.fromkeys((*ranked.order[: 1 + max(best, default=0)], *rows[:MOST], *ranked.order))
     return replace(ranked, order=tuple(order))
 

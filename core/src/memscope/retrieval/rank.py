@@ -22,7 +22,7 @@ from memscope.search.bm25 import bm25, rarity
 from memscope.search.candidates import MEANING, TOPIC
 from memscope.text.flags import Flag
 from memscope.text.language import language
-from memscope.text.lasting import LASTING
+from memscope.text.lasting import LASTING, MARKS
 from memscope.text.terms import terms
 from memscope.text.units import INSIGHT
 
@@ -69,6 +69,7 @@ BEFOREHAND = 0.25  # share that the time of saying counts for a time ahead
 FEW_WORDS = 2  # of a question, up to which a lasting statement of its kind counts in full
 NEAR = 0.2  # cosine of built-in vectors from which it is evidence by itself
 LEGS = ("text", "period", "user", "vector", "meaning", "topic")
+PEOPLE = MARKS["people"]
 USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
 
@@ -203,10 +204,18 @@ def _lasting(e: Evidence) -> Values:
 
 def _kind(e: Evidence) -> Values:
     """Counts for a question of few words: "Where do I live now?" is about a home, whoever else has "live"."""
-    marks = [at for at, one in enumerate(e.found.terms) if one in e.question.kinds_asked]
-    own = (e.found.tf_header[:, marks] > 0) | (e.found.tf[:, marks] > 0)
     asked = sum(weight > 0 for weight in e.question.weights)
-    return min(1.0, FEW_WORDS / max(asked, 1)) * own.any(axis=1)
+    return min(1.0, FEW_WORDS / max(asked, 1)) * kind_asked(e.question, e.found)
+
+
+def kind_asked(question: Query, found: Candidates) -> Values:
+    """[n] 1 for a lasting statement of a kind asked for; about one's people, as far as it is about those asked for."""
+    has = {one: (found.tf_header[:, at] > 0) | (found.tf[:, at] > 0) for at, one in enumerate(found.terms)}
+    values = np.zeros(len(found.unit))
+    for mark in question.kinds_asked & has.keys():
+        about = _of_best(found.topic) if mark == PEOPLE and found.topic.any() else 1.0
+        values = np.maximum(values, has[mark] * about)
+    return values
 
 
 def _asking(e: Evidence) -> Values:

@@ -79,10 +79,11 @@ _ASSISTANT = pattern(
     r"|\byour (?:recommend|suggest|advice|answer)|你.{0,6}(?:推荐|建议|告诉|说过|提到|提议)"
 )
 
-# No words to look for: whoever says something says how it is now.
-_PRESENT = pattern(
+# No words to look for: whoever says something says how it is now, and whoever asks wants to be told.
+_EMPTY = pattern(
     r"(?i)\b(?:right now|at present|at th(?:e|is) (?:moment|time|point)|current(?:ly)?|presently|nowadays|these days"
     r"|as of (?:now|today))\b"
+    r"|[关關][于於]|有[关關]|[你您]?(?:知道|了解|[记記]得)(?:[些什甚]?[么麼些]|啥)|告[诉訴]我|介[绍紹]一下"
 )
 _TALK = pattern(
     r"\b(?:discuss|talk(?:ed)? about|ask(?:ed)?(?= (?:you|about)\b)|(?:i|we|you)(?: \w+)? ask(?:ed)?|questions?"
@@ -94,7 +95,7 @@ _TALK = pattern(
 _PERSONAL = pattern(
     r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
     r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy|please|pls)\b"
-    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭]"
+    r"|我|咱|俺|推荐|建议|帮|给|选|订|买|安排|讲讲|说说|来[个点一份首]|写|吃[什啥]|去哪|主意|(?<![猜思理联聯感幻])想|入手|咋|怎么[办做挂选弄写搭样]|怎[麼么][樣样]|行不行|好不好|合[适適][吗嗎]|行[吗嗎]|可以[吗嗎]|要不要|[该該]不[该該]"
 )
 # Topics of a question about somebody or something of the user's.
 _OWN_TOPICS = ("family", "parents", "siblings", "children", "partner", "friends", "pets", "gifts", "home")
@@ -135,7 +136,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         return profile_question(question)
     reference = question.as_of or question.now
     named = [one for one in dates.mentions(ends, reference) if not one.dayless]
-    plain = _PRESENT.sub(" ", ends)
+    plain = _EMPTY.sub(" ", ends)
     asks_when = _WHEN.search(wording) is not None
     subject = _DAY_ASKED.sub(" ", plain) if asks_when else plain
     about = topics(subject)

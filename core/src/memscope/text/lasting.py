@@ -72,10 +72,11 @@ _STATES = _words(
     person="""a an the based born married divorced single engaged widowed pregnant left-handed right-handed colorblind
         colour-blind deaf blind bilingual half""",
     home="from",
-    work="retired studying working training",
+    work="retired studying working",
     health="vegan vegetarian diabetic allergic intolerant asthmatic lactose",
     taste="into afraid scared terrified fond obsessed keen crazy addicted",
     name="called",
+    habit="training",
     wish="learning saving planning preparing applying",
 )
 _TOPICS = _words(  # everyday topics of a noun after "my"
@@ -84,7 +85,7 @@ _TOPICS = _words(  # everyday topics of a noun after "my"
     have="instruments vehicles",
     work="professions",
 )
-_STANDING = re.compile(r"\b(?:from (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)|for a living)\b")
+_STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
 _ALONE = _words(
     health="""allergic allergy allergies intolerant intolerance asthma diabetes diabetic coeliac celiac
         migraines epilepsy arthritis insomnia adhd dyslexia dyslexic vegetarian vegan halal kosher gluten-free
@@ -140,8 +141,10 @@ def _english(sentence: str) -> Iterator[str]:
         yield "people"
     if " as a" in folded and _BEGUN.search(folded):
         yield "work"
-    if ("from " in folded or "living" in folded) and _STANDING.search(folded):
+    if "from " in folded and _STANDING.search(folded):
         yield "habit"
+    if "for a living" in folded:
+        yield "work"
     if own:
         yield from (_ALONE[word] for word in words if word in _ALONE)
         yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
@@ -181,6 +184,20 @@ def _after(own: str, following: list[str]) -> Iterator[str]:
         kind = "" if passing else next((_VERBS[form] for form in forms if form in _VERBS), "")
     if kind:
         yield kind
+    if _trade(own, told):
+        yield "work"
+
+
+def _trade(own: str, told: Sequence[str]) -> bool:
+    """Returns whether one says what one is by profession: "I'm now a triage nurse", "I've started as a paramedic"."""
+    articles = [at for at, word in enumerate(told) if word in ("a", "an")][:1]
+    named = any((at == 0 and own in ("i'm", "we're")) or told[at - 1 : at] == ["as"] for at in articles)
+    return named and any(_profession(word) for at in articles for word in told[at + 1 : at + 4])
+
+
+@lru_cache(maxsize=1 << 12)
+def _profession(word: str) -> bool:
+    return bool(topics_of_words([stem(word)]) >> topic_names().index("professions") & 1)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -254,7 +271,8 @@ _NEAR = {
     "|(?:一次)?[没沒][^，。]{1,6}[过過](?=[，。！,.!了嘛]|$)|[这這](?:一)?[辈輩]子"
     "|[习習][惯慣]|戒|[会會](?:[弹彈]|唱|游泳|[开開][车車]|[骑騎]|做[饭飯菜]|下棋|[写寫]|[画畫]|跳)"
     "|[学練练學]了|(?:弹|彈|拉|唱|打|踢)(?:[^，。]{0,3}(?:琴|鼓|球|音|胡|箫|笛)))",
-    "have": "(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養"
+    "have": "[^，。]{0,3}[开開][^，。]{0,4}[车車]"
+    "|(?:家|们|們)?(?:[还還]|也|自己)?(?:有(?![点點些空时時问問事没沒人])|养|養"
     "|[领領收][养養]|[买買捡撿]了[一两兩三几幾](?![下些点點]))",
     "wish": "[^，。]{0,3}(?:想(?:[学學]|考|去|[当當]|做|[开開])|打算|准[备]|準備|[计計][划劃]|希望|[梦夢]想|目[标標])",
 }
@@ -272,13 +290,15 @@ ANYWHERE = {
     "|[现現]在(?:[当當]|做|[开開]|跑|[卖賣])(?![完到得过過梦夢好错錯会會]))",
     "habit": "(?:(?<![过過完了])以[后後]|[从從](?:今天|今[往以]|[现現]在).{0,4})"
     ".{0,6}(?:都|[别別]|用|[给給]|[说說]|叫|不)"
+    "|^每(?:[天晚早年]|[个個]?(?:[周週]|星期|[礼禮]拜|月))(?![^，。]{0,3}[都人])"
     "|" + _CLAUSE + "(?:[闲閒]下[来來]|[没沒]事|有空|得空|下了?班|周末|週末|放假)(?:就|都|常|[总總]|一般)",
-    "home": _CLAUSE + "[来來到在][^，。,]{1,6}(?:第[\\d一二三四五六七八九十]+|[\\d一二三四五六七八九十]+多?)年了",
+    "home": _CLAUSE + "(?:[来來到在][^，。,]{1,6}(?:第[\\d一二三四五六七八九十]+|[\\d一二三四五六七八九十]+多?)年了"
+    "|(?:新|[现現]在的?)家(?:就|[现現]在)?在|[现現]在住)",
     "taste": _CLAUSE + "(?:最近|[这這][阵陣]子?)?(?:迷上|[爱愛]上|沉迷)",
     "have": "家[里裡裏][^，。]{0,4}(?:口人|有|养|養|[来來多添]了)",
 }
 _BEGINNINGS = (  # the first characters of these: without one the alternatives need not be tried
-    "下不专乳二今从以來偏入关刚到剛助叫吃名周哮喊回在壮壯大失学學家專小已当彝得從忌快怀愛懷我放最有来沉沒没满滿爱现現當痛糖素老职職胃腰膝自苗蒙藏血"
+    "下不专乳二今从以來偏入关刚到剛助叫吃名周哮喊回在壮壯大失学學家專小已当彝得從忌快怀愛懷我放新最有来每沉沒没满滿爱现現當痛糖素老职職胃腰膝自苗蒙藏血"
     "过近这迷退這週過都閒間關闲间骨"
 )
 _PASSING_ZH = re.compile(
@@ -294,7 +314,14 @@ def chinese_patterns() -> tuple[re.Pattern[str], ...]:
     return re.compile(f"[我俺咱](?:{near})"), re.compile(f"(?=[{_BEGINNINGS}])(?:{anywhere})")
 
 
+_MOVED_ZH = re.compile(  # by nobody else, and no thing
+    "(?:^|[，,。 ])[^，。你您他她它把爸妈媽姐哥弟妹友公婆]{0,6}搬(?:到|去|[进進]|[来來]|回)[^，。]{0,6}了"
+)
+
+
 def _chinese(sentence: str) -> Iterator[str]:
+    if "搬" in sentence and _MOVED_ZH.search(sentence):
+        yield "home"
     for pattern in chinese_patterns():
         yield from (found.lastgroup or "" for found in pattern.finditer(sentence))
 
