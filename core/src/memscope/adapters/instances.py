@@ -92,9 +92,9 @@ def check_settings(given: Memory) -> Memory:
     return settings
 
 
-async def release(shared: SharedMemory, *, drain_s: float = 5.0) -> None:
+async def release(shared: SharedMemory) -> None:
     if _last(shared):
-        await shared.do(lambda memory: memory.close(drain_s=drain_s))
+        await shared.do(lambda memory: memory.close())
 
 
 def _last(shared: SharedMemory) -> bool:

@@ -24,20 +24,20 @@ MOST_USERS = 100_000  # that are remembered as seen
 
 
 async def serve(
-    ctx: WorkerContext, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, embed: bool = True, drain_s: float = 5.0
+    ctx: WorkerContext, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, drain_s: float = 5.0
 ) -> None:
     """Work for all users until ``stop`` is set; running jobs then get ``drain_s`` seconds, or are given back."""
     said: set[str] = set()
     while not stop.is_set():
-        await _unless(stop, _round(ctx, stage_jobs, embed, said), drain_s)
+        await _unless(stop, _round(ctx, stage_jobs, said), drain_s)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), ctx.settings.poll_s)
 
 
-async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], embed: bool, said: set[str]) -> None:
+async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], said: set[str]) -> None:
     """Run each part separately: an embedder that is down keeps no fact from being consolidated."""
     codes: list[str] = []
-    for job in (*((None,) if embed else ()), *stage_jobs):
+    for job in (None, *stage_jobs):
         try:
             if job is None:
                 await embed_all(ctx)

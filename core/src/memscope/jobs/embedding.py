@@ -19,7 +19,7 @@ LEASE_S = 60.0
 RETRY_S = 5.0
 
 
-async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
+async def embed_batch(ctx: WorkerContext) -> int:
     """Embed one batch per user of units without vectors; returns the number embedded.
 
     A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
@@ -27,7 +27,7 @@ async def embed_batch(ctx: WorkerContext, user: str | None = None) -> int:
     """
     if ctx.embedder is None:
         return 0
-    claims = await ctx.store.claim("embed", BATCH, LEASE_S, user=user)
+    claims = await ctx.store.claim("embed", BATCH, LEASE_S)
     for claim in claims:
         try:
             vectors = await ctx.embed(claim.texts)

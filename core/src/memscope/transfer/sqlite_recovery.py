@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records.serialization import to_json
@@ -25,6 +25,7 @@ from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, jsonl
 
 T = TypeVar("T")
+Take: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
 
 # -------------------------------------------------------------------------------------------------------------- restore
 
@@ -70,8 +71,7 @@ def _copy(backup: Path, new: Path) -> None:
 
 def _check_whole(db: sqlite3.Connection, path: Path) -> None:
     files.check(db, path)
-    if (said := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise files.corrupt(f"{str(path)!r}", said)
+    files.check_pages(db, path)
 
 
 def _swap(new: Path, target: Path) -> Path | None:
@@ -221,12 +221,8 @@ def _salvage(source: Path, lines: Path) -> SalvagedRows:
 def _sort(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     """Tell by its shape which table a row is of (``schema.TABLES``); rows of other tables are not needed."""
     for shape, take in SHAPES:
-        if len(row.values) == len(shape) and all(map(_is, row.values, shape)):
+        if len(row.values) == len(shape) and all(map(isinstance, row.values, shape)):
             take(row, found, spool)
-
-
-def _is(value: object, kind: type | None) -> bool:
-    return kind is None or isinstance(value, kind)
 
 
 def _take_user(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
@@ -255,11 +251,6 @@ def _decoded(decode: Callable[[str], T], body: Value, found: SalvagedRows) -> T 
         return None
 
 
-def _take_history(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    if _decoded(checksummed.decode, row.values[-1], found) is not None:
-        spool.execute("INSERT OR IGNORE INTO history VALUES (?, ?, ?, ?)", row.values)
-
-
 def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, agent, label, version, _, body = row.values
     if (block := _decoded(checksummed.decode_block, body, found)) is not None:
@@ -267,19 +258,16 @@ def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> 
         spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
-def _take_receipt(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    if _decoded(checksummed.decode_receipt, row.values[-1], found) is not None:
-        spool.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", row.values)
+def _spooled(table: str, columns: int, decode: Callable[[str], object] | None = None) -> Take:
+    """Take a row as it is: one whose last value can be decoded; where there is nothing to decode, one without rowid."""
+    insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * columns)})"
 
+    def take(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+        sound = _decoded(decode, row.values[-1], found) is not None if decode else row.rowid is None
+        if sound:
+            spool.execute(insert, row.values[:columns])
 
-def _take_tombstone(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    if row.rowid is None:
-        spool.execute("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", row.values)
-
-
-def _take_item(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    if row.rowid is None:
-        spool.execute("INSERT OR IGNORE INTO item VALUES (?, ?, ?)", row.values[:3])
+    return take
 
 
 def _take_secret(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
@@ -287,15 +275,14 @@ def _take_secret(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) ->
         found.secret = row.values[1]
 
 
-Take = Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]
-SHAPES: tuple[tuple[tuple[type | None, ...], Take], ...] = (
-    ((int, int, int, str, *[None] * 14, str), _take_record),
-    ((None, str, str, int, int, int, int, int, int, int), _take_user),
-    ((int, int, int, str), _take_history),
+SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
+    ((int, int, int, str, *[object] * 14, str), _take_record),
+    ((object, str, str, int, int, int, int, int, int, int), _take_user),
+    ((int, int, int, str), _spooled("history", 4, checksummed.decode)),
     ((int, str, str, int, int, str), _take_block),
-    ((int, str, str), _take_receipt),
-    ((int, str), _take_tombstone),
-    ((int, str, int, None), _take_item),
+    ((int, str, str), _spooled("receipt", 3, checksummed.decode_receipt)),
+    ((int, str), _spooled("tombstone", 2)),
+    ((int, str, int, object), _spooled("item", 3)),
     ((str, bytes), _take_secret),
 )
 

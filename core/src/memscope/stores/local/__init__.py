@@ -164,10 +164,8 @@ class LocalStore(LocalSearch):
         return await self._read_user(user, lambda tx: tx.tombstones(), [])
 
     async def receipts(self, user: str) -> list[Receipt]:
-        def read(tx: UserTransaction) -> list[Receipt]:
-            return sorted(tx.receipts(), key=lambda receipt: (receipt.at, receipt.id))
-
-        return await self._read_user(user, read, [])
+        found: list[Receipt] = await self._read_user(user, lambda tx: tx.receipts(), [])
+        return sorted(found, key=lambda receipt: (receipt.at, receipt.id))
 
     async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
         await self._write_user(user, lambda tx: _bury(tx, ids, receipts))
