@@ -47,7 +47,7 @@ class SlowDisk(sqlite3.Connection):
         return cursor
 
 
-def connect(path: Path, mode: files.Mode) -> sqlite3.Connection:
+def connect(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
     uri = f"{path.as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=SlowDisk)
 

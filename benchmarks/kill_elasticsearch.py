@@ -34,7 +34,7 @@ from memscope_elasticsearch import (
     user_lock,
 )
 from memscope_elasticsearch.append import GroupCommitter
-from memscope_elasticsearch.client import Operation
+from memscope_elasticsearch.client import BulkOperation
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
@@ -160,10 +160,10 @@ def edit_later() -> None:
 def overwrite_blocks() -> None:
     """Writes a user's blocks whatever was written since they were read."""
 
-    def whatever_is_there(action: str, *place: Any) -> Operation:
-        return Operation("index" if action == "create" else action, *place[:4])
+    def whatever_is_there(action: str, *place: Any) -> BulkOperation:
+        return BulkOperation("index" if action == "create" else action, *place[:4])
 
-    blocks.Operation = whatever_is_there  # type: ignore[assignment,misc]
+    blocks.BulkOperation = whatever_is_there  # type: ignore[assignment,misc]
 
 
 MUTANTS = {

@@ -193,7 +193,7 @@ def as_sqlite3(error: apsw.Error) -> sqlite3.Error:
 def on(vfs: str, change: Callable[[str], str], checkpoint: int) -> files.Connect:
     """Writes go through the disk; what is read on opening comes from the file as it lies there."""
 
-    def connect(path: Path, mode: files.Mode) -> Any:
+    def connect(path: Path, mode: files.OpenMode) -> Any:
         return Connection(path, vfs, change, checkpoint) if mode == "rw" else files.connect(path, "immutable")
 
     return connect

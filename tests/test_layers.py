@@ -6,6 +6,7 @@ A part (a module or package at the top of ``memscope``) imports parts of lower l
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -28,6 +29,9 @@ PLUGINS = {
 NAMED_TWICE = {
     "Row": "the stores' row of a record; a row of the tables of dates, known in that folder alone",
     "Batch": "the Elasticsearch store's has more fields than the one of the rules, which it inherits",
+    "Memory": "the class of both kinds of memory; the union of the two, for type checkers",
+    "Part": "of an insight that is split, as the model is sent it; of a rule of dates, in that folder alone",
+    "Values": "columns of numbers, in two files of retrieval",
     "_Table": "two tables of data, each known in its file alone",
 }
 LAYERS = """
@@ -185,19 +189,33 @@ def test_no_module_is_named_after_nothing():
     assert not [path for path in SOURCE.rglob("*.py") if path.stem in empty or path.parent.name in empty]
 
 
-def classes() -> dict[str, list[str]]:
-    """The places of each class's definition."""
+def types() -> dict[str, list[str]]:
+    """The places where each class, and each alias of a type at the top of a file, is defined."""
     places: dict[str, list[str]] = {}
     for path in SHIPPED:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        for name in [*names, *filter(None, map(alias_of, tree.body))]:
+            places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     return places
 
 
-def test_a_class_name_has_one_meaning():
+def alias_of(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+        return ast.unparse(node.target)
+    made = node.value if isinstance(node, ast.Assign) else None
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(made, ast.Subscript)
+        and re.match("Literal|Callable|Annotated|Mapping", ast.unparse(made))
+    ):
+        return ast.unparse(node.targets[0])
+    return None
+
+
+def test_the_name_of_a_type_has_one_meaning():
     """But for the classes that each adapter has for its own framework."""
-    several = {name: places for name, places in classes().items() if len(places) > 1}
+    several = {name: places for name, places in types().items() if len(places) > 1}
     parallel = {name for name, places in several.items() if all(place.startswith("adapters/") for place in places)}
     assert several.keys() - parallel == NAMED_TWICE.keys()
 

@@ -37,7 +37,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def impatient(path: Path, mode: files.Mode) -> sqlite3.Connection:
+def impatient(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
     db = files.connect(path, mode)
     db.execute("PRAGMA busy_timeout = 20")
     return db

@@ -23,7 +23,7 @@ from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore
 from memscope.testing.models import ScriptedChat, data
 from memscope_elasticsearch import ElasticsearchStore, Options, parse_location
-from memscope_elasticsearch.client import Operation
+from memscope_elasticsearch.client import BulkOperation
 from stores.elasticsearch.node import location, needs_node, remove
 
 from workbench import fact, noted
@@ -71,7 +71,7 @@ async def old_index(name: str) -> AsyncIterator[Options]:
         await store.cluster.request(
             "PUT", f"/{new}", body=body | {"aliases": {alias: {"is_write_index": True}}}, wait_for_active_shards="1"
         )
-        await store.cluster.bulk(Operation("create", alias, *document) for document in made["documents"])
+        await store.cluster.bulk(BulkOperation("create", alias, *document) for document in made["documents"])
     await store.cluster.close()
     yield store.options
     await remove(ElasticsearchStore(store.options))

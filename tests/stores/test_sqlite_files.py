@@ -164,7 +164,7 @@ asyncio.run(main())
 def limited(pages: list[int]) -> files.Connect:
     """Connections to files that cannot grow beyond ``pages[0]`` pages."""
 
-    def connect(path: Path, mode: files.Mode) -> sqlite3.Connection:
+    def connect(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
         db = files.connect(path, mode)
         if pages[0]:
             db.execute(f"PRAGMA max_page_count = {pages[0]}")

@@ -349,7 +349,7 @@ async def test_every_statement_names_the_user(path: Path) -> None:
     """Statements that a user's operations send to SQLite: each statement on a table of users' data has a user in it."""
     seen: list[str] = []
 
-    def traced(path: Path, mode: files.Mode) -> sqlite3.Connection:
+    def traced(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
         db = files.connect(path, mode)
         db.set_trace_callback(seen.append)
         return db

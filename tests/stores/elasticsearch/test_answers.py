@@ -15,8 +15,8 @@ import pytest
 from memscope.errors import StoreCorrupt, StoreUnavailable
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert
 from memscope_elasticsearch import ElasticsearchStore, client, mapping, parse_location, session
-from memscope_elasticsearch.client import Cluster, Operation
-from memscope_elasticsearch.mapping import Names
+from memscope_elasticsearch.client import BulkOperation, Cluster
+from memscope_elasticsearch.mapping import IndexNames
 from stores.elasticsearch.stub import PAGE, SECRET, Answer, Script, Stub, described, opened, refused
 
 pytest.importorskip("elasticsearch")
@@ -33,7 +33,7 @@ def store_of(stub: Stub, deadline_s: float = 0.15) -> ElasticsearchStore:
     return ElasticsearchStore(f"{stub.place}?deadline_s={deadline_s}")
 
 
-OPERATION = Operation("create", "x", "a", "r", {"n": 1})
+OPERATION = BulkOperation("create", "x", "a", "r", {"n": 1})
 REQUESTS: dict[str, Callable[[Cluster], Awaitable[Any]]] = {
     "documents": lambda cluster: cluster.documents([{"_id": "a"}]),
     "bulk": lambda cluster: cluster.bulk([OPERATION]),
@@ -124,7 +124,7 @@ async def test_the_refresh_task_survives_every_answer(stubbed: Make, monkeypatch
 
     monkeypatch.setattr(session, "AGAIN_S", 0.001)
     cluster = cluster_of(stubbed(script), deadline_s=0.05)
-    opened_session = session.Session(cluster, Names("stub"), lambda: datetime.now(UTC))
+    opened_session = session.Session(cluster, IndexNames("stub"), lambda: datetime.now(UTC))
     opened_session.wrote("alice", ["a"])
     async with asyncio.timeout(HANGS):
         await marked.wait()

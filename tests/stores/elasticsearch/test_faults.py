@@ -23,7 +23,7 @@ from memscope.errors import (
     StoreUnavailable,
 )
 from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location
-from memscope_elasticsearch.client import Cluster, Operation
+from memscope_elasticsearch.client import BulkOperation, Cluster
 from stores.elasticsearch.stub import SECRET, Answer, Script, Stub, described, refused
 
 pytest.importorskip("elasticsearch")
@@ -119,8 +119,8 @@ def bulk(item: Callable[[str, int], dict[str, Any]]) -> tuple[Script, dict[str, 
     return script, seen
 
 
-def creates(*ids: str) -> list[Operation]:
-    return [Operation("create", "x", id, "r", {"n": 1}) for id in ids]
+def creates(*ids: str) -> list[BulkOperation]:
+    return [BulkOperation("create", "x", id, "r", {"n": 1}) for id in ids]
 
 
 async def test_only_refused_items_of_a_bulk_are_sent_again(stubbed: Callable[[Script], Stub]) -> None:

@@ -19,9 +19,9 @@ from agentscope.memory import LongTermMemoryBase
 from agentscope.message import Msg, TextBlock
 from agentscope.tool import ToolResponse
 
-from memscope.adapters.instances import Memory as Given
+from memscope.adapters.instances import MemoryLike
 from memscope.adapters.memory_tools import Tool, ToolSet, bound, tool_set
-from memscope.adapters.session import MemorySession, Recall, Record, format_hits
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, format_hits
 from memscope.errors import MemscopeError
 from memscope.prompts.memory_block import TurnInput, choose_query, is_injected
 from memscope.records import Hit, Kind
@@ -49,11 +49,11 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         user: str,
         agent: str | None = None,
         session: str | None = None,
-        memory: Given = None,
-        recall: Recall = "user",
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: Record = "both",
+        record: RecordWho = "both",
         strict: bool = False,
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,

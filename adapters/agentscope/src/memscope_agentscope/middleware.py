@@ -23,12 +23,12 @@ from agentscope.state import AgentState
 from agentscope.tool import ToolBase
 from pydantic import BaseModel, Field
 
-from memscope.adapters.instances import Memory as Given
+from memscope.adapters.instances import MemoryLike
 from memscope.adapters.memory_tools import ToolSet, forget, remember, search_memory, tool_set
 from memscope.adapters.session import (
     MemorySession,
-    Recall,
-    Record,
+    RecallFrom,
+    RecordWho,
     SessionPool,
     to_turn,
 )
@@ -88,10 +88,10 @@ class MemoryScopeMiddleware(MiddlewareBase):
         )
         k: int = Field(default=10, ge=1, title="Memories", description="At most so many memories are shown.")
         tokens: int = Field(default=1000, ge=1, title="Tokens", description="At most so many tokens of memories.")
-        recall: Recall = Field(
+        recall: RecallFrom = Field(
             default="user", title="Recall", description="user: from all of the user's sessions. session: from this one."
         )
-        record: Record = Field(default="both", title="Record", description="Whose side of the conversation is kept.")
+        record: RecordWho = Field(default="both", title="Record", description="Whose side of the conversation is kept.")
         strict: bool = Field(default=False, title="Strict", description="Fail the reply when the memory fails.")
 
     def __init__(
@@ -102,11 +102,11 @@ class MemoryScopeMiddleware(MiddlewareBase):
         mode: Mode = "both",
         k: int = 10,
         tokens: int = 1000,
-        recall: Recall = "user",
-        record: Record = "both",
+        recall: RecallFrom = "user",
+        record: RecordWho = "both",
         strict: bool = False,
         tools: ToolSet | None = None,
-        memory: Given = None,
+        memory: MemoryLike = None,
         parameters: Parameters | None = None,
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,

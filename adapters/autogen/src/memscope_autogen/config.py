@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memscope.adapters.session import Recall, Record
+from memscope.adapters.session import RecallFrom, RecordWho
 from memscope.records import Kind
 
 
@@ -17,10 +17,10 @@ class MemoryScopeMemoryConfig(BaseModel):
     agent: str | None = None
     session: str | None = None
     memory: dict[str, Any] | None = None
-    recall: Recall = "user"
+    recall: RecallFrom = "user"
     k: int = 10
     tokens: int = 1000
-    record: Record = "both"
+    record: RecordWho = "both"
     strict: bool = False
     kinds: list[Kind] | None = None
     zone: str | None = None

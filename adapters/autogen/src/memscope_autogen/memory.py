@@ -13,10 +13,9 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import UserMessage
 from autogen_core.tools import BaseTool
 
-from memscope.adapters.instances import Memory as Given
-from memscope.adapters.instances import identity, to_config
+from memscope.adapters.instances import MemoryLike, identity, to_config
 from memscope.adapters.memory_tools import ToolSet, tool_set
-from memscope.adapters.session import MemorySession, Recall, Record
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho
 from memscope.prompts.memory_block import choose_query
 from memscope.records import ForgetReport, Kind
 from memscope_autogen import content as contents
@@ -52,11 +51,11 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         user: str,
         agent: str | None = None,
         session: str | None = None,
-        memory: Given = None,
-        recall: Recall = "user",
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: Record = "both",
+        record: RecordWho = "both",
         strict: bool = False,
         kinds: Sequence[Kind] | None = None,
         zone: str | None = None,

@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import MemorySession, Recall, Recalled, Record, SessionPool, to_turn
+from memscope.adapters.session import MemorySession, Recalled, RecallFrom, RecordWho, SessionPool, to_turn
 from memscope.errors import ConfigError, InputError, ScopeError
 from memscope.records import Kind, Turn
 from memscope.text.tokens import estimate_tokens
@@ -72,10 +72,10 @@ class MemoryScopeMemory(BaseMemory):
     return_messages: bool = False
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
-    recall: Recall = "user"
+    recall: RecallFrom = "user"
     k: int = 10
     tokens: int = 2000
-    record: Record = "both"
+    record: RecordWho = "both"
     strict: bool = False
     kinds: list[Kind] | None = None
     zone: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.instances import MemoryLike, wait_for
 from memscope.adapters.session import MemorySession
 from memscope.validation import Zone
 from memscope_langchain.messages import message_of, turns_of
@@ -27,7 +27,7 @@ class MemoryScopeChatMessageHistory(BaseChatMessageHistory):
         user: str,
         session: str,
         agent: str | None = None,
-        memory: Memory = None,
+        memory: MemoryLike = None,
         limit: int | None = None,
         strict: bool = False,
         zone: Zone = None,

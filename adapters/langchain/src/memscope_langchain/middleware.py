@@ -18,9 +18,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
-from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.instances import MemoryLike, wait_for
 from memscope.adapters.memory_tools import ToolSet
-from memscope.adapters.session import MemorySession, Recall, Record, SessionPool
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool
 from memscope.prompts.memory_block import choose_query
 from memscope.records import Kind
 from memscope.validation import Zone
@@ -67,11 +67,11 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
         self,
         *,
         agent: str | None = None,
-        memory: Memory = None,
-        recall: Recall = "user",
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
         k: int = 10,
         tokens: int = 1000,
-        record: Record = "both",
+        record: RecordWho = "both",
         tools: bool | ToolSet = True,
         strict: bool = False,
         kinds: Sequence[Kind] | None = None,

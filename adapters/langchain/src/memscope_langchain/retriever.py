@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
 from memscope.adapters.instances import wait_for
-from memscope.adapters.session import Recall, SessionPool
+from memscope.adapters.session import RecallFrom, SessionPool
 from memscope.records import Hit, Kind
 
 
@@ -27,7 +27,7 @@ class MemoryScopeRetriever(BaseRetriever):
     agent: str | None = None
     session: str | None = None
     memory: Any = Field(default=None, exclude=True, repr=False)
-    recall: Recall = "user"
+    recall: RecallFrom = "user"
     k: int = 10
     kinds: list[Kind] | None = None
     zone: str | None = None

@@ -29,7 +29,7 @@ from langgraph.store.base import (
 )
 
 from memscope import AsyncMemoryScope, validation
-from memscope.adapters.instances import Memory, wait_for
+from memscope.adapters.instances import MemoryLike, wait_for
 from memscope.adapters.session import MemorySession, SessionPool
 from memscope.records import ForgetReport, Hit, Json, Observation
 
@@ -71,7 +71,7 @@ class MemoryScopeStore(BaseStore):
         *,
         user: str | Callable[[], str],
         agent: str | None = None,
-        memory: Memory = None,
+        memory: MemoryLike = None,
         fields: Sequence[str] = ("$",),
         ttl: TTLConfig | None = None,
     ) -> None:

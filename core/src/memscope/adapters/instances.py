@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 SECRETS = ("key", "headers", "password", "secret", "token")  # how the names of settings end that are not written down
-Memory: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
+MemoryLike: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
 Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
 
@@ -57,7 +57,7 @@ _lock = threading.Lock()
 _shared: list[SharedMemory] = []
 
 
-def acquire(given: Memory) -> SharedMemory:
+def acquire(given: MemoryLike) -> SharedMemory:
     """The shared memory for an adapter's argument: an object, settings, a store's path or URL, or None for the default.
 
     Equal settings give the same one. ``release`` it when done; the last one to do so closes it. A process may just
@@ -79,7 +79,7 @@ def acquire(given: Memory) -> SharedMemory:
         return shared
 
 
-def check_settings(given: Memory) -> Memory:
+def check_settings(given: MemoryLike) -> MemoryLike:
     """Read the settings of an argument. ``ConfigError`` or ``PluginError`` if no memory can be made of them."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return given
@@ -115,7 +115,7 @@ def _settings(given: Settings | Mapping[str, Any] | str | Path | None) -> Settin
     return load({"store": str(given)} if isinstance(given, str | Path) else given)
 
 
-def to_config(given: Memory) -> dict[str, Any] | None:
+def to_config(given: MemoryLike) -> dict[str, Any] | None:
     """Returns an argument as JSON that may be written down: without keys, passwords and settings of the environment.
 
     ``ConfigError`` for a memory given as an object, which only its owner can make again.
@@ -130,7 +130,7 @@ def to_config(given: Memory) -> dict[str, Any] | None:
     return _public(told)
 
 
-def identity(given: Memory) -> str:
+def identity(given: MemoryLike) -> str:
     """Returns a key: equal for arguments that give the same memory in this process."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"

@@ -30,7 +30,7 @@ LIST = "List this user's newest memories, each with its id: facts and insights, 
 REFLECT = "Make memories of what was said since the last time, and bring what is known about the user up to date."
 MOST = 100  # memories of one list
 READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
-Progress = Callable[[int, int], Awaitable[None]]
+ReportProgress = Callable[[int, int], Awaitable[None]]
 #: Complaints about an argument by pydantic's name of the mistake, in our words.
 MISTAKES: Mapping[str, str] = {
     "missing": "is missing",
@@ -65,7 +65,7 @@ def _annotations(name: str) -> Any:
     return resolve_name("mcp.types:ToolAnnotations").model_validate(hints)
 
 
-def _progress(made: Any) -> Progress:
+def _progress(made: Any) -> ReportProgress:
     """Returns a function that tells a client which asked for it how far a call is."""
 
     async def report(done: int, total: int) -> None:
@@ -115,7 +115,7 @@ def _refusing(tool: Tool, tool_error: type[Exception]) -> Tool:
     return called
 
 
-def tools(session: MemorySession, progress: Progress) -> dict[str, tuple[str, Tool]]:
+def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[str, Tool]]:
     """Descriptions and functions of the tools. A model gives their arguments only: no user, no agent, no session."""
 
     async def add_memory(text: str) -> str:

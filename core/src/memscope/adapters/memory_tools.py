@@ -26,7 +26,7 @@ PAGE = 5
 
 # ---- memories
 
-Query = Annotated[str, Field(description="What to look for, in the user's own language.")]
+QueryText = Annotated[str, Field(description="What to look for, in the user's own language.")]
 Kinds = Annotated[
     list[Kind] | None,
     Field(description="Only these: turn (what was said), observation (facts made of it), insight (summaries)."),
@@ -36,7 +36,7 @@ Ids = Annotated[list[str], Field(description="The ids of what to forget, as sear
 
 
 async def search_memory(
-    session: MemorySession, query: Query, kinds: Kinds = None, *, seen: Collection[str] = ()
+    session: MemorySession, query: QueryText, kinds: Kinds = None, *, seen: Collection[str] = ()
 ) -> str:
     """Search what is remembered about this user from earlier conversations: facts, preferences, plans, what was said
     and when. Use it when the conversation does not hold the answer.

@@ -19,7 +19,7 @@ from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
-from memscope.adapters.instances import Memory, Operation, SharedMemory, acquire, check_settings, release, to_config
+from memscope.adapters.instances import MemoryLike, Operation, SharedMemory, acquire, check_settings, release, to_config
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
@@ -38,8 +38,8 @@ from memscope.prompts.memory_block import TurnInput, block, strip_memory
 log = logging.getLogger("memscope")
 R = TypeVar("R")
 T = TypeVar("T")
-Record = Literal["both", "user", "assistant", "none"]
-Recall = Literal["user", "session"]
+RecordWho = Literal["both", "user", "assistant", "none"]
+RecallFrom = Literal["user", "session"]
 DEADLINE_S = 20.0
 
 
@@ -73,9 +73,9 @@ class Recalled:
 class MemoryHandle:
     """The memory of several sessions, opened on first use off the event loop. ``failing``: operations that failed."""
 
-    memory: Memory = None
+    memory: MemoryLike = None
     failing: set[str] = field(default_factory=set)
-    _checked: Memory = None
+    _checked: MemoryLike = None
     _shared: SharedMemory | None = None
 
     def __post_init__(self) -> None:
@@ -113,11 +113,11 @@ class MemorySession:
     user: str
     agent: str | None = None
     session: str | None = None
-    memory: Memory = None
-    recall_from: Recall = "user"
+    memory: MemoryLike = None
+    recall_from: RecallFrom = "user"
     k: int = 10
     tokens: int = 1000
-    record_who: Record = "both"
+    record_who: RecordWho = "both"
     strict: bool = False
     kinds: Sequence[Kind] | None = None
     zone: Zone = None
@@ -349,7 +349,7 @@ class SessionPool:
     ``to(..., zone=)`` is for a user whose time zone the framework knows.
     """
 
-    def __init__(self, memory: Memory = None, **settings: Any) -> None:
+    def __init__(self, memory: MemoryLike = None, **settings: Any) -> None:
         self._settings, self._handle = settings, MemoryHandle(memory)
         self.to("anybody", "any")  # a wrong setting is told now
 

@@ -16,9 +16,9 @@ import click
 from memscope.commands.formatting import days, hit_json, hit_parts, why
 from memscope.commands.language import count_nouns, join, language, say
 from memscope.commands.options import Call, command, file_of
-from memscope.commands.output import Display, Part, speaks_unicode, visible
+from memscope.commands.output import Display, StyledText, speaks_unicode, visible
 from memscope.demo import LANGUAGES, conversations, load, play, said_at
-from memscope.demo.play import AskedQuestion, Conversation, ForgottenSecret
+from memscope.demo.play import AskedQuestion, DemoConversation, ForgottenSecret
 from memscope.sync import MemoryScope
 
 HANDFUL = 4  # questions shown in full, for each conversation
@@ -31,7 +31,7 @@ NAMES = {"en": "English", "zh": "中文"}
 class PlayedConversation:
     """A conversation that was gone through."""
 
-    conversation: Conversation
+    conversation: DemoConversation
     turns: int
     seconds: float
     answers: list[AskedQuestion] = field(default_factory=list)
@@ -77,7 +77,7 @@ class DemoView:
         self.show.line(("memscope demo", "bold"), (about, "dim"))
         self.show.line((say("store") + "  ", "dim"), self.store)
 
-    def play(self, memory: MemoryScope, conversation: Conversation) -> None:
+    def play(self, memory: MemoryScope, conversation: DemoConversation) -> None:
         self.title(conversation)
         start = time.perf_counter()
         with self.show.progress(say("remembering")) as progress:
@@ -89,7 +89,7 @@ class DemoView:
         self.ask(memory, one)
         self.forget(memory, one)
 
-    def title(self, conversation: Conversation) -> None:
+    def title(self, conversation: DemoConversation) -> None:
         first, last = (said_at(conversation["sessions"][at]) for at in (0, -1))
         name = NAMES.get(conversation.get("lang", ""), "")
         sessions = f"{count_nouns(len(conversation['sessions']), 'session')}, {days(first, last)}"
@@ -134,7 +134,7 @@ class DemoView:
         if right := answer.question.get("answer"):
             self.show.line((say("what is right: {answer}", answer=visible(str(right))), "dim"), indent=2, hang=2)
 
-    def verdict(self, answer: AskedQuestion) -> list[Part]:
+    def verdict(self, answer: AskedQuestion) -> list[StyledText]:
         found, known = len(answer.ranks), len(answer.evidence)
         if not known:
             return [(say("no evidence is known for this question"), "dim")]
@@ -144,7 +144,7 @@ class DemoView:
         return [(say("{found} of {turns} found", found=found, turns=turns), "green" if found == known else "yellow")]
 
     def brief(self, answer: AskedQuestion) -> None:
-        found: Part = mark(answer.recall == 1) if answer.recall == 1 or not answer.ranks else ("~", "yellow")
+        found: StyledText = mark(answer.recall == 1) if answer.recall == 1 or not answer.ranks else ("~", "yellow")
         ranks = join(map(str, answer.ranks)) or say("none")
         numbers = {"found": len(answer.ranks), "known": len(answer.evidence), "ranks": ranks}
         rank = (say("  {found} of {known}, rank {ranks}", **numbers), "dim")
@@ -218,7 +218,7 @@ class DemoView:
             groups[str(answer.question.get("category_name", ""))].append(answer)
         self.show.line(("recall@10  ", "bold"), f"{play.recall(scored)} %")
         for name, group in sorted(groups.items()):
-            share: Part = (f"{play.recall(group):>5} %  ", "dim")
+            share: StyledText = (f"{play.recall(group):>5} %  ", "dim")
             self.show.line(share, f"{visible(name)} ", (f"({len(group)})", "dim"), indent=2)
 
     def next_steps(self) -> None:
@@ -273,6 +273,6 @@ def mark(good: bool) -> tuple[str, str]:
     return signs[good], "bold green" if good else "bold red"
 
 
-def shortened(parts: list[Part]) -> list[Part]:
+def shortened(parts: list[StyledText]) -> list[StyledText]:
     *before, words = parts
     return [*before, words[:LONGEST] + "…"] if isinstance(words, str) and len(words) > LONGEST else parts

@@ -10,7 +10,7 @@ import click
 from memscope.commands.formatting import days, record_json, record_line
 from memscope.commands.language import count_nouns, join, language, say
 from memscope.commands.options import Call, as_of_option, command, time_option
-from memscope.commands.output import Display, Part, print_error, visible, visible_text
+from memscope.commands.output import Display, StyledText, print_error, visible, visible_text
 from memscope.records import Record
 from memscope.text.topics import name_in
 
@@ -29,7 +29,7 @@ def bar(value: float, most: float) -> str:
     return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
 
 
-def _bar_part(show: Display, value: float, most: float) -> Part:
+def _bar_part(show: Display, value: float, most: float) -> StyledText:
     """A bar on a terminal, nothing in a pipe."""
     return (bar(value, most), "green") if show.terminal else ""
 
@@ -50,8 +50,8 @@ def entities(call: Call, /, **asked: Any) -> None:
         print_error(say("memscope: no entity is named"))
 
 
-def _entity_parts(one: Entity) -> list[Part]:
-    aliases: list[Part] = [(f" ({', '.join(map(visible, one.aliases))})", "dim")] if one.aliases else []
+def _entity_parts(one: Entity) -> list[StyledText]:
+    aliases: list[StyledText] = [(f" ({', '.join(map(visible, one.aliases))})", "dim")] if one.aliases else []
     span = days(one.first, one.last) if one.last.date() != one.first.date() else f"{one.first:%Y-%m-%d}"
     return [(visible(one.name), "bold"), *aliases, (f"  {say(one.kind)}", "magenta"),
             f"  {count_nouns(one.count, 'turn')}  ", (span, "cyan")]  # fmt: skip
@@ -120,7 +120,7 @@ def _show_buckets(show: Display, found: Timeline) -> None:
     most = max((one.count for one in found.buckets), default=0)
     for one in found.buckets:
         named = join(f"{visible(top.name)}{_change(top.rank, top.before)}" for top in one.top)
-        burst: list[Part] = [(say("burst  "), "yellow")] if one.burst else []
+        burst: list[StyledText] = [(say("burst  "), "yellow")] if one.burst else []
         show.line((f"{one.start:%Y-%m-%d}", "cyan"), f"  {one.count:>4}  ", *burst, named, hang=18)
         if show.terminal:
             show.line(_bar_part(show, one.count, most), indent=18)

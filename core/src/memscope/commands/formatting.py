@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from memscope.commands.language import count_nouns, join, say, say_sentence
-from memscope.commands.output import Display, Part, pad, visible
+from memscope.commands.output import Display, StyledText, pad, visible
 from memscope.reconciliation.approval import REFUSED, WORDS
 from memscope.records import ForgetReport, Hit, Insight, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
@@ -28,7 +28,7 @@ def days(first: date, last: date) -> str:
     return say("{first} to {last}", first=f"{first:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
 
 
-def hit_parts(hit: Hit) -> list[Part]:
+def hit_parts(hit: Hit) -> list[StyledText]:
     """The line that ``context`` prints: the date, the speaker, the words."""
     from memscope.retrieval.context import line
 
@@ -48,7 +48,7 @@ def why(hit: Hit) -> str:
 def show_hits(show: Display, found: Sequence[Hit], *, explain: bool) -> None:
     """Print hits with their ranks and ids; ``explain``: on a second line what found each."""
     for rank, hit in enumerate(found, 1):
-        id: Part = (f"  {visible(hit.id)}", "dim")
+        id: StyledText = (f"  {visible(hit.id)}", "dim")
         show.line((f"{rank:>2}  ", "dim"), *hit_parts(hit), *([] if explain else [id]), hang=4)
         if explain:
             show.line((why(hit), "dim"), id, indent=4, hang=2)
@@ -65,7 +65,7 @@ def record_line(show: Display, record: Record) -> None:
         kind, when, who = "turn", record.time, f"{_speaker(record)}: "
     else:
         kind, when, who = type(record).__name__.lower(), record.said, ""
-    parts: list[Part] = [
+    parts: list[StyledText] = [
         (show.minute(when), "cyan"),
         "  ",
         (f"{say(kind)}  ", "magenta"),
@@ -87,10 +87,10 @@ def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequen
         show.line((say("replaces  "), "yellow"), visible(text), indent=2)
 
 
-def _state(record: Record) -> list[Part]:
+def _state(record: Record) -> list[StyledText]:
     if isinstance(record, Turn):
         return []
-    named: list[Part] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
+    named: list[StyledText] = [(f"  name={visible(record.name)}", "dim")] if record.name else []
     if record.closed:
         named.append((say("  (superseded {day})", day=f"{record.closed:%Y-%m-%d}"), "yellow"))
     return named
@@ -113,7 +113,7 @@ def record_card(show: Display, record: Record) -> None:
 # ---------------------------------------------------------------------------------------------------------------- work
 
 
-def action_parts(action: Mapping[str, Any]) -> list[Part]:
+def action_parts(action: Mapping[str, Any]) -> list[StyledText]:
     """One memory action: its name, the kind of memory, the text, and the id, or why it was rejected and its quotes."""
     what = str(action["action"])
     quotes = " ".join(f"“{visible(words)}”" for words in action.get("quotes", ()))

@@ -88,10 +88,10 @@ def trust(call: Call, file: str, listing: bool, revoke: bool) -> None:
 def _trust(call: Call, path: Path) -> None:
     from memscope.config import trust
     from memscope.config.settings import load
-    from memscope.config.sources import Sources
+    from memscope.config.sources import SettingsSources
 
     load(path)  # mistakes are told before it is trusted
-    names = [name for name, _ in trust.guarded(Sources.read(path, os.environ).file)]
+    names = [name for name, _ in trust.guarded(SettingsSources.read(path, os.environ).file)]
     trust.add(path)
     file = str(path.resolve())
     words = say("{file} is trusted as it is now; what needs it: {names}", file=visible(file),

@@ -17,12 +17,13 @@ import click
 
 from memscope import validation
 from memscope.commands.language import LANGUAGES, Formatter, say
-from memscope.commands.output import Display, Progress, print_error
+from memscope.commands.output import Display, print_error
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 from memscope.sync import MemoryScope
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
+    from memscope.transfer import Progress
 
 BUG, USAGE, PARTLY, INTERRUPTED = 1, 2, 6, 130  # exit codes, with those of the errors
 CODES: tuple[tuple[type[MemscopeError], int], ...] = (

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-Progress = Callable[[int, int | None], None]
-Part = str | tuple[str, str]  # a text, or a text and its style
+    from memscope.transfer import Progress
+
+StyledText = str | tuple[str, str]  # a text, or a text and its style
 
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 PIPE_WIDTH = 100  # columns of what is laid out, where there is no terminal to ask
@@ -90,12 +91,12 @@ class Display:
         if self.machine:
             click.echo(json_line(value, ascii_only=not speaks_unicode(sys.stdout)))
 
-    def report(self, value: Any, *parts: Part) -> None:
+    def report(self, value: Any, *parts: StyledText) -> None:
         """JSON for programs, a line for people."""
         self.data(value)
         self.line(*parts)
 
-    def line(self, *parts: Part, indent: int = 0, hang: int = 0, whole: bool = False) -> None:
+    def line(self, *parts: StyledText, indent: int = 0, hang: int = 0, whole: bool = False) -> None:
         """A line for people; on a terminal wrapped unless ``whole``, its further lines ``hang`` columns deeper."""
         if self.machine:
             return

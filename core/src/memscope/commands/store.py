@@ -14,10 +14,11 @@ import click
 from memscope.commands.formatting import budget_lines, list_counts
 from memscope.commands.language import count_nouns, join, say, say_sentence
 from memscope.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
-from memscope.commands.output import Display, Progress, pad, print_error, visible
+from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import InputError
 
 if TYPE_CHECKING:
+    from memscope.transfer import Progress
     from memscope.transfer.copy import Copied
 
 file_argument = click.argument("file", type=click.Path(dir_okay=False))

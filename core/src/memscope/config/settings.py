@@ -36,7 +36,7 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, Sources, meant, merged, place_of, section
+from memscope.config.sources import Layers, SettingsSources, meant, merged, place_of, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
 from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
@@ -75,7 +75,7 @@ log = logging.getLogger("memscope")
 S = TypeVar("S", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Levels: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=0, le=3)], ...], BeforeValidator(_listed)]
-Json: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
+JsonObject: TypeAlias = Annotated[dict[str, Any], BeforeValidator(_parameters)]
 Seconds: TypeAlias = Annotated[float, Field(gt=0, le=366 * 24 * 3600)]
 Label: TypeAlias = Annotated[str, Field(pattern=BLOCK_LABEL)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -189,7 +189,7 @@ class ModelSettings(Section):
     key: SecretStr | None = None
     key_header: str | None = None
     headers: Annotated[dict[str, SecretStr], BeforeValidator(_mapping)] | None = None
-    parameters: Json | None = None
+    parameters: JsonObject | None = None
     path: str | None = None
     shape: Literal["flat", "dashscope"] | None = None
     structured: Format | None = None
@@ -329,7 +329,7 @@ def load(
     """
     if isinstance(given, Settings):
         return given
-    sources, more = Sources.read(given, environ), sections or {}
+    sources, more = SettingsSources.read(given, environ), sections or {}
     unknown = sources.unknown(Settings)
     schema = _extended(tuple(find_sections(unknown, more).items()))
     layers = sources.layers(schema)

@@ -63,7 +63,7 @@ def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Sources:
+class SettingsSources:
     """The given values, before their names are checked."""
 
     source: SettingsFile | None
@@ -72,7 +72,7 @@ class Sources:
     given: Layer
 
     @classmethod
-    def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> Sources:
+    def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> SettingsSources:
         source = find(given if isinstance(given, str | Path) else None, environ)
         arguments: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
         if odd := [type(name).__name__ for name in arguments if not isinstance(name, str)]:

@@ -21,7 +21,7 @@ from memscope.config.sources import Layer, place_of
 from memscope.errors import ConfigError
 from memscope.models.endpoint import presets
 
-State: TypeAlias = Literal["named", "trusted", "changed", "unknown"]
+TrustState: TypeAlias = Literal["named", "trusted", "changed", "unknown"]
 MODELS = frozenset({"chat", "embedding", "rerank"})
 SECRETS = frozenset({"key", "headers"})
 #: What any file may set: nothing here reaches another machine, code of others, or what a model is told.
@@ -86,7 +86,7 @@ def _secret(section: str, stronger: Sequence[Layer]) -> str:
 # ------------------------------------------------------------------------------------------------- the trusted files
 
 
-def state_of(file: SettingsFile) -> State:
+def state_of(file: SettingsFile) -> TrustState:
     if file.named:
         return "named"
     known = trusted().get(_path(file.path))

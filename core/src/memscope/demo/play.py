@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,13 +14,13 @@ from typing import Any
 from memscope.demo import said_at
 from memscope.records import ForgetReport, Retrieval
 from memscope.sync import MemoryScope
+from memscope.transfer import Progress
 
 K = 10
 ADVERSARIAL = "adversarial"  # asks for something that was never said: shown, and left out of every average
 SECRETS = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
 
-Conversation = Mapping[str, Any]  # as ``memscope.demo`` reads it
-Progress = Callable[[int, int | None], None]
+DemoConversation = Mapping[str, Any]  # as ``memscope.demo`` reads it
 
 
 @dataclass
@@ -32,15 +32,15 @@ class DemoClock:
     def __call__(self) -> datetime:
         return self.now
 
-    def set_after(self, conversation: Conversation) -> None:
+    def set_after(self, conversation: DemoConversation) -> None:
         self.now = said_at(conversation["sessions"][-1]) + timedelta(days=1)
 
 
-def user_of(conversation: Conversation) -> str:
+def user_of(conversation: DemoConversation) -> str:
     return f"demo-{conversation['id']}"
 
 
-def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
+def turns(conversation: DemoConversation) -> Iterator[dict[str, Any]]:
     """Returns turns for ``add_turns``. Speakers named user or assistant have that role, others are persons."""
     for session in conversation["sessions"]:
         for turn in session["turns"]:
@@ -55,7 +55,7 @@ def turns(conversation: Conversation) -> Iterator[dict[str, Any]]:
             }
 
 
-def remember(memory: MemoryScope, conversation: Conversation, progress: Progress) -> int:
+def remember(memory: MemoryScope, conversation: DemoConversation, progress: Progress) -> int:
     """Add the turns; returns their number."""
     said = list(turns(conversation))
     step = min(1000, max(10, len(said) // 50))
@@ -95,7 +95,7 @@ class AskedQuestion:
         return bool(self.evidence) and self.question.get("category_name") != ADVERSARIAL
 
 
-def ask(memory: MemoryScope, conversation: Conversation, question: Mapping[str, Any]) -> AskedQuestion:
+def ask(memory: MemoryScope, conversation: DemoConversation, question: Mapping[str, Any]) -> AskedQuestion:
     start = time.perf_counter()
     found = memory.retrieve(question["question"], user=user_of(conversation), k=K)
     return AskedQuestion(question, found, 1000 * (time.perf_counter() - start))
@@ -136,7 +136,7 @@ class ForgottenSecret:
         return any(self.secret.words in hit.text for hit in self.after.found)
 
 
-def secret_of(conversation: Conversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
+def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
     """Returns the secret of our own conversations; of others the first evidence that was found and is said once."""
     texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
     for answer in answers:
@@ -155,7 +155,9 @@ def _plain_words(text: str) -> str:
     return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
 
 
-def forget(memory: MemoryScope, conversation: Conversation, secret: SecretWords, store: Path | None) -> ForgottenSecret:
+def forget(
+    memory: MemoryScope, conversation: DemoConversation, secret: SecretWords, store: Path | None
+) -> ForgottenSecret:
     before = traces(store, secret.words)
     report = memory.forget(user=user_of(conversation), text=secret.words)
     gone = traces(store, secret.words)

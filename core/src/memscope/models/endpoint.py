@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from memscope.errors import ConfigError, nearest
 from memscope.records import Json
 
-Kind: TypeAlias = Literal["chat", "embed", "rerank"]
+ModelKind: TypeAlias = Literal["chat", "embed", "rerank"]
 Format: TypeAlias = Literal["json_schema", "json_object", "prompt"]
 
 PATHS: Mapping[str, str] = {"chat": "/chat/completions", "embed": "/embeddings", "rerank": "/rerank"}
@@ -178,7 +178,9 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
     return known
 
 
-def endpoint(kind: Kind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any) -> Endpoint:
+def endpoint(
+    kind: ModelKind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any
+) -> Endpoint:
     """Returns a preset's endpoint with ``settings`` on top; without a preset, ``settings`` alone.
 
     ``environ`` gives the address and key that the preset names. That key is sent to the preset's own ``hosts`` or the

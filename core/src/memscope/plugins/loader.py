@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 T = TypeVar("T")
-Kind = Literal["stores", "models", "workers", "adapters", "importers"]
+RegistryKind = Literal["stores", "models", "workers", "adapters", "importers"]
 
 GROUP = "memscope"
 PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
-KINDS: tuple[Kind, ...] = ("stores", "models", "workers", "adapters", "importers")
+KINDS: tuple[RegistryKind, ...] = ("stores", "models", "workers", "adapters", "importers")
 log = logging.getLogger("memscope")
 __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 
@@ -179,7 +179,7 @@ class Plugins:
         """All of them, in the order they were loaded."""
         return list(self._listed.values())
 
-    def registered(self, kind: Kind) -> Mapping[str, Any]:
+    def registered(self, kind: RegistryKind) -> Mapping[str, Any]:
         return self._registries[kind]
 
     def workers(self, operation: str) -> Mapping[str, Any]:

@@ -29,6 +29,7 @@ from memscope.records.entities import (
 )
 from memscope.records.messages import (
     LONGEST_WAIT_S,
+    AppendOutcome,
     AppendResult,
     Candidates,
     ChangeSet,
@@ -66,6 +67,7 @@ __all__ = [
     "ROLES",
     "SUMMARY",
     "AddReport",
+    "AppendOutcome",
     "AppendResult",
     "Author",
     "Block",

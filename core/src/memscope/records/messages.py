@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from memscope.records.entities import Handle, Insight, Interval, Json, Kind, Observation, Record, Scope, Stage, Turn
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+AppendOutcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
 
 
@@ -82,7 +83,7 @@ class AppendResult:
     """Per turn inserted, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
 
     keys: tuple[str, ...]
-    outcomes: tuple[Literal["stored", "duplicate", "forgotten"], ...]
+    outcomes: tuple[AppendOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)

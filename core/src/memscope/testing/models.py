@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Said: TypeAlias = Any  # str, JSON, BaseException
-Answer: TypeAlias = "Said | Callable[[Sequence[Message]], Said | Awaitable[Said]]"
+ScriptedReply: TypeAlias = "Said | Callable[[Sequence[Message]], Said | Awaitable[Said]]"
 
 
 class ScriptedChat:
@@ -34,7 +34,7 @@ class ScriptedChat:
 
     name = "scripted"
 
-    def __init__(self, replies: Sequence[Answer] | Callable[[Sequence[Message]], Any]) -> None:
+    def __init__(self, replies: Sequence[ScriptedReply] | Callable[[Sequence[Message]], Any]) -> None:
         self._all = replies if callable(replies) else None
         self._replies = [] if callable(replies) else list(replies)
         self.prompts: list[list[Message]] = []

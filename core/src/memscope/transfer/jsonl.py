@@ -21,9 +21,7 @@ from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
 from memscope.records import (
     ChangeSet,
-    Insight,
     Kind,
-    Observation,
     Record,
     Revision,
     Select,
@@ -39,7 +37,7 @@ from memscope.records.serialization import (
 )
 from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
-from memscope.stores.rules import record_id
+from memscope.stores.rules import Memory, record_id
 from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, in_parts
 from memscope.transfer.checks import check_record
@@ -54,7 +52,6 @@ SECRET_BYTES = range(16, 65)
 UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)
 KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
 WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
-Memory = Observation | Insight
 
 
 @dataclass(frozen=True, slots=True)

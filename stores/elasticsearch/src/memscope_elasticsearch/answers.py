@@ -31,7 +31,7 @@ _PRODUCT = "x-elastic-product"  # in the header of every answer
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class OperationResult:
     """The result of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
 
     status: int
@@ -82,15 +82,15 @@ def number(body: Mapping[str, Any], name: str) -> int:
     return found
 
 
-def read_outcome(item: object) -> Outcome:
+def read_result(item: object) -> OperationResult:
     """Returns the result of one operation of a bulk."""
     told = next(iter(item.values()), None) if isinstance(item, Mapping) else None
     if not isinstance(told, Mapping) or "status" not in told:
         raise foreign()
     status, kind = told["status"], _told(told)[0]
     if status in (200, 201, 409) or (status == 404 and kind in ("", "document_missing_exception")):
-        return Outcome(status, (told.get("_seq_no", -1), told.get("_primary_term", -1)))
-    return Outcome(status, error=refusal(status, kind, ""))
+        return OperationResult(status, (told.get("_seq_no", -1), told.get("_primary_term", -1)))
+    return OperationResult(status, error=refusal(status, kind, ""))
 
 
 def _listed(found: object) -> list[Any]:

@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from memscope.errors import MemscopeError, StoreBusy, StoreUnavailable
-from memscope.records import AppendResult, TurnInsert
+from memscope.records import AppendOutcome, AppendResult, TurnInsert
 from memscope.stores.rules import free_key, waits_for
 from memscope_elasticsearch import counters
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.counters import UserCounters
 from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
 from memscope_elasticsearch.session import Session
@@ -26,7 +26,6 @@ from memscope_elasticsearch.session import Session
 MOST = 1000  # turns written together
 MUCH = 8_000  # characters; the units of more are made in a thread, as the event loop would stand still for them
 ROUNDS = 100
-Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 Id: TypeAlias = tuple[str, str]  # user, key
 
 
@@ -44,7 +43,7 @@ class AppendRequest:
     answer: asyncio.Future[AppendResult]
     until: float
     keys: list[str] = field(default_factory=list)
-    outcomes: list[Outcome | None] = field(default_factory=list)
+    outcomes: list[AppendOutcome | None] = field(default_factory=list)
 
     def open(self) -> Iterator[tuple[int, TurnInsert]]:
         return ((i, draft) for i, draft in enumerate(self.inserts) if self.outcomes[i] is None)
@@ -121,7 +120,7 @@ class _TurnWrite:
     index: int
     key: str
     number: int = 0
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[BulkOperation] = field(default_factory=list)
 
 
 class _Group:
@@ -154,7 +153,7 @@ class _Group:
     def _attempt(self, missing: set[Id]) -> list[_TurnWrite]:
         entries: list[_TurnWrite] = []
         ours: set[Id] = set()
-        settled: list[tuple[AppendRequest, int, str, Outcome]] = []
+        settled: list[tuple[AppendRequest, int, str, AppendOutcome]] = []
         for request in self._requests:
             for index, draft in request.open():
                 try:
@@ -170,7 +169,7 @@ class _Group:
             request.keys[index], request.outcomes[index] = key, outcome
         return entries
 
-    def _place(self, user: str, draft: TurnInsert, ours: set[Id], missing: set[Id]) -> tuple[str, Outcome]:
+    def _place(self, user: str, draft: TurnInsert, ours: set[Id], missing: set[Id]) -> tuple[str, AppendOutcome]:
         if draft.base is not None:
             return free_key(draft.base, lambda key: self._taken((user, key), ours, missing) is not None), "stored"
         taken = self._taken((user, draft.turn.key), ours, missing)
@@ -274,7 +273,7 @@ class _Group:
         session = self._session
         wanted = [session.at(scope_hash(entry.request.user), entry.key) for entry in lost]
         found = await session.cluster.documents(wanted, includes="kind,number")
-        strays: list[Operation] = []
+        strays: list[BulkOperation] = []
         for entry, document in zip(lost, found, strict=True):
             source: Mapping[str, object] = document.get("_source", {})
             self._known[entry.request.user, entry.key] = str(source["kind"]) if "kind" in source else None

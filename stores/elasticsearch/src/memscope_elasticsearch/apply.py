@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from memscope.errors import StoreBusy
-from memscope.records import ChangeSet, Insight, Observation, Stage, Turn
+from memscope.records import ChangeSet, Stage, Turn
 from memscope.stores.rules import (
     Applied,
+    Memory,
     MemoryState,
     PendingChanges,
     ids_of,
@@ -23,8 +24,8 @@ from memscope.stores.rules import (
     same_text,
     waits_for,
 )
-from memscope_elasticsearch.answers import Outcome
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.answers import OperationResult
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import (
     Stored,
     blank,
@@ -37,7 +38,6 @@ from memscope_elasticsearch.documents import (
 )
 from memscope_elasticsearch.session import Session
 
-Memory: TypeAlias = Observation | Insight
 Name: TypeAlias = tuple[str, str | None]  # with its namespace
 ATTEMPTS = 20
 
@@ -169,15 +169,15 @@ class PendingWrites:
         waited: Stage | None = self.memories[state.record.id].source.get("wait")
         return waited
 
-    async def _write(self, operations: Sequence[Operation]) -> list[Outcome]:
+    async def _write(self, operations: Sequence[BulkOperation]) -> list[OperationResult]:
         outcomes = await self.session.cluster.bulk(operations)
         self.session.wrote(self.user, (op.id for op in operations if op.index == self.session.names.memory))
         return outcomes
 
-    def _new(self, state: MemoryState) -> list[Operation]:
+    def _new(self, state: MemoryState) -> list[BulkOperation]:
         return self.session.creates(self.scope, self._made(state))
 
-    def _update(self, state: MemoryState, token: str) -> list[Operation]:
+    def _update(self, state: MemoryState, token: str) -> list[BulkOperation]:
         """Replace the units; a vector stays if its text does."""
         stored, made = self.memories[state.record.id], self._made(state)
         first = next(iter(made.values()))
@@ -191,15 +191,15 @@ class PendingWrites:
             version = stored.version if part == 0 else None
             action = "update" if part < stored.parts else "index"
             operations.append(
-                Operation(action, self.session.names.memory, id, self.scope, {**body, **nothing}, version)
+                BulkOperation(action, self.session.names.memory, id, self.scope, {**body, **nothing}, version)
             )
         extra = range(len(made), stored.parts)
         return operations + [self._blank(unit_id(self.scope, state.record.id, p, stored.number)) for p in extra]
 
-    def _blank(self, id: str) -> Operation:
-        return Operation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
+    def _blank(self, id: str) -> BulkOperation:
+        return BulkOperation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
 
-    def _naming(self) -> list[Operation]:
+    def _naming(self) -> list[BulkOperation]:
         """Write the holders of the names that were assigned or released."""
         named = [(state.changed, state.record) for state in self.changes.states.values() if state.record.current]
         holders = {
@@ -212,7 +212,7 @@ class PendingWrites:
             if self._holders.get(name) != holder:
                 body = {"scope": self.scope, "kind": "name", "state": {"holder": holder}}
                 at = self._name_at(name)
-                operations.append(Operation("index", at["_index"], at["_id"], self.scope, body))
+                operations.append(BulkOperation("index", at["_index"], at["_id"], self.scope, body))
         return operations
 
     async def _again(self, state: MemoryState, token: str) -> None:
@@ -250,7 +250,7 @@ async def set_waiting(
             return
         scope = scope_hash(user)
         operations = [
-            Operation(
+            BulkOperation(
                 "update", session.names.memory, one.id, scope, {"wait": left[str(one.source["rid"])]}, one.version
             )
             for one in todo

@@ -12,7 +12,7 @@ from memscope.records import Block, Select
 from memscope.records.serialization import block_from_json, to_json
 from memscope.stores import block_rules
 from memscope.stores.block_rules import BlockRemoval, by_key
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import GONE, document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -97,7 +97,7 @@ async def _save(session: Session, user: str, versions: Sequence[Block], document
     body = {"scope": scope_hash(user), "kind": BLOCKS, "user": user, "state": state} if versions else None
     action = "create" if not exists else "index" if versions else "delete"
     version = (document["_seq_no"], document["_primary_term"]) if exists else None
-    operation = Operation(action, place["_index"], place["_id"], place["routing"], body, version)
+    operation = BulkOperation(action, place["_index"], place["_id"], place["routing"], body, version)
     (outcome,) = await session.cluster.bulk([operation])
     return outcome.ok
 

@@ -82,7 +82,7 @@ def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TermCounts:
     """Statistics of the whole scope, limited to visible units. ``frequency`` is of the query's terms."""
 
     units: int = 0
@@ -136,7 +136,7 @@ class CandidateSet:
     unread: AbstractSet[int] = frozenset()  # of which the words are not known yet
     characters: int = 0  # of the answers
     cosine: dict[int, float] = field(default_factory=dict)
-    counts: Counts = Counts()
+    counts: TermCounts = TermCounts()
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
     allowed: frozenset[str] | None = None  # records that fit the filter
     brought: FetchResult | None = None
@@ -263,7 +263,7 @@ def _numbers(pool: CandidateSet, ordered: Sequence[FoundUnit]) -> NDArray[np.int
     return np.array([unit.seq >> PARTS for unit in ordered if unit.record_id in pool.allowed], np.int64)
 
 
-def _statistics(counts: Counts, here: Statistics) -> Statistics:
+def _statistics(counts: TermCounts, here: Statistics) -> Statistics:
     """Returns statistics of the scope, or those of the candidates where they are larger."""
     if counts.units < here.units:
         return here

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from memscope.errors import ClosedError, ConfigError, StoreBusy, StoreUnavailable
 from memscope.models.retry import PerLoop
-from memscope_elasticsearch.answers import BULK_BYTES, Outcome, checked, number, parts, read_outcome, trouble
+from memscope_elasticsearch.answers import BULK_BYTES, OperationResult, checked, number, parts, read_result, trouble
 from memscope_elasticsearch.options import Options
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", de
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class BulkOperation:
     """An action of a bulk: create, index, update, delete. ``version``: the (seq_no, primary_term) it was read with."""
 
     action: str
@@ -218,7 +218,7 @@ class Cluster:
         body = {"docs": list(wanted)}
         return await self._ask(lambda found: parts(found, "docs", len(wanted)), "POST", "/_mget", body, params)
 
-    async def bulk(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
+    async def bulk(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
         """Returns the result of each; a refused item raises its error. 404 and 409 are the caller's to judge."""
         outcomes = await self.attempt(operations, wait_for=wait_for)
         for outcome in outcomes:
@@ -226,22 +226,22 @@ class Cluster:
                 raise outcome.error
         return outcomes
 
-    async def attempt(self, operations: Iterable[Operation], *, wait_for: bool = False) -> list[Outcome]:
+    async def attempt(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
         """Send as ``bulk`` does; errors of items stand in their outcomes. Items rejected for load are sent again."""
-        outcomes: list[Outcome] = []
+        outcomes: list[OperationResult] = []
         for chunk in _chunks(list(operations)):
             outcomes += await self._bulk(chunk, wait_for)
         return outcomes
 
-    async def _bulk(self, chunk: list[tuple[Operation, list[str]]], wait_for: bool) -> list[Outcome]:
-        done: dict[int, Outcome] = {}
+    async def _bulk(self, chunk: list[tuple[BulkOperation, list[str]]], wait_for: bool) -> list[OperationResult]:
+        done: dict[int, OperationResult] = {}
 
         async def send() -> None:
             left = [i for i in range(len(chunk)) if i not in done or done[i].busy]
             lines = [line for i in left for line in chunk[i][1]]
             answer = await self._send("POST", "/_bulk", lines, params, timeout_s)
             for i, item in zip(left, parts(answer, "items", len(left)), strict=True):
-                done[i] = read_outcome(item)
+                done[i] = read_result(item)
             for i in left:
                 if done[i].busy:
                     raise done[i].error or StoreBusy("refused for load")
@@ -261,8 +261,8 @@ class Cluster:
         await self.request("POST", f"/{index}/_refresh")
 
 
-def _chunks(operations: Sequence[Operation]) -> Iterable[list[tuple[Operation, list[str]]]]:
-    chunk: list[tuple[Operation, list[str]]] = []
+def _chunks(operations: Sequence[BulkOperation]) -> Iterable[list[tuple[BulkOperation, list[str]]]]:
+    chunk: list[tuple[BulkOperation, list[str]]] = []
     size = 0
     for operation in operations:
         lines = operation.lines()

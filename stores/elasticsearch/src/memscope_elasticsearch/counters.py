@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from memscope.records import Turn
 from memscope.text.units import chunks, microseconds, scope_key
-from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.client import Body, BulkOperation, Cluster
 from memscope_elasticsearch.documents import Place, document_id, scope_hash
-from memscope_elasticsearch.mapping import Names
+from memscope_elasticsearch.mapping import IndexNames
 
 PAUSE = 12 * 3600 * 1_000_000  # microseconds; as stores/snapshot.py
 OPEN = 32  # sessions whose last window is remembered
@@ -50,7 +50,7 @@ class UserCounters:
         return {"number": self.number, "sitting": self.window, "open": [[k, *v] for k, v in self.open.items()]}
 
 
-def wanted(names: Names, user: str) -> Body:
+def wanted(names: IndexNames, user: str) -> Body:
     scope = scope_hash(user)
     return {"_index": names.work, "_id": document_id(scope, "head"), "routing": scope}
 
@@ -64,19 +64,19 @@ def read(document: Mapping[str, object]) -> UserCounters:
     return UserCounters(state["number"], state["sitting"], {k: (s, o, t) for k, s, o, t in state["open"]}, version)
 
 
-def save(names: Names, user: str, counter: UserCounters) -> Operation:
+def save(names: IndexNames, user: str, counter: UserCounters) -> BulkOperation:
     at = wanted(names, user)
     body = {"scope": at["routing"], "kind": "head", "user": user, "state": counter.state()}
     action = "create" if counter.version is None else "index"
-    return Operation(action, at["_index"], at["_id"], at["routing"], body, counter.version)
+    return BulkOperation(action, at["_index"], at["_id"], at["routing"], body, counter.version)
 
 
-async def load(cluster: Cluster, names: Names, users: Sequence[str]) -> dict[str, UserCounters]:
+async def load(cluster: Cluster, names: IndexNames, users: Sequence[str]) -> dict[str, UserCounters]:
     found = await cluster.documents([wanted(names, user) for user in users])
     return {user: read(document) for user, document in zip(users, found, strict=True)}
 
 
-async def take(cluster: Cluster, names: Names, user: str, count: int) -> int:
+async def take(cluster: Cluster, names: IndexNames, user: str, count: int) -> int:
     """Reserve ``count`` numbers; returns the first."""
     while True:
         counter = (await load(cluster, names, [user]))[user]
@@ -86,7 +86,7 @@ async def take(cluster: Cluster, names: Names, user: str, count: int) -> int:
             return first
 
 
-async def names_of(cluster: Cluster, names: Names, scopes: Iterable[str]) -> dict[str, str]:
+async def names_of(cluster: Cluster, names: IndexNames, scopes: Iterable[str]) -> dict[str, str]:
     """Returns users by their hashes."""
     found = await cluster.documents(
         [{"_index": names.work, "_id": document_id(scope, "head"), "routing": scope} for scope in scopes]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-Finding: TypeAlias = tuple[str, str, str]  # "ok", "warn" or "fail"; what was found; what mends it
+StoreFinding: TypeAlias = tuple[str, str, str]  # "ok", "warn" or "fail"; what was found; what mends it
 OLDEST = (8, 19)
 FLOOD_PERCENT, HIGH_PERCENT = 95, 85  # the server's default watermarks
 SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 
 
-def findings(health: Mapping[str, Any]) -> list[Finding]:
+def findings(health: Mapping[str, Any]) -> list[StoreFinding]:
     """Returns findings. ``health``: the answer of ``mapping.health``."""
     found = [
         finding for alias, about in health.items() if isinstance(about, Mapping) for finding in _index(alias, about)
@@ -21,12 +21,12 @@ def findings(health: Mapping[str, Any]) -> list[Finding]:
     return [*found, _versions(health["versions"]), _disks(float(health["fullest_disk_percent"]))]
 
 
-def _index(alias: str, about: Mapping[str, Any]) -> list[Finding]:
+def _index(alias: str, about: Mapping[str, Any]) -> list[StoreFinding]:
     said = f"{alias}: format {about['format']}, refreshed every {about['refresh_interval']}"
     return list(_faults(alias, about, said)) or [("ok", said, "")]
 
 
-def _faults(alias: str, about: Mapping[str, Any], said: str) -> Iterator[Finding]:
+def _faults(alias: str, about: Mapping[str, Any], said: str) -> Iterator[StoreFinding]:
     for what in about["differences"]:
         yield "fail", f"{alias}: {what}", "restore the mapping, or import an export"
     if about["translog_durability"] != "request":
@@ -39,13 +39,13 @@ def _faults(alias: str, about: Mapping[str, Any], said: str) -> Iterator[Finding
         yield "warn", f"{said}: other processes find new turns late", mend
 
 
-def _versions(versions: list[str]) -> Finding:
+def _versions(versions: list[str]) -> StoreFinding:
     told = f"Elasticsearch {', '.join(versions)}"
     old = [version for version in versions if tuple(map(int, version.split(".")[:2])) < OLDEST]
     return ("fail", f"{told}: too old", "upgrade it to 8.19 or 9") if old else ("ok", told, "")
 
 
-def _disks(percent: float) -> Finding:
+def _disks(percent: float) -> StoreFinding:
     said = f"the fullest disk is {percent:.0f} % full"
     if percent < HIGH_PERCENT:
         return "ok", said, ""

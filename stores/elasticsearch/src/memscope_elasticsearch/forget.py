@@ -20,7 +20,7 @@ from memscope.stores.rules import falls_with, heir, left_behind, waits_for
 from memscope.stores.rules import record_id as id_of
 from memscope_elasticsearch import blocks, counters, reading, receipts, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
-from memscope_elasticsearch.client import Operation
+from memscope_elasticsearch.client import BulkOperation
 from memscope_elasticsearch.documents import (
     BLANK,
     KINDS,
@@ -178,11 +178,11 @@ async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     await session.refresh()
 
 
-def _burials(session: Session, scope: str, gone: Iterable[Sequence[Any]]) -> Iterable[Operation]:
+def _burials(session: Session, scope: str, gone: Iterable[Sequence[Any]]) -> Iterable[BulkOperation]:
     for record_id, parts, number in gone:
         for part in range(parts):
             body = tombstone(scope, record_id) if part == 0 else blank(scope, session.now())
-            yield Operation("index", session.names.memory, unit_id(scope, record_id, part, number), scope, body)
+            yield BulkOperation("index", session.names.memory, unit_id(scope, record_id, part, number), scope, body)
 
 
 async def _reopen(
@@ -207,7 +207,7 @@ async def bury(session: Session, user: str, ids: Sequence[str], made_elsewhere: 
     wanted = list(dict.fromkeys(ids))
     at = [session.at(scope, record_id)["_id"] for record_id in wanted]
     made = [
-        Operation("create", names.memory, id, scope, tombstone(scope, record_id))
+        BulkOperation("create", names.memory, id, scope, tombstone(scope, record_id))
         for id, record_id in zip(at, wanted, strict=True)
     ]
     head = counters.save(names, user, counters.UserCounters())  # names the user; refused where there is one
@@ -226,7 +226,7 @@ async def compact(session: Session) -> ForgetReport:
         .get("hits", {})
         .get("hits")
     ):
-        sweep = [Operation("delete", session.names.memory, hit["_id"], hit["_source"]["scope"]) for hit in hits]
+        sweep = [BulkOperation("delete", session.names.memory, hit["_id"], hit["_source"]["scope"]) for hit in hits]
         await session.cluster.bulk(sweep)
         await session.refresh()
     deleted = 0

@@ -73,7 +73,7 @@ WORK: Mapping[str, Body] = {
 }  # fmt: skip
 
 
-class Names:
+class IndexNames:
     """Aliases and indices of one store."""
 
     def __init__(self, prefix: str) -> None:
@@ -83,7 +83,7 @@ class Names:
         return f"{alias}-{VERSION:06d}"
 
 
-def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -> Body:
+def definition(alias: str, names: IndexNames, *, shards: int, replicas: int | None) -> Body:
     index: Body = {
         "number_of_shards": shards, "translog.durability": "request",
         "merge.policy.expunge_deletes_allowed": 0,  # for compact
@@ -100,14 +100,14 @@ def definition(alias: str, names: Names, *, shards: int, replicas: int | None) -
     return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
 
 
-async def prepare(cluster: Cluster, names: Names) -> None:
+async def prepare(cluster: Cluster, names: IndexNames) -> None:
     """Create missing indices."""
     for alias in (names.memory, names.work):
         if not await exists(cluster, alias):
             await create(cluster, alias, names)
 
 
-async def examine(cluster: Cluster, names: Names) -> None:
+async def examine(cluster: Cluster, names: IndexNames) -> None:
     """Check existing indices. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         check(alias, fields, await described(cluster, alias))
@@ -129,7 +129,7 @@ def notes(about: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) and isinstance(found.get("version"), int) else {}
 
 
-async def describe(cluster: Cluster, names: Names) -> None:
+async def describe(cluster: Cluster, names: IndexNames) -> None:
     """Create the document shared by all processes, unless it exists."""
     about = {"scope": META, "kind": "meta", "state": {"secret": secrets.token_bytes(32).hex(), "spaces": []}}
     try:
@@ -151,7 +151,7 @@ async def exists(cluster: Cluster, alias: str) -> bool:
     return True
 
 
-async def create(cluster: Cluster, alias: str, names: Names, *, alone: bool = False) -> None:
+async def create(cluster: Cluster, alias: str, names: IndexNames, *, alone: bool = False) -> None:
     """Create an index of this format under its alias; without the alias for ``alone``."""
     chosen = cluster.options
     try:
@@ -208,7 +208,7 @@ def _covers(have: Any, wanted: Any) -> bool:
     return all(key in told and _covers(told[key], value) for key, value in wanted.items())
 
 
-async def health(cluster: Cluster, names: Names) -> Mapping[str, Any]:
+async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
     """Returns the state of indices and cluster: version, mappings, refresh, durability, room on the disks."""
     found: dict[str, Any] = {}
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
@@ -248,7 +248,7 @@ __all__ = [
     "META_ROUTING",
     "VERSION",
     "WORK",
-    "Names",
+    "IndexNames",
     "check",
     "differences",
     "health",

@@ -13,9 +13,9 @@ from typing import Any
 from memscope.errors import StoreGone
 from memscope.records import Turn
 from memscope_elasticsearch import mapping
-from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.client import Body, BulkOperation, Cluster
 from memscope_elasticsearch.documents import DERIVED, KINDS, Place, Stored, documents, stored
-from memscope_elasticsearch.mapping import META, Names
+from memscope_elasticsearch.mapping import META, IndexNames
 from memscope_elasticsearch.session import Session
 
 PAGE = 500
@@ -24,7 +24,7 @@ FIELDS = ("columns", "words", "header", "length", "topics", "personal", "meaning
 # ---- the format
 
 
-async def upgrade(cluster: Cluster, names: Names) -> None:
+async def upgrade(cluster: Cluster, names: IndexNames) -> None:
     """Bring each index of an older format to this one."""
     for alias in (names.memory, names.work):
         index, about = await mapping.described(cluster, alias)
@@ -38,7 +38,7 @@ async def upgrade(cluster: Cluster, names: Names) -> None:
             await _extend(cluster, names, alias, index, about)
 
 
-async def _extend(cluster: Cluster, names: Names, alias: str, index: str, about: Mapping[str, Any]) -> None:
+async def _extend(cluster: Cluster, names: IndexNames, alias: str, index: str, about: Mapping[str, Any]) -> None:
     """Add the fields that an older index lacks; from here on, processes of the older version cannot open it."""
     wanted = mapping.MEMORY if alias == names.memory else mapping.WORK
     have, meta = about["mappings"].get("properties", {}), about["mappings"]["_meta"]
@@ -47,7 +47,7 @@ async def _extend(cluster: Cluster, names: Names, alias: str, index: str, about:
     await cluster.request("PUT", f"/{index}/_mapping", body={"properties": lacking, "_meta": changed})
 
 
-async def _move(cluster: Cluster, names: Names, alias: str, old: str, about: Mapping[str, Any]) -> None:
+async def _move(cluster: Cluster, names: IndexNames, alias: str, old: str, about: Mapping[str, Any]) -> None:
     new = names.index(alias)
     await cluster.request("PUT", f"/{old}/_settings", body={"index.blocks.write": True})
     if not await mapping.exists(cluster, new):
@@ -60,7 +60,7 @@ async def _move(cluster: Cluster, names: Names, alias: str, old: str, about: Map
     async with aclosing(_everything(cluster, old)) as pages:
         async for hits in pages:  # what an earlier attempt copied is there
             copies = ((hit["_id"], hit["_routing"], hit["_source"]) for hit in hits)
-            await cluster.bulk(Operation("create", new, *copy, by_alias=False) for copy in copies)
+            await cluster.bulk(BulkOperation("create", new, *copy, by_alias=False) for copy in copies)
     await cluster.refresh(new)
     swap = [
         {"add": {"index": new, "alias": alias, "is_write_index": True}},
@@ -128,7 +128,7 @@ async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
     further = [id for units in made.values() for id in list(units)[1:]]
     known = {one["_id"]: one for one in await session.documents(scope, further, includes="kind")}
     rest = [
-        Operation("update", session.names.memory, id, scope, units[id], _version(known[id]))
+        BulkOperation("update", session.names.memory, id, scope, units[id], _version(known[id]))
         for units in made.values()
         for id in list(units)[1:]
         if known[id].get("_source", {}).get("kind") in KINDS  # not forgotten meanwhile
@@ -136,7 +136,7 @@ async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
     behind = {op.id for op, outcome in zip(rest, await session.cluster.bulk(rest), strict=True) if not outcome.ok}
     whole = [one for one in found if behind.isdisjoint(made[one.id])]  # the first unit last: it says what is done
     await session.cluster.bulk(
-        Operation("update", session.names.memory, one.id, scope, made[one.id][one.id], one.version) for one in whole
+        BulkOperation("update", session.names.memory, one.id, scope, made[one.id][one.id], one.version) for one in whole
     )
     return len(whole)
 

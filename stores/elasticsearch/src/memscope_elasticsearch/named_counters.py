@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from memscope.errors import StoreBusy
 from memscope.records import Json
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -30,7 +30,7 @@ async def change(session: Session, name: str, step: Callable[[dict[str, Json]], 
         body = {"scope": scope, "kind": KIND, "state": state}
         version = (found["_seq_no"], found["_primary_term"]) if "_source" in found else None
         action = "index" if version else "create"
-        operation = Operation(action, session.names.work, document_id(scope, KIND), scope, body, version)
+        operation = BulkOperation(action, session.names.work, document_id(scope, KIND), scope, body, version)
         if (await session.cluster.bulk([operation]))[0].ok:
             return
         await asyncio.sleep(random.uniform(0, PAUSE_S))

@@ -7,7 +7,7 @@ from typing import Any
 
 from memscope.records import Receipt
 from memscope.records.serialization import receipt_from_json, to_json
-from memscope_elasticsearch.client import Operation
+from memscope_elasticsearch.client import BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -51,6 +51,6 @@ async def put(session: Session, user: str, receipts: Iterable[Receipt], *, only:
     await session.cluster.bulk([*(_write("index", session, scope, one, one) for one in made.values()), *gone])
 
 
-def _write(action: str, session: Session, scope: str, at: Receipt, made: Receipt | None) -> Operation:
+def _write(action: str, session: Session, scope: str, at: Receipt, made: Receipt | None) -> BulkOperation:
     body = {"scope": scope, "kind": RECEIPT, "state": to_json(made)} if made is not None else None
-    return Operation(action, session.names.work, document_id(scope, RECEIPT, at.id), scope, body)
+    return BulkOperation(action, session.names.work, document_id(scope, RECEIPT, at.id), scope, body)

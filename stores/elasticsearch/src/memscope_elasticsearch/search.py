@@ -22,13 +22,13 @@ from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import encoded_vector
 
 if TYPE_CHECKING:
-    from memscope_elasticsearch.candidates import CandidateSet, Counts, FoundUnit
+    from memscope_elasticsearch.candidates import CandidateSet, FoundUnit, TermCounts
 
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
 _PATHS = f"{_HITS}_source,{_HITS}_id,{_HITS}_score,{_HITS}matched_queries,{_TOLD}"
 BY_VECTOR = ("vector", "meaning")
-Sources = Mapping[str, Mapping[str, Any]]
+SourceFields = Mapping[str, Mapping[str, Any]]
 
 
 async def search(session: Session, asked: Search) -> Candidates:
@@ -72,14 +72,14 @@ async def _vector(session: Session, asked: Search) -> Body | None:
     return {"field": active.field, "query_vector": vector} if vector else None
 
 
-async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> Sources:
+async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> SourceFields:
     """Returns unrefreshed units by id, as they are now."""
     scope = scope_hash(asked.scope.user)
     documents = await session.documents(scope, ids, excludes="facts")
     return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
 
 
-def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: Sources) -> None:
+def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: SourceFields) -> None:
     """Add the hits to the candidate set; those by a vector come without words."""
     pool.counts = _counts(answers["counts"].get("aggregations", {}), pool.search)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
@@ -104,13 +104,13 @@ def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
     return {record_id for record_id, record in records.items() if record_matches(asked.filter, record)}
 
 
-def _counts(found: Mapping[str, Any], asked: Search) -> Counts:
-    from memscope_elasticsearch.candidates import Counts
+def _counts(found: Mapping[str, Any], asked: Search) -> TermCounts:
+    from memscope_elasticsearch.candidates import TermCounts
 
     if not found:
-        return Counts()
+        return TermCounts()
     turns = found["turns"]
-    return Counts(
+    return TermCounts(
         units=found["keys"]["doc_count"],
         length=found["keys"]["length"]["value"],
         turn_length=turns["length"]["value"],
@@ -134,7 +134,7 @@ def _frequency(counted: Mapping[str, Any]) -> int:
 
 
 async def _complete(
-    session: Session, pool: CandidateSet, front: Sequence[FoundUnit], vector: Body | None, fresh: Sources
+    session: Session, pool: CandidateSet, front: Sequence[FoundUnit], vector: Body | None, fresh: SourceFields
 ) -> None:
     wanted = queries.affordable(pool, front)
     with_records, without = queries.neighbours(pool, front, wanted)
@@ -177,7 +177,7 @@ class LazyRecords(Mapping[Handle, Record]):
         return len(self._bodies)
 
 
-def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: Sources, scope: str) -> FetchResult:
+def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: SourceFields, scope: str) -> FetchResult:
     """Returns the records of the answer as ``fetch`` would."""
     made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
     documents = [document for document in made.values() if holds_record(document, scope)]

@@ -21,9 +21,9 @@ from typing import Any
 
 from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
 from memscope.text.units import microseconds
-from memscope_elasticsearch.client import Body, Cluster, Operation
+from memscope_elasticsearch.client import Body, BulkOperation, Cluster
 from memscope_elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
-from memscope_elasticsearch.mapping import Names
+from memscope_elasticsearch.mapping import IndexNames
 
 PAGE = 500
 MOST_FRESH = 500  # ids that are read directly for one user
@@ -74,7 +74,7 @@ class UnrefreshedIds:
 @dataclass
 class Session:
     cluster: Cluster
-    names: Names
+    names: IndexNames
     clock: Callable[[], datetime]
     unrefreshed: UnrefreshedIds = field(default_factory=UnrefreshedIds)
     vectors: Any = None  # spaces.Spaces
@@ -95,8 +95,10 @@ class Session:
         wanted = [{"_index": self.names.memory, "_id": id, "routing": scope} for id in ids]
         return await self.cluster.documents(wanted, **fields)
 
-    def creates(self, scope: str, made: Mapping[str, Body]) -> list[Operation]:
-        return [Operation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()]
+    def creates(self, scope: str, made: Mapping[str, Body]) -> list[BulkOperation]:
+        return [
+            BulkOperation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()
+        ]
 
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
         """Returns current records by id; missing and foreign ones left out."""
@@ -152,7 +154,7 @@ class Session:
     async def _refreshed(self, routings: Iterable[str], within_s: float) -> None:
         """Wait for the next refresh by writing a document; force one if none comes, or if that fails."""
         body = {"kind": MARK}
-        marks = [Operation("index", self.names.memory, document_id(at, MARK), at, body) for at in routings]
+        marks = [BulkOperation("index", self.names.memory, document_id(at, MARK), at, body) for at in routings]
         try:
             async with asyncio.timeout(within_s):
                 await self.cluster.bulk(marks, wait_for=True)

@@ -64,7 +64,7 @@ from memscope_elasticsearch import (
 )
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import Cluster
-from memscope_elasticsearch.mapping import Names
+from memscope_elasticsearch.mapping import IndexNames
 from memscope_elasticsearch.options import Options, parse_location
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import VectorFields
@@ -105,7 +105,7 @@ class ElasticsearchStore:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.options = location if isinstance(location, Options) else parse_location(location, configured)
-        self._session = Session(Cluster(self.options), Names(self.options.prefix), clock)
+        self._session = Session(Cluster(self.options), IndexNames(self.options.prefix), clock)
         self._session.vectors = VectorFields(self._session)
         self._ready = False
 
@@ -254,7 +254,7 @@ class ElasticsearchStore:
         """Returns state of indices and cluster: see ``mapping.health``."""
         return await mapping.health((await self._open()).cluster, self._session.names)
 
-    async def examine(self) -> list[examination.Finding]:
+    async def examine(self) -> list[examination.StoreFinding]:
         """Returns findings for ``memscope doctor``."""
         return examination.findings(await self.health())
 

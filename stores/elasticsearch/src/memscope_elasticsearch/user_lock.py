@@ -19,7 +19,7 @@ from memscope.errors import StoreBusy
 from memscope.records import Json
 from memscope.stores import rules
 from memscope.stores.rules import holds
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -108,7 +108,7 @@ async def save(session: Session, user: str, state: UserState) -> bool:
     place = at(session, scope_hash(user))
     body = {name: value for name, value in state.body(user).items() if value is not None}
     action = "create" if state.version is None else "index"
-    operation = Operation(action, place["_index"], place["_id"], place["routing"], body, state.version)
+    operation = BulkOperation(action, place["_index"], place["_id"], place["routing"], body, state.version)
     (outcome,) = await session.cluster.bulk([operation])
     return outcome.ok
 

@@ -17,7 +17,7 @@ from memscope.records import Stage, Turn, VectorSpace
 from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors
 from memscope.text.terms import term
 from memscope.text.units import make_units
-from memscope_elasticsearch.client import Body, Operation
+from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
 from memscope_elasticsearch.mapping import META_ID, META_ROUTING
 from memscope_elasticsearch.session import Session
@@ -82,7 +82,7 @@ class VectorFields:
             state, version = await self.meta()
             result = step(state)
             body = {"scope": "memscope", "kind": "meta", "state": state}
-            operation = Operation("index", self._session.names.work, META_ID, META_ROUTING, body, version)
+            operation = BulkOperation("index", self._session.names.work, META_ID, META_ROUTING, body, version)
             if (await self._session.cluster.bulk([operation]))[0].ok:
                 await self.meta()
                 return result
@@ -246,7 +246,9 @@ class VectorFields:
                 row = rows.get(id)
                 if row is not None and row["rev"] == revision:
                     body = {"space": target.number, **({target.field: vector} if vector else {})}
-                    operations.append(Operation("update", self._session.names.memory, id, scope, body, row["version"]))
+                    operations.append(
+                        BulkOperation("update", self._session.names.memory, id, scope, body, row["version"])
+                    )
                     sent.append(item)
             outcomes = await self._session.cluster.bulk(operations)
             self._session.wrote()

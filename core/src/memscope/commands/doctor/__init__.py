@@ -28,8 +28,8 @@ from memscope.commands.doctor.checks import (
     Check,
     Examination,
     Finding,
+    FindingState,
     MemoryCheck,
-    State,
     clock,
     memories,
     models,
@@ -170,7 +170,7 @@ async def place(exam: Examination) -> AsyncIterator[Finding]:
         told = say("unfinished backups or exports, with what was said: {names}", names=names)
         yield Finding("permissions", "warn", told, "memscope compact")
     free = shutil.disk_usage(file.parent).free
-    state: State = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
+    state: FindingState = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
     mend = "" if state == "ok" else say("make room on this disk; compacting and forgetting need some as well")
     room = say("{gigabytes} GB free at {folder}", gigabytes=f"{free / 1e9:,.1f}", folder=file.parent)
     yield Finding("disk", state, room, mend)

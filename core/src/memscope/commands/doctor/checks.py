@@ -57,7 +57,7 @@ MENDS: Mapping[str, str] = {
 }
 
 
-State = Literal["ok", "warn", "fail"]
+FindingState = Literal["ok", "warn", "fail"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Finding:
     """``mend`` is the command or setting that helps; ``code`` the exit code if this fails."""
 
     check: str
-    state: State
+    state: FindingState
     said: str
     mend: str = ""
     code: int = 4

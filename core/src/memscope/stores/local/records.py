@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from memscope.records import (
+    AppendOutcome,
     AppendResult,
     ChangeSet,
     FetchResult,
@@ -28,7 +29,6 @@ from memscope.stores.removal import Removal
 from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
 from memscope.text.units import Unit, make_units, numbered, units_version
 
-Outcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
 LocalRemoval: TypeAlias = Removal[Row, Row]
 
 # ---- records
@@ -138,14 +138,14 @@ def append(
     return AppendResult(tuple(key for key, _ in placed), tuple(outcome for _, outcome in placed))
 
 
-def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tuple[str, Outcome]]:
+def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tuple[str, AppendOutcome]]:
     first = [one.turn.key if one.base is None else turn_key(one.base, 0) for one in inserts]
     asked, known = set(first), tx.known(first)
-    placed: list[tuple[str, Outcome]] = []
+    placed: list[tuple[str, AppendOutcome]] = []
     for one, key in zip(inserts, first, strict=True):
         if one.base is not None and key in known:
             key = rules.free_key(one.base, lambda key: key in known or (key not in asked and bool(tx.known([key]))))
-        outcome: Outcome = "stored" if key not in known else "duplicate" if known[key] else "forgotten"
+        outcome: AppendOutcome = "stored" if key not in known else "duplicate" if known[key] else "forgotten"
         known.setdefault(key, -1)
         placed.append((key, outcome))
     return placed

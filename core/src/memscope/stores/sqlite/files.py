@@ -32,8 +32,8 @@ from memscope.stores.unfinished import part_of
 
 log = logging.getLogger("memscope")
 
-Mode: TypeAlias = Literal["rw", "rwc", "ro", "immutable"]
-Connect: TypeAlias = Callable[[Path, Mode], sqlite3.Connection]
+OpenMode: TypeAlias = Literal["rw", "rwc", "ro", "immutable"]
+Connect: TypeAlias = Callable[[Path, OpenMode], sqlite3.Connection]
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 10.0
@@ -42,7 +42,7 @@ CHECKED_BYTES = 32 * 1024 * 1024  # up to this size a file is checked wholly whe
 OLDEST_SQLITE = (3, 35)
 
 
-def connect(path: Path, mode: Mode) -> sqlite3.Connection:
+def connect(path: Path, mode: OpenMode) -> sqlite3.Connection:
     """Open a connection; replaceable, so that a test can put another file system under it."""
     query = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
     return sqlite3.connect(
@@ -311,7 +311,7 @@ def open_writer(path: Path, connect: Connect) -> sqlite3.Connection:
     return prepare(connect(path, "rw"), write=True)
 
 
-def _opened(path: Path, mode: Mode, connect: Connect) -> sqlite3.Connection:
+def _opened(path: Path, mode: OpenMode, connect: Connect) -> sqlite3.Connection:
     db = connect(path, mode)
     try:
         prepare(db, write=False)

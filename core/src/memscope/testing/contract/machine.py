@@ -25,43 +25,43 @@ STEPS = settings(stateful_step_count=30, deadline=None, database=None, suppress_
 
 
 @dataclass
-class ModelBatch:
+class ExpectedBatch:
     items: list[str]
     parked: bool = False
     saved: bool = False
 
 
 @dataclass
-class Model:
+class ExpectedUser:
     """Expected contents of one user's store."""
 
     stored: list[str] = field(default_factory=list)  # turns, in order
     memories: dict[str, str] = field(default_factory=dict)  # observation -> its turn
     forgotten: set[str] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
-    batches: list[ModelBatch] = field(default_factory=list)
+    batches: list[ExpectedBatch] = field(default_factory=list)
     owner: Claim | None = None
     late: list[Claim] = field(default_factory=list)
 
     def pending(self) -> set[str]:
         return self.waiting | {item for batch in self.batches for item in batch.items}
 
-    def first(self) -> ModelBatch | None:
+    def first(self) -> ExpectedBatch | None:
         return next((batch for batch in self.batches if not batch.parked), None)
 
-    def held(self) -> tuple[Claim, ModelBatch]:
+    def held(self) -> tuple[Claim, ExpectedBatch]:
         """The live claim and its batch."""
         batch = self.first()
         assert self.owner is not None
         assert batch is not None
         return self.owner, batch
 
-    def form(self, limit: int) -> ModelBatch | None:
+    def form(self, limit: int) -> ExpectedBatch | None:
         items = [key for key in self.stored if key in self.waiting][:limit]
         if not items:
             return None
         self.waiting -= set(items)
-        self.batches.append(ModelBatch(items))
+        self.batches.append(ExpectedBatch(items))
         return self.batches[-1]
 
     def release(self) -> None:
@@ -96,7 +96,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         def __init__(self) -> None:
             super().__init__()
             self.user = fresh_user()
-            self.model = Model()
+            self.model = ExpectedUser()
             self.made = itertools.count()
 
         @property

@@ -17,7 +17,7 @@ from memscope.transfer.importers.files import mapping, read_json, sequence
 
 SAYS = "send_message"  # the tool by which an agent of version 1 answers
 LEFT = ("tools", "sources", "files", "groups", "mcp_servers", "tool_exec_environment_variables")
-Found = Mapping[str, Any]
+AgentFile = Mapping[str, Any]
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
@@ -36,7 +36,7 @@ def read(sources: Sequence[Any]) -> Iterator[Item]:
                     yield NotTaken(f"{name} of an agent file", left)
 
 
-def _agent(agent: Found, blocks: Mapping[Any, Found]) -> Iterator[Item]:
+def _agent(agent: AgentFile, blocks: Mapping[Any, AgentFile]) -> Iterator[Item]:
     name = str(agent.get("name") or "letta")
     own = [blocks[id] for id in sequence(agent.get("block_ids")) if id in blocks]
     for key in ("core_memory", "memory_blocks"):
@@ -50,7 +50,7 @@ def _agent(agent: Found, blocks: Mapping[Any, Found]) -> Iterator[Item]:
         yield from _message(message, name, f"{name}:{message.get('id') or number}")
 
 
-def _block(block: Found, agent: str, place: int) -> Item:
+def _block(block: AgentFile, agent: str, place: int) -> Item:
     label, value = block.get("label"), block.get("value")
     if not isinstance(label, str) or not isinstance(value, str):
         return NotTaken("a block without label or value")
@@ -66,14 +66,14 @@ def _block(block: Found, agent: str, place: int) -> Item:
     )
 
 
-def _passage(passage: Found, agent: str) -> Item:
+def _passage(passage: AgentFile, agent: str) -> Item:
     said = time_of(passage.get("created_at"))
     if said is None or not isinstance(passage.get("text"), str) or not passage.get("id"):
         return NotTaken("a passage without id, text or created_at")
     return ImportedMemory(id=str(passage["id"]), text=passage["text"], said=said, agent=agent)
 
 
-def _message(message: Found, agent: str, id: str) -> Iterator[Item]:
+def _message(message: AgentFile, agent: str, id: str) -> Iterator[Item]:
     role, time = message.get("role"), time_of(message.get("created_at"))
     if role not in ("user", "assistant"):
         yield NotTaken(f"a message of role {role!r}")
@@ -87,7 +87,7 @@ def _message(message: Found, agent: str, id: str) -> Iterator[Item]:
         yield ImportedTurn(turn, agent=agent)
 
 
-def _words(message: Found) -> str:
+def _words(message: AgentFile) -> str:
     content = message.get("content", message.get("text"))
     if isinstance(content, str):
         return content
@@ -104,7 +104,7 @@ def _user_words(text: str) -> str:
     return text
 
 
-def _answers(message: Found) -> Iterator[str]:
+def _answers(message: AgentFile) -> Iterator[str]:
     """The messages sent by tool; without tool calls the text, which else is the agent's own thought."""
     calls = [mapping(mapping(call).get("function")) for call in sequence(message.get("tool_calls"))]
     if not calls:
