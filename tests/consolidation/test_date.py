@@ -83,6 +83,25 @@ async def test_a_deadline_without_a_year_is_the_next_one(world, month, year):
     assert await happened(world, said, said, f"{year}-03-31", at) == days(f"{year}-03-31")
 
 
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("The report is due by March 31", "2023-03-31"),
+        ("I have to hand in the report before March 31", "2024-03-30"),
+        ("报告3月31日之前必须交", "2024-03-31"),
+    ],
+)
+async def test_a_day_of_an_earlier_year_is_no_deadline(world, said, wrong):
+    at = datetime(2024, 11, 15, 10, tzinfo=UTC)
+    assert await happened(world, said, said, wrong, at) is None
+    assert await happened(world, said, said, "2025-03-30", at) == days("2025-03-30")
+
+
+async def test_what_was_done_before_a_day_may_be_of_any_year(world):
+    said, at = "I lived in Rome before May 5", datetime(2024, 11, 15, 10, tzinfo=UTC)
+    assert await happened(world, said, said, "2022", at) == parse("2022", UTC)
+
+
 async def test_t24_two_years_later_yesterday_is_still_the_day_before_it_was_said(world):
     then = datetime(2022, 3, 1, 10, tzinfo=UTC)
     assert await happened(world, "I quit yesterday", "I quit yesterday", "2026-11-04", at=then) == days("2022-02-28")

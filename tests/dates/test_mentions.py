@@ -269,6 +269,24 @@ def test_by_a_day_without_a_year_ends_on_the_next_such_day(said: str, year: int)
 
 
 @pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("The report is due before May 5", 2024),
+        ("I have to finish it before May 5", 2024),
+        ("I finished it before May 5", 2023),
+        ("I lived in Rome before May 5", 2023),
+        ("论文必须在5月5日之前提交", 2024),
+        ("5月5日前交稿", 2024),
+        ("5月5日之前我住在北京", 2023),
+        ("5月5日之前交稿了", 2023),
+    ],
+)
+def test_before_a_day_without_a_year_is_the_next_one_for_a_duty(text: str, year: int) -> None:
+    (mention,) = mentions(text, datetime(2023, 11, 15, 10, tzinfo=UTC))
+    assert mention.interval.end.date().isoformat() == f"{year}-05-05"
+
+
+@pytest.mark.parametrize(
     ("text", "said", "days"),
     [
         ("last Friday", "2023-11-19", ["2023-11-10", "2023-11-17"]),  # a Sunday

@@ -90,9 +90,9 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
 
 def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
     if found.quoted:
-        return _named_day(proposed, found) or confirm(found.quoted, proposed) or _only(found, proposed)
+        return _named_day(proposed, found) or confirm(found.quoted, proposed, found.said) or _only(found, proposed)
     if found.beside and not any(map(_TIME.search, found.words)):
-        return confirm(found.beside, proposed)
+        return confirm(found.beside, proposed, found.said)
     named = any(map(_TIME.search, (*found.words, *found.sentences)))
     return proposed if named and not _is_day_of_saying(proposed, found.said) else None
 
@@ -190,17 +190,22 @@ def widened(mention: Mention) -> Mention:
 # ------------------------------------------------------------------------------------------------------------- decision
 
 
-def confirm(found: Sequence[Mention], proposed: Interval | None) -> Interval | None:
+def confirm(found: Sequence[Mention], proposed: Interval | None, said: datetime) -> Interval | None:
     """Returns the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
     if proposed is None:
         return None
-    fitting = [interval for one in found for interval in _readings(one, proposed) if interval.overlaps(proposed)]
+    fitting = [interval for one in found for interval in _readings(one, proposed, said) if interval.overlaps(proposed)]
     return min(fitting, key=lambda interval: interval.end - interval.start, default=None)
 
 
-def _readings(mention: Mention, proposed: Interval) -> list[Interval]:
-    """Returns the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last."""
+def _readings(mention: Mention, proposed: Interval, said: datetime) -> list[Interval]:
+    """Returns the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last.
+
+    What is to be done "by March 31" is done between the day of saying and that day.
+    """
     meant = readings(mention)
+    if mention.shape in ("before", "until"):
+        meant = [Interval(max(one.start, said - DAY), one.end) if one.end > said else one for one in meant]
     if mention.shape not in ("point", "range"):
         return [proposed] if any(one.overlaps(proposed) or one.end == proposed.start for one in meant) else []
     return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]

@@ -13,6 +13,7 @@ Conventions:
 - without a direction the last one is meant ("Friday", "in May"), with a future tense the next;
 - "at 3" is at 15:00 unless a part of the day is named; 03:30, with its zero, is of the morning;
 - "by March 31" is the next one, and so is Friday in "a week from Friday", unless the sentence tells of the past;
+  "before March 31" is where it tells of a duty ("due", "must", 必须);
 - a day that does not exist (June 31st), a lunar one and one of many ("a Friday in June") are silent;
 - a repetition ("every second Tuesday") is a rule, no mention; a figure of speech ("feels like yesterday") is neither;
 - a morning is 8-12, an afternoon 12-16, an evening 16-20, a night 20-24; seasons are those of the northern half.

@@ -51,13 +51,15 @@ _REACH = 48  # cycles looked at for a period that is not in each of them (29 Feb
 class Now:
     """The reference, and the direction the sentence states.
 
-    ``decided`` where it has words of the past, verbs included, or of the future, and not both.
+    ``decided`` where it has words of the past, verbs included, or of the future, and not both; ``due`` where it tells
+    of what has to be done.
     """
 
     when: datetime
     future: bool = False
     past: bool = False
     decided: bool = False
+    due: bool = False
 
     @property
     def local(self) -> datetime:

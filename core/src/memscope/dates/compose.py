@@ -291,6 +291,11 @@ def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
     return then(fixed(span) if span else period, lambda each: opened(each, shape))
 
 
+def due(now: Now, period: Period) -> Period:
+    """Before May 5, the next one in a sentence of what has to be done."""
+    return coming(now, period) if now.due else period
+
+
 def coming(now: Now, period: Period) -> Period:
     """The next one of a recurring period, unless the sentence tells of the past."""
     span = place(period, replace(now, future=not now.past)) if period.cycle else None

@@ -19,7 +19,7 @@ from memscope.errors import InputError
 _CONNECTORS = frozenset(
     "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
-    " rest more less within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
+    " rest more less duty within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
     " inside amid upto whose lunar lunarcal cha seem alike jubilee".split()
 )
 # Of these alone no row makes anything, and no row reaches over a word beside two others.
@@ -49,7 +49,7 @@ def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[Sequence[
         raise InputError("reference has no time zone", hint="give an aware datetime")
     found = _read(blank) if not blank.isascii() or not _TIMELY.isdisjoint(_NAMES.findall(blank)) else None
     if found is not None:
-        now = Now(reference, found.future and not found.past, found.past, decided=found.decided)
+        now = Now(reference, found.future and not found.past, found.past, found.decided, found.due)
         yield _cascade().run(found.tokens, now), now
 
 
@@ -58,6 +58,7 @@ class _Read(NamedTuple):
     future: bool
     past: bool
     decided: bool
+    due: bool
 
 
 @lru_cache(maxsize=1 << 11)
@@ -69,7 +70,13 @@ def _read(blank: str) -> _Read | None:
         return None
     future = "future" in kinds
     past = any(token.kind == "pasttense" and token.value is None for token in found)
-    return _Read(condensed(found), future, past, decided=future is not ("pasttense" in kinds))
+    decided, told = future is not ("pasttense" in kinds), [_plain(token) for token in found]
+    return _Read(condensed(told), future, past, decided, due="duty" in kinds)
+
+
+def _plain(token: Token) -> Token:
+    """Returns a word of duty as any other: it tells the direction, and no row asks for it."""
+    return token._replace(kind="word") if token.kind == "duty" else token
 
 
 def _timely() -> Iterator[str]:
