@@ -207,8 +207,9 @@ class AsyncMemoryScope:
     ) -> str:
         """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
 
-        A query about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens.
-        ``assemble``: ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
+        At most ``k`` hits, three times as many for a question for all of a class ("Which books did I read?"). A query
+        about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens. ``assemble``:
+        ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
         """
         from memscope import retrieval
 
@@ -218,8 +219,8 @@ class AsyncMemoryScope:
         if whole is not None:
             exclude, session = (*exclude, *whole.keys), None
         found = await self.retrieve(
-            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
-            kinds=kinds, zone=zone,
+            query, user=user, agent=agent, session=session, k=retrieval.most_hits(query, k), as_of=as_of,
+            exclude=exclude, filter=filter, kinds=kinds, zone=zone,
         )  # fmt: skip
         if whole is not None:
             return whole.text(found, lines)

@@ -19,6 +19,7 @@ from memscope.retrieval.context import context, profile_lines
 from memscope.retrieval.explain import explanation, why_nothing
 from memscope.retrieval.hits import gather
 from memscope.retrieval.hop import hop
+from memscope.retrieval.listing import most_hits
 from memscope.retrieval.profile import profile
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -34,6 +35,7 @@ __all__ = [
     "context",
     "gather",
     "hop",
+    "most_hits",
     "profile",
     "profile_lines",
     "rank",
