@@ -23,7 +23,7 @@ from kill_stores import Place
 from memscope.errors import Conflict, StoreBusy
 from memscope.records import Block
 from memscope.stores import Store, block_rules
-from memscope.stores.sqlite.block_table import BlockTable
+from memscope.stores.sqlite.small_tables import BlockTable
 from memscope.testing.records import block
 
 WRITERS, USER = 4, "alice"

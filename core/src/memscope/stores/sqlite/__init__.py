@@ -28,7 +28,7 @@ from memscope.stores.local import LocalStore, Transaction, UserTransaction, forg
 from memscope.stores.local.records import LocalRemoval, select_all
 from memscope.stores.removal import total
 from memscope.stores.rules import record_id
-from memscope.stores.sqlite import counter_rows, files, schema, secure_erase
+from memscope.stores.sqlite import files, schema, secure_erase, small_tables
 from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
 from memscope.stores.sqlite.transaction import SQLiteTransaction
@@ -85,10 +85,10 @@ class SQLiteStore(LocalStore):
         return replace(await super().stats(user), details=details)
 
     async def counters(self, name: str) -> dict[str, Json]:
-        return await (await self._live()).read(lambda db: counter_rows.read(db, name), brief=True)
+        return await (await self._live()).read(lambda db: small_tables.read_counters(db, name), brief=True)
 
     async def change_counters(self, name: str, change: Callable[[dict[str, Json]], None]) -> None:
-        await self._run(lambda db: counter_rows.change(db, name, change))
+        await self._run(lambda db: small_tables.change_counters(db, name, change))
 
     async def _remove(self, select: Select) -> ForgetReport:
         """Remove, then wipe the bytes; a failure to wipe them is a reason in the report, not an error."""

@@ -8,7 +8,7 @@ from typing import Any
 from memscope.records import Stage, Stats
 from memscope.stores.rules import STAGES, furthest
 from memscope.stores.spaces import Spaces
-from memscope.stores.sqlite.space_table import SpaceTable
+from memscope.stores.sqlite.small_tables import SpaceTable
 from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
 from memscope.text.units import units_version
 

@@ -23,9 +23,8 @@ from memscope.records import (
 from memscope.stores import RecordKey
 from memscope.stores.local import Row
 from memscope.stores.rules import Batch, Memory, in_words
-from memscope.stores.sqlite.block_table import BlockTable
 from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, words_in_body
-from memscope.stores.sqlite.space_table import SpaceTable
+from memscope.stores.sqlite.small_tables import BlockTable, SpaceTable
 from memscope.text.units import Unit, microseconds
 
 COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", "units")
