@@ -42,8 +42,7 @@ from memscope.stores.local import Row
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
 from memscope.stores.spaces import Spaces
-from memscope.text.terms import terms_version
-from memscope.text.units import Unit
+from memscope.text.units import Unit, units_version
 
 PAGE = 500
 USERS = "SELECT user_name FROM record UNION SELECT user_name FROM block"
@@ -285,7 +284,7 @@ class WholeStore(Tables):
 
     def user(self, name: str) -> OneUser:
         if self.find_user(name) is None:
-            self.insert("users", [(name, 0, 0, 0, terms_version)])
+            self.insert("users", [(name, 0, 0, 0, units_version)])
         found = self.find_user(name)
         assert found is not None
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +17,10 @@ from memscope.stores.memory import InMemoryStore
 from memscope.stores.sqlite import SQLiteStore
 from stores.calls import SPACES, Call, Seen, beginning, next_call
 from stores.sides import Clock, compare
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+
+from duckdb_store import DuckDBStore
 
 CALLS = 16
 RANDOM = settings(  # what differs is shown with all calls before it; to make them fewer would take minutes
@@ -48,3 +53,17 @@ async def sqlite(clock: Clock) -> AsyncIterator[Store]:
 @given(data=st.data())
 def test_sqlite_answers_as_the_reference_does(data: st.DataObject) -> None:
     asyncio.run(compare(choice(data), in_memory, sqlite))
+
+
+@asynccontextmanager
+async def duckdb(clock: Clock) -> AsyncIterator[Store]:
+    store = DuckDBStore(":memory:", clock=clock)
+    await store.open()
+    yield store
+    await store.close()
+
+
+@settings(RANDOM, max_examples=10)
+@given(data=st.data())
+def test_a_store_of_a_stranger_answers_as_the_reference_does(data: st.DataObject) -> None:
+    asyncio.run(compare(choice(data), in_memory, duckdb))
