@@ -43,6 +43,7 @@ class Query:
     asks_ahead: bool = False  # names a day of its own that is not over
     asks_period: bool = False  # for whatever happens at the times named
     said_then: bool = True  # what was said in the times named answers, not only what was said before
+    days: frozenset[int] = frozenset()  # terms of the days to come that are named, for what is repeated
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too

@@ -325,6 +325,7 @@ _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
         "names",
         "kinds_asked",
         "said_then",
+        "days",
         "asks_number",
         "asks_when",
         "asks_assistant",
@@ -334,12 +335,15 @@ _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
         "about_talk",
         "cjk_vectors",
     ),
-    writes=("order", "values", "scores", "askings"),
+    writes=("candidates", "order", "values", "scores", "askings"),
 )
 async def rank(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     if found is None or not len(found.unit):
         return question
+    if repeats := [at for at, one in enumerate(found.terms) if one in question.days]:
+        repeated = (found.tf[:, repeats] > 0) | (found.tf_header[:, repeats] > 0)
+        found = replace(found, event=np.maximum(found.event, repeated.any(axis=1)))
     with np.errstate(invalid="ignore"):  # OpenBLAS may claim it of finite numbers (numpy #24067)
         evidence = Evidence(question, found)
         asking = askings(found, evidence.weights)
@@ -354,7 +358,9 @@ async def rank(question: Query, ctx: WorkerContext) -> Query:
     best = dict(zip(handles, worst_first, strict=True))  # of a hit's rows the last, which is its best
     asked = asking.tolist()
     order = tuple([row for handle in dict.fromkeys(reversed(handles)) if not asked[row := best[handle]]])
-    return replace(question, order=order, values=values, scores=scores, askings=len(best) - len(order))
+    return replace(
+        question, candidates=found, order=order, values=values, scores=scores, askings=len(best) - len(order)
+    )
 
 
 def lines(question: Query, row: int) -> tuple[Feature, ...]:

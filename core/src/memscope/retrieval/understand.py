@@ -14,6 +14,7 @@ from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
 from memscope.retrieval.query import Query
 from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
+from memscope.text.repetitions import days_asked
 from memscope.text.statements import about_user
 from memscope.text.terms import names, piece_terms, term
 from memscope.text.tokens import fold, pieces, words
@@ -122,6 +123,7 @@ _LIFE_TOPICS = (
         "asks_ahead",
         "asks_period",
         "said_then",
+        "days",
         "topics",
         "meaning",
         "about_talk",
@@ -152,10 +154,12 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     lasting = personal and bool(terms)  # the user's lasting statements come along; as a word the mark weighs nothing
     kinds = frozenset(MARKS[kind] for kind in asked_kinds(ends)) if lasting else frozenset[int]()
     marks = (LASTING, *sorted(kinds)) if lasting else ()
+    to_come = (time for one in ahead for time in _meant(one, ends, reference) if time.end > reference)
+    days = days_asked(to_come)
     return replace(
         question,
-        terms=(*terms, *marks),
-        weights=(*weights, *(0.0 for _ in marks)),
+        terms=(*terms, *marks, *days),
+        weights=(*weights, *(0.0 for _ in (*marks, *days))),
         kinds_asked=kinds,
         names=names(_ends(question.query)),
         periods=periods(named, ends, reference),
@@ -166,6 +170,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         asks_ahead=bool(ahead),
         asks_period=asks_period,
         said_then=said_then,
+        days=frozenset(days),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(subject),
         about_talk=_TALK.search(wording) is not None,

@@ -17,6 +17,7 @@ from memscope.text.flags import Flag, flags
 from memscope.text.language import Language, language
 from memscope.text.lasting import LASTING, SERIOUS
 from memscope.text.periods import named_periods
+from memscope.text.repetitions import repeated_days
 from memscope.text.telling import marks
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
@@ -77,7 +78,7 @@ PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.8"
+units_version = f"{terms_version}.{VECTORS_VERSION}.9"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
@@ -164,7 +165,9 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
     for part, piece in enumerate(chunks(turn.text)):
         read = analyse(piece)
         named = _named(piece, turn, read.timed) if tells else _UNDATED
-        yield _unit(piece, read, date, turn.speaker, {**shared, **named, "seq": seq + part, "part": part}, state)
+        columns = {**shared, **named, "seq": seq + part, "part": part}
+        days = repeated_days(piece, turn.time) if turn.role != "assistant" else ()
+        yield _unit(piece, read, date, turn.speaker, columns, state, days=days)
 
 
 _UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
@@ -200,7 +203,8 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     date = date_text(memory.said, language(memory.text))
-    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=_memory_marks(memory))
+    marked, days = _memory_marks(memory), repeated_days(memory.text, memory.said)
+    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=marked, days=days)
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
@@ -227,9 +231,12 @@ def _header(said: str) -> bytes:
 
 def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
-    *, marked: Sequence[int] | None = None,
+    *, marked: Sequence[int] | None = None, days: Sequence[int] = (),
 ) -> Unit:  # fmt: skip
-    """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it."""
+    """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it.
+
+    ``days``: the terms of the days that it repeats.
+    """
     role = columns["role"]
     found = flags(body, read.pieces, ROLES[role]) | state
     lasting = marks(body) if marked is None and role != _ASSISTANT else marked or ()
@@ -238,6 +245,10 @@ def _unit(
         header += packed_terms(lasting)
     elif marked:
         content += packed_terms(marked)
+    if days and columns["kind"] == TURN:
+        header += packed_terms(days)
+    elif days:
+        content += packed_terms(days)
     columns["part"] = min(columns["part"], _MOST)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
     columns["flags"] = found | _PERSONAL if lasting else found
