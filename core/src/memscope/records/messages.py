@@ -90,9 +90,10 @@ class AppendResult:
 class Select:
     """A condition on a user's records. Unset means all; conditions are joined by "and".
 
-    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` selects items that wait for a
-    stage (leased, failed and parked ones included); ``live_at`` leaves out records expired by then. ``block`` selects
-    the block of core memory with this label, the agent's own or the shared one, and no record.
+    ``period`` is when a turn was said, or a memory was said or happened; ``pending`` selects records that wait for
+    consolidate or reflect (leased, failed and parked ones included; none for embed, where units wait); ``live_at``
+    leaves out records expired by then. ``block`` selects the block of core memory with this label, the agent's own or
+    the shared one, and no record.
     """
 
     user: str

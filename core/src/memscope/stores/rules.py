@@ -306,7 +306,7 @@ def selected(
     return (
         _own(select, record)
         and (select.session is None or select.session in sessions())
-        and (select.pending is None or waiting(select.pending))
+        and (select.pending is None or (select.pending != "embed" and waiting(select.pending)))
         and not (select.live_at is not None and isinstance(record, Turn) and record.statement
                  and any(expired(one, select.live_at) for one in made()))
         and in_words(select, record)

@@ -371,6 +371,7 @@ _SESSION = """number IN (
 _LIVE = """(expires IS NULL OR expires > :live) AND NOT (statement AND EXISTS (
     SELECT 1 FROM source JOIN record AS made ON made.user = :user AND made.number = source.memory
     WHERE source.user = :user AND source.source = record.number AND made.expires <= :live))"""
+_PENDING = "number IN (SELECT item FROM item WHERE user = :user AND stage = :stage AND stage != 'embed')"
 _PERIOD = """(time >= :from AND time < :to OR start < :to AND "end" > :from)"""
 
 _CONDITIONS: tuple[tuple[str, str, Callable[[Any], dict[str, Any]]], ...] = (
@@ -380,7 +381,7 @@ _CONDITIONS: tuple[tuple[str, str, Callable[[Any], dict[str, Any]]], ...] = (
     ("period", _PERIOD, lambda value: {"from": microseconds(value.start), "to": microseconds(value.end)}),
     ("name", "name = :name", lambda value: {"name": value}),
     ("namespace", "namespace = :namespace", lambda value: {"namespace": value}),
-    ("pending", "number IN (SELECT item FROM item WHERE user = :user AND stage = :stage)", lambda v: {"stage": v}),
+    ("pending", _PENDING, lambda value: {"stage": value}),
     ("expired_by", "expires <= :expired", lambda value: {"expired": microseconds(value)}),
     ("live_at", _LIVE, lambda value: {"live": microseconds(value)}),
 )

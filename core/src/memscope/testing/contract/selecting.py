@@ -12,7 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memscope.errors import InputError
-from memscope.records import ChangeSet, Insight, Interval, Observation, Record, Revision, Select, Turn, TurnInsert
+from memscope.records import (
+    ChangeSet,
+    Insight,
+    Interval,
+    Observation,
+    Record,
+    Revision,
+    Select,
+    Turn,
+    TurnInsert,
+    VectorSpace,
+)
 from memscope.records.filters import check, matches
 from memscope.stores import Store
 from memscope.stores.rules import record_key
@@ -81,6 +92,12 @@ class Selecting(Chapter):
         await store.complete(claim, ChangeSet(new=(observation("o", "a"),), done=("a",)))
         assert await ids(store, pending="consolidate") == ["b", "c"]
         assert await ids(store, pending="reflect") == ["o"]
+
+    async def test_no_record_waits_for_embed_whose_items_are_units(self, store: Store) -> None:
+        await store.use_space(VectorSpace("small", 4))
+        await store.append("alice", inserts("a", "b"))
+        assert (await store.stats("alice")).pending["embed"] == 2
+        assert await ids(store, pending="embed") == []
 
     async def test_scan_pages_hold_many_records(self, store: Store) -> None:
         await store.append("alice", inserts(*(f"k{n}" for n in range(2100))))
