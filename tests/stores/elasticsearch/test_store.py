@@ -16,7 +16,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
-from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, VectorSpace
+from memscope.records import ChangeSet, FetchResult, Select, Stage, Turn, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
@@ -157,6 +157,37 @@ async def test_concurrent_adds_are_written_together(place: Options) -> None:
         await asyncio.gather(*(store.append(user, inserts("k", user=user)) for user in users))
         assert store.cluster.requests - before <= 6
         assert len(await store.users()) == 201
+
+
+@needs_node
+async def test_groups_written_at_once_keep_the_order_of_each_user(
+    place: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, writing, most = append.GroupCommitter._write, list[set[str]](), 0
+
+    async def watched(self: append.GroupCommitter, group: list[append.AppendRequest]) -> None:
+        nonlocal most
+        users = {request.user for request in group}
+        assert all(users.isdisjoint(others) for others in writing)
+        writing.append(users)
+        most = max(most, len(writing))
+        await write(self, group)
+        writing.remove(users)
+
+    monkeypatch.setattr(append.GroupCommitter, "_write", watched)
+    monkeypatch.setattr(append, "MOST", 7)
+    async with opened(place) as store:
+        said = [(f"user-{user}", f"k{n}") for n in range(5) for user in range(9)]
+        tasks = []
+        for user, key in said:
+            tasks.append(asyncio.create_task(store.append(user, inserts(key, user=user))))
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        assert most == append.AT_ONCE
+        for user in {user for user, _ in said}:
+            turns = [await get(store, key, user) for key in await ids(store, user)]
+            order = sorted((one for one in turns if isinstance(one, Turn)), key=lambda one: one.seq)
+            assert [one.key for one in order] == [f"k{n}" for n in range(5)]
 
 
 @needs_node

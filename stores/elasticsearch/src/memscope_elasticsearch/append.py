@@ -23,7 +23,9 @@ from memscope_elasticsearch.counters import UserCounters
 from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
 from memscope_elasticsearch.session import Session
 
-MOST = 1000  # turns written together
+LONG = 1000  # turns of one call: more have more than one deadline's time
+MOST = 250  # turns written together
+AT_ONCE = 2  # groups: the units of one are made while the server writes another
 MUCH = 8_000  # characters; the units of more are made in a thread, as the event loop would stand still for them
 ROUNDS = 100
 Id: TypeAlias = tuple[str, str]  # user, key
@@ -50,12 +52,16 @@ class AppendRequest:
 
 
 class GroupCommitter:
-    """Group commit per event loop: requests that arrive during a write form the next group."""
+    """Group commit per event loop: requests that arrive during a write form the next group.
+
+    Groups that are written at once are of different users: each user's turns are written in the order of the calls.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._waiting: deque[AppendRequest] = deque()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writing: set[str] = set()  # users
         self._heads: dict[str, UserCounters] = {}
 
     async def append(self, user: str, inserts: Sequence[TurnInsert], done: Iterable[str]) -> AppendResult:
@@ -63,13 +69,15 @@ class GroupCommitter:
             return AppendResult((), ())
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         cluster = self._session.cluster
-        until = cluster.until() + len(inserts) // MOST * cluster.options.deadline_s
+        until = cluster.until() + len(inserts) // LONG * cluster.options.deadline_s
         request = AppendRequest(
             user, inserts, frozenset(done), answer, until, [""] * len(inserts), [None] * len(inserts)
         )
         self._waiting.append(request)
-        if self._task is None or self._task.done():  # its time is not that of the call that began it
-            self._task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())
+        if len(self._tasks) < AT_ONCE:  # the task's time is not that of the call that began it
+            task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         try:
             async with asyncio.timeout_at(until):
                 return await answer
@@ -77,22 +85,30 @@ class GroupCommitter:
             raise StoreUnavailable("Elasticsearch did not acknowledge in time", hint="try again") from None
 
     async def drain(self) -> None:
-        if self._task is not None:
-            await asyncio.gather(self._task, return_exceptions=True)
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         await asyncio.sleep(0)  # concurrent calls join this group
         while group := self._next():
-            await self._write(group)
+            users = {request.user for request in group}
+            self._writing |= users
+            try:
+                await self._write(group)
+            finally:
+                self._writing -= users
 
     def _next(self) -> list[AppendRequest]:
         """Returns the requests to be written together; nobody waits any more for some that are left out."""
-        group, count = list[AppendRequest](), 0
+        group, later, count = list[AppendRequest](), list[AppendRequest](), 0
         while self._waiting and (not group or count + len(self._waiting[0].inserts) <= MOST):
             request = self._waiting.popleft()
-            if not request.answer.done():
+            if request.user in self._writing:
+                later.append(request)
+            elif not request.answer.done():
                 group.append(request)
                 count += len(request.inserts)
+        self._waiting.extendleft(reversed(later))
         return group
 
     async def _write(self, group: list[AppendRequest]) -> None:

@@ -144,18 +144,18 @@ class CandidateSet:
     def __post_init__(self) -> None:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
 
-    def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, float]:
-        """Add units with term scores; by seq, the cosine that a score stands for."""
-        cosines = {}
+    def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, Mapping[str, Any]]:
+        """Add units, with their frequencies of the query's terms for ``words``; returns the hits by seq."""
+        added = {}
         for hit in hits:
             if not is_current(hit["_source"]):
                 continue
             unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, self.terms)
-            cosines[unit.seq] = 2 * hit["_score"] - 1
+            added[unit.seq] = hit
             if words or unit.seq not in self.units:
                 self.units[unit.seq] = unit
         self.characters += sum(map(_characters, hits))
-        return cosines
+        return added
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace units by their state as just written; remove forgotten ones."""

@@ -17,7 +17,7 @@ from memscope.records import Candidates, FetchResult, Handle, Record, Search
 from memscope.records.filters import record_matches
 from memscope_elasticsearch import queries, reading
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import decode, holds_record, scope_hash, stored
+from memscope_elasticsearch.documents import decode, document_id, holds_record, scope_hash, stored
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import encoded_vector
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
-_PATHS = f"{_HITS}_source,{_HITS}_id,{_HITS}_score,{_HITS}matched_queries,{_TOLD}"
+_PATHS = f"{_HITS}_source,{_HITS}matched_queries,{_TOLD}"
 BY_VECTOR = ("vector", "meaning")
+SCORED = ("vector", "cosines")
 SourceFields = Mapping[str, Mapping[str, Any]]
 
 
@@ -48,8 +49,9 @@ async def search(session: Session, asked: Search) -> Candidates:
 
 async def _ask(session: Session, asked: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
     """Returns the answers under the names of their searches."""
+    paths = f"{_PATHS},{_HITS}_score" if any(name in bodies for name in SCORED) else _PATHS
     found = await session.cluster.searches(
-        session.names.memory, list(bodies.values()), routing=scope_hash(asked.scope.user), paths=_PATHS
+        session.names.memory, list(bodies.values()), routing=scope_hash(asked.scope.user), paths=paths
     )
     return dict(zip(bodies, found, strict=True))
 
@@ -87,13 +89,20 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
     pool.frequencies.see(worded)
     pool.add_hits(worded)
     known = set(pool.units)
-    pool.cosine |= pool.add_hits(hits.get("vector", ()), words=False)
+    near = pool.add_hits(hits.get("vector", ()), words=False)
+    pool.cosine |= {seq: _cosine(hit) for seq, hit in near.items()}
     nearest = pool.add_hits(hits.get("meaning", ()), words=False)
     pool.unread = (pool.cosine.keys() | nearest.keys()) - known
     pool.replace(fresh)
     if pool.search.filter:
         sources = [hit["_source"] for found in hits.values() for hit in found]
         pool.allowed = frozenset(_fitting(pool.search, [*sources, *fresh.values()]))
+
+
+def _cosine(hit: Mapping[str, Any]) -> float:
+    """Returns the cosine that the score of a hit by vector stands for."""
+    score: float = hit["_score"]
+    return 2 * score - 1
 
 
 def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -151,7 +160,7 @@ async def _complete(
     near = hits["beside"] + hits["neighbours"]
     pool.frequencies.see(near)
     pool.add_hits(near)
-    pool.cosine |= {hit["_source"]["seq"]: 2 * hit["_score"] - 1 for hit in hits.get("cosines", ())}
+    pool.cosine |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("cosines", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
     pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
     pool.replace(fresh)
@@ -179,8 +188,10 @@ class LazyRecords(Mapping[Handle, Record]):
 
 def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: SourceFields, scope: str) -> FetchResult:
     """Returns the records of the answer as ``fetch`` would."""
-    made = {hit["_id"]: hit for hit in hits} | {id: {"_id": id, "_source": source} for id, source in fresh.items()}
-    documents = [document for document in made.values() if holds_record(document, scope)]
+    first = (hit["_source"] for hit in hits if hit["_source"]["part"] == 0)
+    made = {document_id(scope, source["rid"]): source for source in first} | dict(fresh)
+    documents = [{"_id": id, "_source": source} for id, source in made.items()]
+    documents = [document for document in documents if holds_record(document, scope)]
     bodies: dict[Handle, str] = {one["_source"]["rid"]: one["_source"]["body"] for one in documents}
     memories = [
         one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
