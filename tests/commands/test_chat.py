@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import select
 import signal
 import sys
 import time
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -22,6 +26,8 @@ from memscope.commands.slash import COMMANDS
 
 from servers.faults import FaultServer, Plan, Script
 
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
+PAGE = Path(__file__).parents[2] / "docs" / "chat.md"
 EXTRACTED = {
     "turns": [{"turn": 1, "level": 3}],
     "facts": [{"text": "The user moved to Berlin.", "about": "user", "when": "", "keywords": ["Berlin"],
@@ -230,8 +236,8 @@ class Screen:
         """Read until it is there, from where the last call ended."""
         end = time.monotonic() + seconds
         while text not in self.seen:
-            assert time.monotonic() < end, self.seen
-            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
+            assert select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0], self.seen
+            self.seen = COLOURS.sub("", self.seen + os.read(self.terminal, 65536).decode(errors="replace"))
         before, _, self.seen = self.seen.partition(text)
         return before + text
 
@@ -282,6 +288,24 @@ def test_at_a_terminal(screen, monkeypatch):
     talk.type("\x04")
     assert talk.ends() == 0
     assert turns() == ["I moved to Berlin.", "Nice!"]
+
+
+def test_the_talk_of_the_page_is_what_happens(screen, server, monkeypatch):
+    """Each line of docs/chat.md is typed or shown, in its order; ids differ."""
+    monkeypatch.setenv("MEMSCOPE_IDLE_S", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = re.search(r"^```\n(alice> .*?)^```$", PAGE.read_text("utf-8"), re.S | re.M)[1].splitlines()
+    said = [(one, two) for one, two in pairwise(lines) if two.startswith("assistant> ")]
+    answers = [{"in": "user", "match": re.escape(one[7:]), "reply": two[11:]} for one, two in reversed(said)]
+    server.script = Script([*SCRIPT[:2], *answers])
+    talk = screen("--user", "alice")
+    for line in lines:
+        talk.until("alice> " if line.startswith("alice> ") else re.sub("[0-9a-f]{32}$", "", line))
+        if line.startswith("alice> "):
+            talk.type(f"{line[7:]}\r")
+    talk.until("alice> ")
+    talk.type("\x04")
+    assert talk.ends() == 0
 
 
 def test_a_list_grows_until_it_is_stopped(screen):
