@@ -10,6 +10,7 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import EmbeddingError, EmbeddingMismatch, ModelUnavailable
+from memscope.jobs import embedding
 from memscope.records import VectorSpace
 
 TEA = {"role": "user", "content": "I drink tea, CANARY."}
@@ -157,3 +158,18 @@ async def test_an_embedder_that_cannot_even_be_measured(place, caplog):
         with pytest.raises(EmbeddingError):
             await memory.flush()
     assert "CANARY" not in caplog.text
+
+
+async def test_turns_said_one_after_the_other_are_embedded_together(place, monkeypatch):
+    monkeypatch.setattr(embedding, "TOGETHER_S", 60)
+    asked = []
+    embedder = Moody(lambda shape: asked.append(shape[0]) or np.ones(shape))
+    async with asyncio.timeout(30):  # neither flush nor the end waits for more turns
+        async with AsyncMemoryScope(place, settings={}, embedder=embedder) as memory:
+            for number in range(12):
+                await memory.add_turns([TEA | {"content": f"I drink tea {number}."}], user="u")
+                await asyncio.sleep(0)
+            assert await memory.flush()
+            assert asked == [12]
+            await memory.add_turns([TEA], user="u")
+        assert asked == [12, 1]

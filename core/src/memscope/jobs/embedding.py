@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ log = logging.getLogger("memscope")
 BATCH = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
+TOGETHER_S = 0.02  # what comes within it is asked for together
 
 
 async def embed_batch(ctx: WorkerContext) -> int:
@@ -69,6 +71,7 @@ class Filler:
         self._wanted = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._awaited = asyncio.Event()  # somebody waits for the vectors: no more are waited for
         self._task: asyncio.Task[None] | None = None
         self.error: MemscopeError | None = None
 
@@ -90,13 +93,21 @@ class Filler:
         while self._wanted.is_set():
             self._wanted.clear()
             try:
-                await embed_all(ctx)
+                await self._gather()
+                await declare(ctx)
+                while await embed_batch(ctx):
+                    await self._gather()
                 if self.error is not None and not await _left(ctx):
                     self.error = None
             except MemscopeError as error:
                 self._failed(error)
             except Exception as error:  # a third party's embedder; its words may be those of a conversation
                 self._failed(EmbeddingError(f"the embedder failed: {type(error).__name__}"))
+
+    async def _gather(self) -> None:
+        """Wait for more to embed in the same request."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._awaited.wait(), TOGETHER_S)
 
     def _failed(self, error: MemscopeError) -> None:
         if self.error is None or self.error.code != error.code:
@@ -105,10 +116,13 @@ class Filler:
 
     async def drain(self, timeout_s: float | None) -> bool:
         """Wait until no embedding runs; returns False on timeout."""
+        self._awaited.set()
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)
         except TimeoutError:
             return False
+        finally:
+            self._awaited.clear()
         return True
 
     async def stop(self, drain_s: float) -> None:
