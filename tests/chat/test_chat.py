@@ -117,6 +117,22 @@ async def test_the_model_is_shown_persona_memories_and_the_new_turn():
     assert recorded[1] == ("user", "What does Ada like?")  # and not what memory had put before it
 
 
+async def test_a_question_asked_twelve_times_takes_no_place_in_the_prompt():
+    chat, facts = Talker(), [f"My {thing} code is {n}00{n}." for n, thing in enumerate(["bike", "gate", "safe"], 1)]
+    async with opened(chat) as memory:
+        said = [{"role": "user", "content": fact} for fact in facts]
+        await memory.add_turns(said, user="alice", session="old")
+        for n in range(12):
+            again = [
+                {"role": "user", "content": "What's my code?"},
+                {"role": "assistant", "content": "I don't know yet."},
+            ]
+            await memory.add_turns(again, user="alice", session=f"asked {n}")
+        await memory.chat("What's my code?", user="alice", session="new")
+    prompt = chat.prompts[0][-1]["content"]
+    assert all(fact in prompt for fact in facts) and prompt.count("What's my code?") == 1
+
+
 async def test_chinese_is_answered_with_the_chinese_prompt():
     chat = Talker()
     async with opened(chat) as memory:

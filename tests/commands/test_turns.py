@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -30,6 +33,16 @@ def objects(done):
 
 def lines(*contents, **more):
     return "".join(json.dumps({"role": "user", "content": content, **more}) + "\n" for content in contents)
+
+
+def test_the_first_example_of_the_page_happens(run):
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
+    add, retrieve, forget = re.search(r"^```\n(.*?)^```$", page, re.S | re.M)[1].splitlines()
+    assert run(*shlex.split(add)[1:]).exit_code == 0
+    found = run(*shlex.split(retrieve)[1:])
+    assert (found.exit_code, found.stdout.count("\n")) == (0, 1) and "I moved to Berlin last May" in found.stdout
+    assert run(*shlex.split(forget)[1:], input="y\n").exit_code == 0
+    assert "Berlin" not in run(*shlex.split(retrieve)[1:]).stdout
 
 
 def test_a_turn_from_arguments(run):

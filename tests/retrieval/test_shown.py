@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.adapters.session import MemorySession
 from memscope.records import ChangeSet, Interval, Quote, Supersession
 from talk import ALL_MARKS, START, note, say, talking
 
@@ -57,6 +58,8 @@ async def test_a_question_asked_twelve_times_takes_no_place(memory: AsyncMemoryS
     lines = await memory.context(ASKED[lang], user="u")
     assert all(fact in lines for fact in FACTS[lang])
     assert ASKED[lang] not in lines
+    shown = (await MemorySession("u", memory=memory).recall(ASKED[lang])).text  # as every adapter shows it
+    assert all(fact in shown for fact in FACTS[lang]) and ASKED[lang] not in shown
 
 
 async def test_where_one_lives_is_found_among_strays_of_the_same_words(memory: AsyncMemoryScope) -> None:
