@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from itertools import chain
 from operator import or_
 from typing import NamedTuple
 
@@ -49,21 +48,27 @@ WORDS = _Words()
 
 def analyse(text: str) -> Analysis:
     found = pieces(fold(text))
-    known = filter(None, map(WORDS.__getitem__, found) if text.isascii() else _words_and_runs(found))
-    terms, topics, tokens = tuple(zip(*known, strict=True)) or ((), (), ())
-    hashes = b"".join(terms)
-    about = reduce(or_, {*topics}, topics_of_phrases(text))
+    runs = [] if text.isascii() else list(filter(is_unspaced, found))
+    if runs:
+        hashes, known = _with_runs(found, runs)
+    else:
+        known = list(filter(None, map(WORDS.__getitem__, found)))
+        hashes = b"".join([word.terms for word in known])
+    about = reduce(or_, {word.topics for word in known}, topics_of_phrases(text))
     if not hashes:  # stop words only
         stopped = [word for piece in found for word in stems(piece)]
         hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped)
-    meaning = packed(list(chain.from_iterable(tokens))) if language(text) == "en" else b""
-    return Analysis(found, hashes, about & ~TIMED, meaning, bool(about & TIMED))
+    tokens = [token for word in known for token in word.tokens] if language(text) == "en" else ()
+    return Analysis(found, hashes, about & ~TIMED, packed(tokens), bool(about & TIMED))
 
 
-def _words_and_runs(found: Sequence[str]) -> Iterator[_Word | None]:
-    """A run of a script without spaces is hardly ever met again; neither topics of words nor vectors know it."""
-    runs = list(filter(is_unspaced, found))
-    made = packed_runs(runs) if runs else iter(())
-    unspaced = frozenset(runs)
-    for piece in found:
-        yield _Word(next(made), 0, ()) if piece in unspaced else WORDS[piece]
+def _with_runs(found: Sequence[str], runs: Sequence[str]) -> tuple[bytes, list[_Word]]:
+    """Returns all terms in order, and the words between runs of scripts without spaces.
+
+    A run is hardly ever met again; neither topics of words nor vectors know it.
+    """
+    made, unspaced = packed_runs(runs), frozenset(runs)
+    words = [None if piece in unspaced else WORDS[piece] for piece in found]
+    pairs = zip(found, words, strict=True)
+    terms = [next(made) if piece in unspaced else word.terms if word else b"" for piece, word in pairs]
+    return b"".join(terms), list(filter(None, words))

@@ -34,6 +34,7 @@ class Flag(IntEnum):
 _CLOSING = " \t\r\n\"'”’)」』"
 _DIGIT = pattern(r"\d")
 _OWN = frozenset("i me my we our i'm i'd i'll i've we're we'd we'll we've".split())
+_OPENING = ("hey", "hi", "hello", "thank", "wow", "great", "please", "always", "never", "from")
 _GREETING = pattern(r"(?i)\W*(?:(?:hey|hi|hello|thanks|thank you|wow|great)\b|你好|您好|谢谢)")
 _INSTRUCTION = pattern(
     r"(?i)\W*(?:please\s+)?(?:always|never|from now on)\b"
@@ -42,20 +43,27 @@ _INSTRUCTION = pattern(
 _WISH = pattern(r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b")
 _WISH_ZH = pattern("我(?:更|比较)?(?:喜欢|希望)你")
 _WISHED = frozenset(("prefer", "rather", "like"))
+# Members of an enum take long to look up.
+_QUESTION, _FIRST_PERSON, _DIGITS, _INSTRUCTS = map(
+    int, (Flag.QUESTION, Flag.FIRST_PERSON, Flag.DIGIT, Flag.INSTRUCTION)
+)
+_GREETS, _IS_CJK, _ASKING, _KNOWS_NOT = map(int, (Flag.GREETING, Flag.CJK, Flag.ASKING, Flag.UNKNOWING))
 
 
 def flags(text: str, words: Sequence[str], role: str) -> int:
     """Returns the flags of wording, those of a memory's state being the caller's; ``words``: its ``tokens.pieces``."""
     own = not _OWN.isdisjoint(words) or "我" in text
-    found = Flag.FIRST_PERSON * own | Flag.CJK * (language(text) != "en")
-    found |= Flag.QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
-    found |= Flag.DIGIT * (_DIGIT.search(text) is not None)
-    found |= Flag.GREETING * (_GREETING.match(text) is not None)
-    if _INSTRUCTION.match(text) or (own and _wishes(text, words)):
-        found |= Flag.INSTRUCTION
+    found = _FIRST_PERSON * own | _IS_CJK * (language(text) != "en")
+    found |= _QUESTION * text.rstrip(_CLOSING).endswith(("?", "？"))
+    found |= _DIGITS * (_DIGIT.search(text) is not None)
+    instructs = own and _wishes(text, words)
+    if not text.isascii() or (words and words[0].startswith(_OPENING)):
+        found |= _GREETS * (_GREETING.match(text) is not None)
+        instructs = instructs or _INSTRUCTION.match(text) is not None
+    found |= _INSTRUCTS * instructs
     if role == "assistant" and unknowing(text):
-        return found | Flag.UNKNOWING
-    return found | Flag.ASKING * asks(text)
+        return found | _KNOWS_NOT
+    return found | _ASKING * asks(text)
 
 
 def _wishes(text: str, words: Sequence[str]) -> bool:

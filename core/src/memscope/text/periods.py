@@ -38,13 +38,11 @@ def named_periods(text: str, said: datetime, *, timed: bool = True) -> list[Inte
 
     ``timed``: False if no piece of the text ``is_timed``.
     """
-    if text.rstrip()[-1:] in "?？":
+    if text.rstrip()[-1:] in "?？" or not (timed or _may_be_dated(text)):
         return []
-    ends = [*_ends_of_dates(text), *(_ends_of_words(text) if timed else ())]
-    if not ends:
-        return []
-    telling = (one for start, one in sentences(text) if any(start < end <= start + len(one) for end in ends))
-    found = [one for sentence in telling for one in _of_sentence(sentence, said)]
+    found = [
+        one for _, sentence in sentences(text) if _may_name(sentence, timed) for one in _of_sentence(sentence, said)
+    ]
     return list(dict.fromkeys(found)) if len(found) > 1 else found
 
 
@@ -53,14 +51,14 @@ def is_timed(piece: str) -> bool:
     return piece in _WORDS or not (piece.isalpha() or _WORDS.isdisjoint(_LETTERS.findall(piece)))
 
 
-def _ends_of_words(text: str) -> list[int]:
-    return [match.end() for match in _LETTERS.finditer(text) if match[0].lower() in _WORDS]
+def _may_name(sentence: str, timed: bool) -> bool:
+    """Returns whether a word of time or a number as in dates is in a sentence; of words only if ``timed``."""
+    return (timed and not _WORDS.isdisjoint(_LETTERS.findall(sentence.lower()))) or _may_be_dated(sentence)
 
 
-def _ends_of_dates(text: str) -> list[int]:
-    """Returns where Chinese words of time, and numbers as in dates, end."""
-    ends = [match.end() for match in _DIGITS.finditer(text)]
-    return ends if text.isascii() else ends + [match.end() for match in _WORDS_ZH.finditer(text)]
+def _may_be_dated(text: str) -> bool:
+    """Returns whether a text has Chinese words of time, or numbers as in dates."""
+    return bool(_DIGITS.search(text) or (not text.isascii() and _WORDS_ZH.search(text)))
 
 
 def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
@@ -74,4 +72,7 @@ def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
 
 def _told(text: str) -> str:
     """Returns the text up to what stands behind its last word of time."""
-    return text[: max((*_ends_of_dates(text), *_ends_of_words(text)), default=0) + BEHIND]
+    ends = [match.end() for match in _LETTERS.finditer(text) if match[0] in _WORDS]
+    for numbers in (_DIGITS,) if text.isascii() else (_DIGITS, _WORDS_ZH):
+        ends += [match.end() for match in numbers.finditer(text)]
+    return text[: max(ends, default=0) + BEHIND]

@@ -7,7 +7,7 @@ a question taken for a statement costs a line, a statement taken for a question 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from memscope.imports import pattern
@@ -90,9 +90,10 @@ def is_question(sentence: str) -> bool:
     return _kind(sentence) == "question"
 
 
+@lru_cache(maxsize=1 << 6)  # asked several times for the sentences of the text that is being written
 def _kind(sentence: str) -> str:
     folded = _plain(sentence).strip()
-    if _MARKED.search(folded):
+    if ("?" in folded or "？" in folded) and _MARKED.search(folded):
         return "statement" if _states_first(folded) else "question"
     if not has_words(folded) or _FILLING.match(folded):
         return "filling"

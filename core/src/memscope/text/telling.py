@@ -13,18 +13,17 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import chain
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memscope.text.analysis import WORDS, analyse
+from memscope.text.analysis import WORDS
 from memscope.text.language import has_cjk
 from memscope.text.lasting import LASTING, MARKS, TOLD, kinds, weight_of
 from memscope.text.statements import is_question, sentences
 from memscope.text.tokens import fold, pieces
 from memscope.text.topics import names as topic_names
-from memscope.text.vectors import normal_vector
+from memscope.text.vectors import normal_vector, summed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,15 +32,18 @@ if TYPE_CHECKING:
 LIKELY = 0.0  # log odds from which a sentence is marked when it is written
 LONGEST = 30  # words; a longer sentence counts as so long
 
-_NAME = re.compile(r"(?<=[a-z,:] )[A-Z][a-z]+")
+_COUNTED = ("bias", "long", "kind")  # signs of any sentence, with a value
+_CLEAR = 1e-3  # log odds of the signs that rounding cannot outweigh
+_NAME = re.compile(r"[A-Z](?<=[a-z,:] .)[a-z]")  # begins with a set of characters, by which ``re`` looks for it
 _DATA = Path(__file__).parent / "data" / "telling.json"
 
 
 class _Table(NamedTuple):
-    signs: Mapping[str, tuple[str, ...]]  # of a word, wherever it stands
-    openings: Mapping[str, str]  # sign of the first word
+    bits: Mapping[str, int]  # of each sign
+    listed: Mapping[str, int]  # bits of a word, wherever it stands
+    openings: Mapping[str, int]  # bit of the first word
     fillers: frozenset[str]
-    groups: tuple[tuple[str, int], ...]  # of topics, a bit each
+    groups: tuple[tuple[int, int], ...]  # of topics: their bits, and that of the sign
     weights: Mapping[str, float]
     meaning: NDArray[np.float32]  # [DIMENSIONS]
 
@@ -49,57 +51,92 @@ class _Table(NamedTuple):
 @lru_cache(maxsize=1 << 10)
 def telling(sentence: str) -> float:
     """Returns the log odds; -inf for a question and for a text in Chinese, Japanese or Korean."""
-    return -math.inf if has_cjk(sentence) or is_question(sentence) else _told(sentence, kinds(sentence))
+    if has_cjk(sentence) or is_question(sentence):
+        return -math.inf
+    words = pieces(fold(sentence))
+    return _by_signs(sentence, words, kinds(sentence)) + _by_meaning(words)
 
 
-def _told(sentence: str, found: Sequence[str]) -> float:
-    """Returns the log odds of an English sentence of these kinds that is no question."""
-    table, words = _table(), pieces(fold(sentence))
-    known = [word for piece in words if (word := WORDS[piece])]
-    about = reduce(or_, (word.topics for word in known), 0)
-    told = sum(table.weights[name] * value for name, value in _signs(sentence, words, about, found).items())
-    vector = normal_vector([token for word in known for token in word.tokens])
-    return told + (0.0 if vector is None else float(vector @ table.meaning))
+def _is_likely(sentence: str, found: Sequence[str]) -> bool:
+    """Returns whether the log odds of an English sentence of these kinds, which is no question, are ``LIKELY``.
+
+    The vector is made only where its words lean the other way than the signs, and how far is in doubt.
+    """
+    words = pieces(fold(sentence))
+    told = _by_signs(sentence, words, found) - LIKELY
+    leanings = [_leaning(word) for word in words]
+    leaning, longest = sum(one for one, _ in leanings), sum(length for _, length in leanings)
+    if (abs(told) > _CLEAR and (leaning >= 0) == (told > 0)) or abs(leaning) > (abs(told) + _CLEAR) * longest:
+        return leaning >= 0
+    return told + _by_meaning(words) >= 0
 
 
-def signs(sentence: str) -> dict[str, float]:
-    """Returns the value of each sign that a sentence has; "bias" is 1 in any."""
-    read = analyse(sentence)
-    return _signs(sentence, read.pieces, read.topics, kinds(sentence))
-
-
-def _signs(sentence: str, found: Sequence[str], about: int, lasts: Sequence[str]) -> dict[str, float]:
-    table = _table()
-    start = next((at for at, word in enumerate(found) if word not in table.fillers), 0)
-    words = found[start:]
-    had = dict.fromkeys(chain.from_iterable(map(_signs_of, words)), 1.0)
-    had["bias"], had["long"] = 1.0, min(len(words), LONGEST) / 10
-    if words:
-        opening = table.openings.get(words[0], "elided")
-        had[opening] = float(opening != "elided" or "own" not in had)
-    if _NAME.search(sentence):
-        had["name"] = 1.0
-    for group, members in table.groups if about else ():
-        if about & members:
-            had[group] = 1.0
-    if lasts:
-        had["kind"] = weight_of(lasts)
-    return had
+def _by_meaning(words: Sequence[str]) -> float:
+    vector = normal_vector([token for piece in words if (word := WORDS[piece]) for token in word.tokens])
+    return 0.0 if vector is None else float(vector @ _table().meaning)
 
 
 @lru_cache(maxsize=1 << 14)
-def _signs_of(word: str) -> tuple[str, ...]:
-    """Returns the signs of a word's lists, else that of its form."""
-    if listed := _table().signs.get(word):
-        return listed
-    return ("past",) if word.endswith("ed") else ("number",) if word[0].isdigit() else ()
+def _leaning(piece: str) -> tuple[float, float]:
+    """Returns what a word adds to the log odds before the vector is brought to length 1, and its own length."""
+    if not (word := WORDS[piece]) or not word.tokens:
+        return 0.0, 0.0
+    vector = summed(word.tokens)
+    return float(vector @ _table().meaning), math.sqrt(vector @ vector)
+
+
+def _by_signs(sentence: str, words: Sequence[str], lasts: Sequence[str]) -> float:
+    weights, words = _table().weights, _without_fillers(words)
+    told = _weight(_signs(sentence, words)) + min(len(words), LONGEST) / 10 * weights["long"]
+    return told + weight_of(lasts) * weights["kind"] if lasts else told
+
+
+@lru_cache(maxsize=1 << 14)
+def _weight(signs: int) -> float:
+    table = _table()
+    return table.weights["bias"] + sum(table.weights[name] for name, bit in table.bits.items() if signs & bit)
+
+
+def signs(sentence: str) -> dict[str, float]:
+    """Returns the value of each sign in a sentence; "bias" is 1 in any."""
+    words = _without_fillers(pieces(fold(sentence)))
+    had = _signs(sentence, words)
+    values = {name: float(had & bit > 0) for name, bit in _table().bits.items()}
+    return {**values, "bias": 1.0, "long": min(len(words), LONGEST) / 10, "kind": weight_of(kinds(sentence))}
+
+
+def _without_fillers(words: Sequence[str]) -> Sequence[str]:
+    """Returns the words from the first that is no filler, all if each is one."""
+    fillers = _table().fillers
+    if not words or words[0] not in fillers:
+        return words
+    return words[next((at for at, word in enumerate(words) if word not in fillers), 0) :]
+
+
+def _signs(sentence: str, words: Sequence[str]) -> int:
+    """Returns a bit per sign but for those that are counted."""
+    bits, had = _table().bits, reduce(or_, map(_signs_of, words), 0)
+    opening = _table().openings.get(words[0], bits["elided"]) if words else 0
+    if opening == bits["elided"] and had & bits["own"]:
+        opening = 0
+    return had | opening | (bits["name"] if _NAME.search(sentence) else 0)
+
+
+@lru_cache(maxsize=1 << 14)
+def _signs_of(piece: str) -> int:
+    """Returns the signs of a word's lists, else that of its form, and those of its topics."""
+    table, word = _table(), WORDS[piece]
+    had = table.listed.get(piece, 0)
+    if not had:
+        had = table.bits["past"] if piece.endswith("ed") else table.bits["number"] if piece[0].isdigit() else 0
+    return reduce(or_, (bit for members, bit in table.groups if word and word.topics & members), had)
 
 
 def marks(text: str) -> tuple[int, ...]:
     """Returns the terms under which a text's lasting statements are found: by their kinds, else as one told of."""
     said = [(sentence, kinds(sentence)) for sentence in sentences(text)]
     told = [MARKS[kind] for kind in dict.fromkeys(kind for _, found in said for kind in found)]
-    if not (told or has_cjk(text)) and any(_told(*one) >= LIKELY and not is_question(one[0]) for one in said):
+    if not (told or has_cjk(text)) and any(not is_question(one[0]) and _is_likely(*one) for one in said):
         told.append(TOLD)
     return (*told, LASTING) if told else ()
 
@@ -109,12 +146,16 @@ def _table() -> _Table:
     import numpy as np
 
     stored = json.loads(_DATA.read_text(encoding="utf-8"))
-    words: dict[str, tuple[str, ...]] = {}
-    for sign, listed in stored["signs"].items():
-        for word in listed.split():
-            words[word] = (*words.get(word, ()), sign)
-    openings = {word: sign for sign, listed in stored["openings"].items() for word in listed.split()}
+    bits = {name: 1 << at for at, name in enumerate(stored["weights"]) if name not in _COUNTED}
+    listed: dict[str, int] = {}
+    for sign, words in stored["signs"].items():
+        for word in words.split():
+            listed[word] = listed.get(word, 0) | bits[sign]
+    openings = {word: bits[sign] for sign, words in stored["openings"].items() for word in words.split()}
     number = {name: at for at, name in enumerate(topic_names())}
-    groups = tuple((name, sum(1 << number[one] for one in listed.split())) for name, listed in stored["groups"].items())
+    groups = tuple(
+        (sum(1 << number[one] for one in names.split()), bits[sign]) for sign, names in stored["groups"].items()
+    )
     meaning = np.array(stored["meaning"], np.float32)
-    return _Table(words, openings, frozenset(stored["fillers"].split()), groups, stored["weights"], meaning)
+    fillers = frozenset(stored["fillers"].split())
+    return _Table(bits, listed, openings, fillers, groups, stored["weights"], meaning)

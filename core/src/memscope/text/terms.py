@@ -44,12 +44,12 @@ def packed_runs(runs: Sequence[str]) -> Iterator[bytes]:
     """Yield the packed ``piece_terms`` of each of a text's runs of scripts without spaces, all computed at once."""
     import numpy as np
 
-    joined = "".join(runs)
-    if max(joined) > "\uffff":
+    joined = "".join(runs).encode("utf-16-le", "surrogatepass")
+    codes = np.frombuffer(joined, "<u2")
+    if len(codes) > sum(map(len, runs)):  # characters above U+FFFF
         yield from (packed_terms(piece_terms(run)) for run in runs)
         return
     single, further = _character_terms()
-    codes = np.frombuffer(joined.encode("utf-16-le"), "<u2")
     made = np.empty(2 * len(codes), "<u4")
     made[::2] = single.take(codes)
     made[1:-1:2] = further.take(codes[:-1]) ^ made[2::2]

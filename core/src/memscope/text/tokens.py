@@ -50,8 +50,7 @@ STOP_WORDS = frozenset(
 
 def fold(text: str) -> str:
     """One spelling of the same words: compatibility forms, case and accents folded, the voicing of kana kept."""
-    text = text.replace("’", "'")
-    if text.isascii():
+    if text.isascii() or (text := text.replace("’", "'")).isascii():
         return text.lower()
     bare = unicodedata.normalize("NFKD", text.casefold())
     if _MAY_COMBINE.search(bare):
@@ -73,7 +72,7 @@ def pieces(folded: str) -> list[str]:
 
 def is_unspaced(piece: str) -> bool:
     """Returns whether a piece is a run of a script without spaces."""
-    return not piece.isascii() and _UNSPACED_CHARACTER.match(piece) is not None
+    return "\u4e00" <= piece[:1] <= "\u9fff" or (not piece.isascii() and _UNSPACED_CHARACTER.match(piece) is not None)
 
 
 def has_words(folded: str) -> bool:

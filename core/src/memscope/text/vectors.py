@@ -57,27 +57,31 @@ def normal_vector(found: Sequence[int]) -> Floats | None:
     """[DIMENSIONS] of length 1 of a text's tokens; None for none."""
     if not found:
         return None
-    summed = _summed(found)
-    return summed / math.sqrt(summed @ summed)
+    vector = summed(found)
+    return vector / math.sqrt(vector @ vector)
 
 
 def packed(found: Sequence[int]) -> bytes:
     """Returns the vector of a text's tokens as int8, its largest component 127; b"" for none."""
-    return scaled(_summed(found)) if found else b""
+    return scaled(summed(found)) if found else b""
 
 
 def scaled(vector: Floats) -> bytes:
     """Returns a vector as int8, the largest component 127."""
-    made: bytes = (vector * (127 / abs(vector).max())).round().astype("int8").tobytes()
+    import numpy as np
+
+    sizes = np.abs(vector)
+    made: bytes = np.rint(vector * (127 / sizes[sizes.argmax()])).astype(np.int8).tobytes()
     return made
 
 
-def _summed(found: Sequence[int]) -> Floats:
+def summed(found: Sequence[int]) -> Floats:
+    """[DIMENSIONS]: the weighted sum of the rows of a text's tokens, of which there must be some."""
     import numpy as np
 
     table, rows = _table(), np.array(found, np.intp)
-    summed: Floats = table.scales.take(rows) @ table.rows.take(rows, 0).astype(np.float32)
-    return summed
+    vector: Floats = table.scales.take(rows) @ table.rows.take(rows, 0).astype(np.float32)
+    return vector
 
 
 def synonyms(word: str) -> Sequence[str]:
