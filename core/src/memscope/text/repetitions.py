@@ -17,8 +17,9 @@ from memscope.text.terms import term
 DAY = timedelta(days=1)
 WEEKLY = timedelta(days=8)  # a longer time has every day of the week
 LONGEST = timedelta(days=31)
-_LIKELY = pattern(
-    r"[Ee]very|[Ee]ach |(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days\b|[Bb]irthday|[Aa]nniversary|每|逢|生日|[纪紀]念日"
+_LIKELY = pattern(  # begins with a set of characters, by which ``re`` looks for it
+    r"[EeMTWFSBbAa每逢生纪紀](?:(?<=[Ee])(?:very|ach )|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b|(?<=W)ednesdays\b"
+    r"|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b|(?<=[Bb])irthday|(?<=[Aa])nniversary|(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"
 )
 
 
