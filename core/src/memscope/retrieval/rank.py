@@ -319,24 +319,10 @@ _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
 
 
 @worker(
-    reads=(
-        "candidates",
-        "weights",
-        "names",
-        "kinds_asked",
-        "said_then",
-        "days",
-        "asks_number",
-        "asks_when",
-        "asks_assistant",
-        "asks_personally",
-        "asks_ahead",
-        "asks_period",
-        "about_talk",
-        "cjk_vectors",
-    ),
+    reads=("candidates", "weights", "names", "kinds_asked", "said_then", "days", "asks_number", "asks_when",
+           "asks_assistant", "asks_personally", "asks_ahead", "asks_period", "about_talk", "cjk_vectors"),
     writes=("candidates", "order", "values", "scores", "askings"),
-)
+)  # fmt: skip
 async def rank(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     if found is None or not len(found.unit):

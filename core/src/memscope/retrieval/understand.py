@@ -110,26 +110,10 @@ _LIFE_TOPICS = (
 
 @worker(
     reads=("query", "scope", "now", "as_of"),
-    writes=(
-        "terms",
-        "weights",
-        "kinds_asked",
-        "names",
-        "periods",
-        "asks_number",
-        "asks_when",
-        "asks_assistant",
-        "asks_personally",
-        "asks_ahead",
-        "asks_period",
-        "said_then",
-        "days",
-        "topics",
-        "meaning",
-        "about_talk",
-        "about_user",
-    ),
-)
+    writes=("terms", "weights", "kinds_asked", "names", "periods", "asks_number", "asks_when", "asks_assistant",
+            "asks_personally", "asks_ahead", "asks_period", "said_then", "days", "topics", "meaning", "about_talk",
+            "about_user"),
+)  # fmt: skip
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     asked = in_first_person(question.query, question.scope.user)
     wording, ends = fold(asked), _ends(asked)
