@@ -63,6 +63,7 @@ WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neig
 COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.3  # share of a question's words that some unit must have, and from which words are trusted
+LONG = 20  # words of a question, of which a unit of usual length has a fair part: of more it needs no more
 MET = 0.5  # share of a question's English words that the scope must have
 OPEN_EVENT = 3.0  # of a question for whatever happens at a time
 BEFOREHAND = 0.25  # share that the time of saying counts for a time ahead
@@ -120,9 +121,15 @@ class Evidence:
         return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
 
     @cached_property
+    def known(self) -> float:
+        """The most of the query's words that a candidate has, over what is a fair part of them."""
+        words = int(np.count_nonzero(self.question.weights))
+        return float(self.coverage.max(initial=0)) / (KNOWN * min(1.0, LONG / max(words, 1)))
+
+    @cached_property
     def trust(self) -> float:
         """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words."""
-        return min(1.0, float(self.coverage.max(initial=0)) / KNOWN) ** 2
+        return min(1.0, self.known) ** 2
 
     def has(self, flag: Flag) -> Values:
         return (self.found.flags & int(flag)) != 0
@@ -312,7 +319,7 @@ def _is_known(e: Evidence) -> bool:
         return True
     met = [known[one] for one, weight in zip(question.terms, question.weights, strict=True) if weight]
     mostly = language(question.query) != "en" or sum(met) > MET * len(met)
-    return mostly and bool(e.coverage.max(initial=0) >= KNOWN)
+    return mostly and e.known >= 1
 
 
 _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")

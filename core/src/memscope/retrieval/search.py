@@ -8,6 +8,7 @@ from memscope.pipeline import WorkerContext, worker
 from memscope.records import Search
 from memscope.retrieval.query import Query
 from memscope.retrieval.synonyms import expansion, merge
+from memscope.retrieval.understand import searched
 from memscope.text.language import language
 
 
@@ -21,7 +22,7 @@ async def search(question: Query, ctx: WorkerContext) -> Query:
         return replace(question, reason="empty query")
     embedder, vector = ctx.embedder, question.vector
     if embedder is not None and vector is None and knows(embedder.languages, question.query):
-        vector = await ctx.embed_query(question.query)
+        vector = await ctx.embed_query(searched(question.query))
     space = embedder.space if embedder is not None and vector is not None else None
     builtin = ctx.settings.builtin_vectors
     added = expansion(question.query, question.terms) if builtin and not question.about_user else {}

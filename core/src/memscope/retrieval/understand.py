@@ -15,7 +15,7 @@ from memscope.retrieval.first_person import in_first_person
 from memscope.retrieval.query import Query
 from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
 from memscope.text.repetitions import days_asked
-from memscope.text.statements import about_user
+from memscope.text.statements import about_user, is_question, sentences
 from memscope.text.terms import names, piece_terms, term
 from memscope.text.tokens import fold, pieces, words
 from memscope.text.topics import names as topic_names
@@ -27,6 +27,7 @@ YEARS_BACK = 30  # "in May" is every May of these
 MOST_PERIODS = 400
 MOST_NAMED = 32  # times that are named, in one query: half of them the first ones, half the last
 SHORT = timedelta(days=8)
+AT_EDGES = 2  # sentences at either end of a longer query, among which its questions are
 MOST_READ = 2000  # characters of a longer query that are read for names and dates: half the first ones, half the last
 
 # Words about the conversation, not its content: half a word each.
@@ -115,9 +116,10 @@ _LIFE_TOPICS = (
             "about_user"),
 )  # fmt: skip
 async def understand(question: Query, ctx: WorkerContext) -> Query:
-    asked = in_first_person(question.query, question.scope.user)
+    query = searched(question.query)
+    asked = in_first_person(query, question.scope.user)
     wording, ends = fold(asked), _ends(asked)
-    only_named = asked != question.query and not any(map(piece_terms, pieces(wording)))  # "Who is Alice?"
+    only_named = asked != query and not any(map(piece_terms, pieces(wording)))  # "Who is Alice?"
     if question.about_user or only_named or about_user(ends):
         return profile_question(question)
     reference = question.as_of or question.now
@@ -145,7 +147,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         terms=(*terms, *marks, *days),
         weights=(*weights, *(0.0 for _ in (*marks, *days))),
         kinds_asked=kinds,
-        names=names(_ends(question.query)),
+        names=names(_ends(query)),
         periods=periods(named, ends, reference),
         asks_number=_NUMBER.search(wording) is not None,
         asks_when=asks_when,
@@ -188,8 +190,16 @@ def _own_topics() -> frozenset[int]:
     return frozenset(topic_names().index(name) for name in _OWN_TOPICS)
 
 
+def searched(query: str) -> str:
+    """Returns the questions at the beginning and the end of a long query, if there are any: the rest may be pasted."""
+    if len(query) <= MOST_READ:
+        return query
+    first, last = (list(sentences(part)) for part in (query[:MOST_READ], query[-MOST_READ:]))
+    return " ".join(filter(is_question, (*first[:AT_EDGES], *last[-AT_EDGES:]))) or query
+
+
 def _ends(query: str) -> str:
-    """Returns the beginning and the end of a long query, where its question stands; the middle may be pasted text."""
+    """Returns the beginning and the end of a long query."""
     half = MOST_READ // 2
     return query if len(query) <= MOST_READ else f"{query[:half]}\n{query[-half:]}"
 
