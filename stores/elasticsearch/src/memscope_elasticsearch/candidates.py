@@ -305,6 +305,7 @@ def best(measured: Measured, asked: Search, most: int) -> list[FoundUnit]:
         values.append(timely * 1000 + measured.score)
     if found.topic is not None:
         values.append(found.topic)
+    values.append(((measured.index.column["flags"] & int(Flag.INSTRUCTION)) != 0) * 1000 + measured.score)
     everything = np.arange(measured.index.rows)
     meaning = local_candidates.meanings(measured.index, measured.visibility, asked, found, everything)
     if not np.isnan(meaning).all():

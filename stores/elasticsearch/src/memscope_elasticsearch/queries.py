@@ -226,7 +226,8 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     k = pool.search.k
     room = ROOM - pool.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
     places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
-    room -= int(room * BESIDE) if places else 0
+    short = [unit.size + ENVELOPE for unit in pool.units.values() if unit.size <= SHORT]
+    room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : BEST + 3 * k]]:
         cost = unit.size + ENVELOPE
