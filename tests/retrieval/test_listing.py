@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
 
 from memscope import AsyncMemoryScope
+from memscope.records import Observation, Scope, Turn
 from memscope.retrieval.listing import ASKING, asks_for_all
+from memscope.testing.models import IdealChat
+from memscope.text.terms import packed_terms, terms
+from memscope.text.units import COLUMNS, PACKED, Unit, make_units
 
 
 @pytest.mark.parametrize(
@@ -53,3 +60,46 @@ async def test_all_of_a_class_is_shown_within_the_same_tokens(one: str, all_of: 
         assert shown == [4, 12]
         few = await memory.context(all_of, user="u", k=4, tokens=60)
         assert 1 <= len(few.splitlines()) < 6
+
+
+@pytest.mark.parametrize(("question", "value"), [("What songs does Ann sing?", 3), ("Which song does Ann sing?", 1)])
+async def test_of_two_people_the_one_named_tells_all_of_a_class(question: str, value: float) -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        said = [("Ann", "I sing the old song."), ("Ben", "Ann sings all songs well."), ("Ann", "And a new song.")]
+        await memory.add_turns([{"role": "person", "speaker": who, "content": text} for who, text in said], user="u")
+        hit = next(one for one in await memory.retrieve(question, user="u") if one.turn and one.turn.speaker == "Ann")
+        assert {one.name: one.value for one in hit.features}["speaker"] == value
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "keyword", "question"),
+    [
+        ("how warm must a gecko's spot be?", "The user has a gecko.", "pets", "Do we have a gecko?"),
+        ("The gecko's spot must be warm", "The user has a gecko.", "pets", "Which pets do we have?"),
+        ("壁虎的灯要多热？", "用户养了一只壁虎。", "宠物", "家里的宠物有哪些？"),
+    ],
+)
+async def test_a_fact_is_found_by_its_keywords_and_on_a_mere_question(
+    said: str, fact: str, keyword: str, question: str
+) -> None:
+    turns = [{"role": "user", "content": said}, *({"role": "user", "content": f"{n} {said[:3]}"} for n in range(40))]
+    noted = {"turns": [0], "text": fact, "about": "user", "when": "", "level": 2, "keywords": [keyword], "quote": said}
+    told = [{"text": turn["content"]} for turn in turns]
+    async with AsyncMemoryScope(":memory:", chat=IdealChat(told, [noted], [])) as memory:
+        await memory.add_turns(turns, user="u")
+        await memory.consolidate(user="u")
+        assert (await memory.retrieve(question, user="u", k=1)).hits[0].text == fact
+
+
+def test_keywords_count_once_and_tell_nothing_of_the_user() -> None:
+    def unit(**more: Any) -> Unit:
+        at, text, where = datetime(2026, 5, 4, tzinfo=UTC), "Kim has a gecko.", Scope("u")
+        turn = Turn(key="t", scope=where, role="user", speaker="user", text=text, time=at, recorded=at)
+        fact = Observation(id="o", scope=where, text=text, sources=("t",), said=at, recorded=at, about="Kim", **more)
+        return make_units(fact, number=1, seq=0, turns=[(0, turn)])[0]
+
+    plain, named = unit(), unit(keywords=("pets", "gecko", "Pets"))
+    assert named.terms == plain.terms + packed_terms(terms("pets"))
+    flags = [dict(zip((name for name, _ in COLUMNS), PACKED.unpack(one.columns), strict=True))["flags"]
+             for one in (plain, named)]  # fmt: skip
+    assert flags[0] == flags[1]

@@ -25,9 +25,11 @@ USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
 
 
 def askings(found: Candidates, weights: Values) -> Values:
-    """[n] true for a turn that only repeats the query's question."""
+    """[n] true for a turn that only repeats the query's question; none that has the words from a fact on it."""
     total, (times, more) = float(weights.sum()), LONGER
-    asking = _has(found, Flag.ASKING) & (found.length <= times * len(found.terms) + more) & (total > 0)
+    asking = (
+        _has(found, Flag.ASKING) & ~found.credited & (found.length <= times * len(found.terms) + more) & (total > 0)
+    )
     rows = np.flatnonzero(asking)
     if len(rows):
         asking[rows] = ((found.tf[rows] > 0) @ weights) / total >= COVERED

@@ -85,7 +85,7 @@ def matched(
 
 
 def _worded(memory: Observation, question: Query, own: float) -> bool:
-    part = share(question, memory.text)
+    part = share(question, " ".join((memory.text, *memory.keywords)))
     return part > 0 and part >= own
 
 

@@ -8,11 +8,14 @@ WIDER = 3  # times as many hits for such a question, as far as the caller's toke
 MOST = 100  # hits
 ASKING = 200  # characters at each end of a longer query, where its question stands
 
-_SINGULAR = r"(?:is|was|does|has|its|this|his|hers|us|as|always|news|\w+ss|\w+us|\w+is|time|kind|sort|type)\b"
+_SINGULAR = r"(?:is|was|does|has|its|this|his|hers|us|as|always|news|chess|tennis|\w+ss|\w+us|time)\b"
 _MANY = pattern(
-    rf"(?i)\b(?:which|what|how many) (?:(?!{_SINGULAR})[\w-]+ ){{0,2}}(?!{_SINGULAR})[\w-]+s\b"
+    rf"(?i)\b(?:which|what|how many) (?:(?:kind|type|sort)s? of )?(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
+    rf"(?!{_SINGULAR})[\w-]+s\b(?!['’])"
     r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
-    r"|\b(?:what|which|who) (?:are|were) (?:all )?(?:my|our|the)\b"
+    r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who) (?:have|has) \w"
+    r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:do|like|enjoy|love|hate)\b"
+    r"|\bwhat (?:did|do) (?:i|we) .{2,60}\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
     r"|\b(?:what|who|where) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
     r"|\bevery(?:thing|one|body)\b|\bevery (?!day|week|month|year|time|morning|night|evening)\w"
     r"|\blist\b|\bso far\b"

@@ -46,6 +46,7 @@ class Query:
     days: frozenset[int] = frozenset()  # terms of the days to come that are named, for what is repeated
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
+    asks_all: bool = False  # all of a class, not one thing
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too
     about_user: bool = False  # asks for everything known about the user
     # search

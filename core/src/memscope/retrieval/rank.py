@@ -65,6 +65,8 @@ FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.3  # share of a question's words that some unit must have, and from which words are trusted
 LONG = 20  # words of a question, of which a unit of usual length has a fair part: of more it needs no more
 MET = 0.5  # share of a question's English words that the scope must have
+PAIR = 2  # speakers
+TOLD_BY_ONESELF = 3.0  # of the speaker whom a question for all of a class names
 OPEN_EVENT = 3.0  # of a question for whatever happens at a time
 BEFOREHAND = 0.25  # share that the time of saying counts for a time ahead
 FEW_WORDS = 2  # of a question, up to which a lasting statement of its kind counts in full
@@ -172,9 +174,10 @@ def _rare(e: Evidence) -> Values:
 
 
 def _speaker(e: Evidence) -> Values:
-    """Counts only if the query names exactly one of the speakers."""
+    """Counts only if the query names exactly one of the speakers; of two people more for all of a class."""
     named = [name for name in e.found.speakers.tolist() if name in e.question.names]
-    return e.found.speaker == named[0] if len(named) == 1 else np.zeros(len(e.found.speaker))
+    share = TOLD_BY_ONESELF if e.question.asks_all and len(e.found.speakers) == PAIR else 1.0
+    return (e.found.speaker == named[0]) * share if len(named) == 1 else np.zeros(len(e.found.speaker))
 
 
 def _user(e: Evidence) -> Values:
@@ -327,7 +330,7 @@ _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ][\w-]+")
 
 @worker(
     reads=("candidates", "weights", "names", "kinds_asked", "said_then", "days", "asks_number", "asks_when",
-           "asks_assistant", "asks_personally", "asks_ahead", "asks_period", "about_talk", "cjk_vectors"),
+           "asks_assistant", "asks_personally", "asks_ahead", "asks_all", "asks_period", "about_talk", "cjk_vectors"),
     writes=("candidates", "order", "values", "scores", "askings"),
 )  # fmt: skip
 async def rank(question: Query, ctx: WorkerContext) -> Query:

@@ -12,6 +12,7 @@ from memscope.imports import pattern
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
+from memscope.retrieval.listing import asks_for_all
 from memscope.retrieval.query import Query
 from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
 from memscope.text.repetitions import days_asked
@@ -112,8 +113,8 @@ _LIFE_TOPICS = (
 @worker(
     reads=("query", "scope", "now", "as_of"),
     writes=("terms", "weights", "kinds_asked", "names", "periods", "asks_number", "asks_when", "asks_assistant",
-            "asks_personally", "asks_ahead", "asks_period", "said_then", "days", "topics", "meaning", "about_talk",
-            "about_user"),
+            "asks_personally", "asks_ahead", "asks_all", "asks_period", "said_then", "days", "topics", "meaning",
+            "about_talk", "about_user"),
 )  # fmt: skip
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     query = searched(question.query)
@@ -159,6 +160,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         days=frozenset(days),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(subject),
+        asks_all=asks_for_all(question.query),
         about_talk=_TALK.search(wording) is not None,
     )
 

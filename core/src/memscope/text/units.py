@@ -78,7 +78,7 @@ PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
 _in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
 _NUMBERS = struct.Struct("<3q")  # seq, number, target
 # Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.9"
+units_version = f"{terms_version}.{VECTORS_VERSION}.10"
 NEVER = (1 << 63) - 1
 SERIOUS_LEVEL = 3  # of observations that a profile takes first
 
@@ -167,7 +167,7 @@ def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
         named = _named(piece, turn, read.timed) if tells else _UNDATED
         columns = {**shared, **named, "seq": seq + part, "part": part}
         days = repeated_days(piece, turn.time) if turn.role != "assistant" else ()
-        yield _unit(piece, read, date, turn.speaker, columns, state, days=days)
+        yield _unit(piece, read, date, turn.speaker, columns, state, further=days)
 
 
 _UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
@@ -203,8 +203,15 @@ def _memory_unit(
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
     date = date_text(memory.said, language(memory.text))
-    marked, days = _memory_marks(memory), repeated_days(memory.text, memory.said)
-    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=marked, days=days)
+    marked, further = _memory_marks(memory), (*repeated_days(memory.text, memory.said), *_keyword_terms(memory))
+    return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=marked, further=further)
+
+
+def _keyword_terms(memory: Observation | Insight) -> list[int]:
+    """Returns the terms of a fact's keywords that its text has not, once each: "pets" of a fact about a gecko."""
+    words = "\n".join(memory.keywords) if isinstance(memory, Observation) else ""
+    own = set(terms(memory.text)) if words else ()
+    return [one for one in dict.fromkeys(terms(words)) if one not in own]
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
@@ -231,11 +238,11 @@ def _header(said: str) -> bytes:
 
 def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
-    *, marked: Sequence[int] | None = None, days: Sequence[int] = (),
+    *, marked: Sequence[int] | None = None, further: Sequence[int] = (),
 ) -> Unit:  # fmt: skip
     """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it.
 
-    ``days``: the terms of the days that it repeats.
+    ``further``: terms of the days that it repeats and of a fact's keywords.
     """
     role = columns["role"]
     found = flags(body, read.pieces, ROLES[role]) | state
@@ -245,10 +252,10 @@ def _unit(
         header += packed_terms(lasting)
     elif marked:
         content += packed_terms(marked)
-    if days and columns["kind"] == TURN:
-        header += packed_terms(days)
-    elif days:
-        content += packed_terms(days)
+    if further and columns["kind"] == TURN:
+        header += packed_terms(further)
+    elif further:
+        content += packed_terms(further)
     columns["part"] = min(columns["part"], _MOST)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
     columns["flags"] = found | _PERSONAL if lasting else found
