@@ -47,6 +47,17 @@ async def test_a_question_about_the_user_gets_the_profile(memory: AsyncMemorySco
     assert all(text in told for text in SELF[lang])
 
 
+async def test_the_name_comes_first(memory: AsyncMemoryScope) -> None:
+    await say(memory, "Hi, I'm Marta. I've just started here.")
+    for text in (
+        "My sister Hanne teaches maths in Aarhus and has two boys.",
+        "My mum Birgit is a retired vet from Skagen.",
+    ):
+        await say(memory, text)
+    found = await memory.retrieve("Who am I?", user="u")
+    assert len(found.profile) == 3 and "Marta" in found.profile[0].text
+
+
 @pytest.mark.parametrize(
     ("told", "remark"),
     [

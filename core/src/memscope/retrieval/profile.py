@@ -74,11 +74,12 @@ async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEn
 
 
 def _chosen(told: Mapping[int, list[ProfileEntry]], question: Query) -> tuple[Hit, ...]:
-    """Returns the entries that fit: what lasts by weight, then what is recent, the newest first."""
+    """Returns the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
     sure = [entry for found in told.values() for entry in found if entry.weight >= SURE or has_cjk(entry.hit.text)]
     chosen = list(choose(sure, question.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
-    return (*(hit for hit in chosen if not hit.recent), *recent)
+    lasts = sorted((hit for hit in chosen if not hit.recent), key=lambda hit: hit.category != "name")
+    return (*lasts, *recent)
 
 
 def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
