@@ -22,10 +22,12 @@ from stores.test_agreement import RANDOM, choice, in_memory
 async def elasticsearch(clock: Clock) -> AsyncIterator[Store]:
     place = replace(parse_location(location(f"test-{secrets.token_hex(4)}")), deadline_s=30.0)
     store = ElasticsearchStore(place, clock=clock)
-    await store.open()
-    yield store
-    await store.close()
-    await remove(store)
+    try:
+        await store.open()
+        yield store
+    finally:
+        await store.close()
+        await remove(store)
 
 
 @needs_node

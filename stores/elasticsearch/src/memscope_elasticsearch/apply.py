@@ -82,7 +82,7 @@ class PendingWrites:
 
     async def _holders_of(self, names: Iterable[Name]) -> dict[Name, str]:
         wanted = list(names)
-        found = await self.session.cluster.documents([self._name_at(name) for name in wanted]) if wanted else []
+        found = await self.session.cluster.documents([self._name_at(name) for name in wanted])
         pairs = zip(wanted, found, strict=True)
         return {name: one["_source"]["state"]["holder"] for name, one in pairs if "_source" in one}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence, Set
-from typing import Any
 
 from memscope.errors import Conflict, StoreBusy
 from memscope.records import Block, Select
 from memscope.records.serialization import block_from_json, to_json
 from memscope.stores import block_rules
 from memscope.stores.block_rules import BlockRemoval, by_key
-from memscope_elasticsearch.client import Body, BulkOperation
+from memscope_elasticsearch.client import LEAN, Body, BulkOperation
 from memscope_elasticsearch.documents import GONE, document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -112,16 +111,8 @@ async def counts(session: Session, user: str | None = None) -> dict[str, int]:
 
 async def _counted(session: Session) -> AsyncIterator[tuple[str, int]]:
     await session.cluster.refresh(session.names.work)
-    after = ""
-    while True:
-        body: dict[str, Any] = {
-            "size": PAGE, "query": {"term": {"kind": BLOCKS}}, "sort": [{"scope": "asc"}], "search_after": [after],
-            "_source": ["user", "state.current.label"],
-        }  # fmt: skip
-        answer = await session.cluster.search(session.names.work, body, paths="hits.hits._source,hits.hits.sort")
-        hits = answer.get("hits", {}).get("hits", [])
+    body = {"size": PAGE, "query": {"term": {"kind": BLOCKS}}, "sort": [{"scope": "asc"}], "search_after": [""],
+            "_source": ["user", "state.current.label"]}  # fmt: skip
+    async for hits in session.cluster.walk(session.names.work, body, paths=LEAN):
         for hit in hits:
             yield hit["_source"]["user"], len(hit["_source"].get("state", {}).get("current", ()))
-        if len(hits) < PAGE:
-            return
-        after = hits[-1]["sort"][0]

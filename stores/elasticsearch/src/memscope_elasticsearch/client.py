@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Body: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 BULK_OPERATIONS = 1000
+LEAN = "hits.hits._source,hits.hits.sort"  # of an answer, for pages of documents
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
@@ -189,6 +190,18 @@ class Cluster:
     async def search(self, index: str, body: Body, *, routing: str | None = None, paths: str = "") -> Any:
         params = {"routing": routing, "filter_path": paths, "allow_partial_search_results": "false"}
         return await self.request("POST", f"/{index}/_search", body=body, **{k: v for k, v in params.items() if v})
+
+    async def walk(
+        self, index: str, body: Body, *, routing: str | None = None, paths: str = "hits.hits"
+    ) -> AsyncIterator[list[Body]]:
+        """Yields pages of hits in the order of ``body``'s sort, without a limit, from its ``search_after`` on."""
+        while True:
+            answer = await self.search(index, body, routing=routing, paths=paths)
+            if hits := answer.get("hits", {}).get("hits", []):
+                yield hits
+            if len(hits) < body["size"]:
+                return
+            body = {**body, "search_after": hits[-1]["sort"]}
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
         """Returns answers to several searches in one request, with scores of named parts; one error fails all."""

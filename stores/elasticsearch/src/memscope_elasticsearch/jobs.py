@@ -58,10 +58,13 @@ async def _write(
     def prepare(state: UserState) -> None:
         if claim is not None:
             owned(state.batches, claim)
+            return
+        batched = {item for batch in state.batches if batch.stage != "embed" for item in batch.items}
+        about["plan"]["done"] = [id for id in change_set.done if id not in batched]  # what a batch has waits on
 
     async def write() -> Applied:
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
-            return await _carry_out(session, user, intent, change_set)
+            return await _carry_out(session, user, intent, replace(change_set, done=tuple(about["plan"]["done"])))
 
     return await asyncio.shield(session.cluster.local().start(write(), "memscope-write"))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
@@ -13,7 +15,7 @@ from memscope.stores.rules import STAGES, expired, in_words, record_key
 from memscope.stores.rules import record_id as id_of
 from memscope.text.units import microseconds, scope_key
 from memscope_elasticsearch import blocks, counters, metadata_tokens, receipts, user_lock
-from memscope_elasticsearch.client import Body
+from memscope_elasticsearch.client import LEAN, Body
 from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
@@ -178,18 +180,11 @@ async def _living(session: Session, select: Select, hits: list[Body]) -> list[Bo
 
 async def tombstones(session: Session, user: str) -> list[str]:
     await session.settle()
-    scope, after, found = scope_hash(user), "", list[str]()
-    while True:
-        query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}
-        body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [after], "_source": ["rid"], "query": query}
-        answer = await session.cluster.search(
-            session.names.memory, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
-        )
-        hits = answer.get("hits", {}).get("hits", [])
-        found += [hit["_source"]["rid"] for hit in hits]
-        if len(hits) < 5000:
-            return sorted(found)
-        after = hits[-1]["sort"][0]
+    scope = scope_hash(user)
+    query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}
+    body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [""], "_source": ["rid"], "query": query}
+    pages = session.cluster.walk(session.names.memory, body, routing=scope, paths=LEAN)
+    return sorted([hit["_source"]["rid"] async for page in pages for hit in page])
 
 
 async def users(session: Session, *, forgotten: bool = False) -> list[str]:
@@ -231,7 +226,7 @@ async def stats(session: Session, user: str | None) -> Stats:
     found = answer["aggregations"]
     records = {one["key"]: one["doc_count"] for one in found["records"]["kinds"]["buckets"]}
     waits = {one["key"]: one["doc_count"] for one in found["waits"]["buckets"]} | {"embed": found["embed"]["doc_count"]}
-    failed, parked, errors = await _troubles(session, user)
+    troubles = await _troubles(session, user)
     with_blocks = await blocks.counts(session, user)
     return Stats(
         users=len(await users(session)) if user is None else int(bool(records or with_blocks)),
@@ -241,24 +236,45 @@ async def stats(session: Session, user: str | None) -> Stats:
         blocks=sum(with_blocks.values()),
         units=answer["hits"]["total"]["value"],
         vectors=found["vectors"]["doc_count"],
-        pending={stage: max(0, waits.get(stage, 0) - failed[stage] - parked[stage]) for stage in STAGES},
-        failed=failed,
-        parked=parked,
-        errors=errors,
+        pending={stage: max(0, waits.get(stage, 0) - troubles.waiting[stage]) for stage in STAGES},
+        failed={stage: troubles.failed[stage] for stage in STAGES},
+        parked={stage: troubles.parked[stage] for stage in STAGES},
+        errors=dict(troubles.codes),
         space=active.space if active else None,
         details=await health(session.cluster, session.names) if user is None else {},
     )
 
 
-async def _troubles(session: Session, user: str | None) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Count items that failed and that are parked, by stage, and the codes of their batches."""
-    failed, parked, errors = {str(s): 0 for s in STAGES}, {str(s): 0 for s in STAGES}, dict[str, int]()
-    found = (
-        [await user_lock.load(session, user)]
+@dataclass(slots=True)
+class _Troubles:
+    """Items of batches that failed or are parked, by stage, the codes of these batches, and the items that still wait.
+
+    What was closed since is in its batch, but waits no more.
+    """
+
+    failed: Counter[str] = field(default_factory=Counter)
+    parked: Counter[str] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+    waiting: Counter[str] = field(default_factory=Counter)
+
+
+async def _troubles(session: Session, user: str | None) -> _Troubles:
+    found = _Troubles()
+    states = (
+        [(user, await user_lock.load(session, user))]
         if user is not None
-        else [state async for _, state in user_lock.troubled(session)]
+        else [one async for one in user_lock.troubled(session)]
     )
-    for batch in (batch for state in found for batch in state.batches if batch.code):
-        (parked if batch.parked else failed)[batch.stage] += len(batch.items)
-        errors[batch.code] = errors.get(batch.code, 0) + 1
-    return failed, parked, errors
+    for name, batch in ((name, batch) for name, state in states for batch in state.batches if batch.code):
+        (found.parked if batch.parked else found.failed)[batch.stage] += len(batch.items)
+        found.codes[batch.code] += 1
+        found.waiting[batch.stage] += await _waiting_in(session, name, batch)
+    return found
+
+
+async def _waiting_in(session: Session, user: str, batch: user_lock.Batch) -> int:
+    if batch.stage == "embed":
+        return len(batch.items)
+    at = [session.at(scope_hash(user), id) for id in batch.items]
+    documents = await session.cluster.documents(at, includes="wait")
+    return sum(one.get("_source", {}).get("wait") == batch.stage for one in documents)

@@ -7,7 +7,7 @@ from typing import Any
 
 from memscope.records import Receipt
 from memscope.records.serialization import receipt_from_json, to_json
-from memscope_elasticsearch.client import BulkOperation
+from memscope_elasticsearch.client import LEAN, BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -28,18 +28,11 @@ async def _stored(session: Session, scope: str | None = None) -> AsyncIterator[d
     await session.cluster.refresh(session.names.work)
     mine = [{"term": {"scope": scope}}] if scope is not None else []
     query = {"bool": {"filter": [*mine, {"term": {"kind": RECEIPT}}]}}
-    after: list[Any] = ["", -1]  # a number is given once in a shard, and a user is in one shard
-    while True:
-        body = {"size": PAGE, "sort": ["scope", "_seq_no"], "search_after": after, "query": query}
-        answer = await session.cluster.search(
-            session.names.work, body, routing=scope, paths="hits.hits._source,hits.hits.sort"
-        )
-        hits = answer.get("hits", {}).get("hits", [])
+    begin = ["", -1]  # a number is given once in a shard, and a user is in one shard
+    body = {"size": PAGE, "sort": ["scope", "_seq_no"], "search_after": begin, "query": query}
+    async for hits in session.cluster.walk(session.names.work, body, routing=scope, paths=LEAN):
         for hit in hits:
             yield hit["_source"]["state"]
-        if len(hits) < PAGE:
-            return
-        after = hits[-1]["sort"]
 
 
 async def put(session: Session, user: str, receipts: Iterable[Receipt], *, only: bool = False) -> None:

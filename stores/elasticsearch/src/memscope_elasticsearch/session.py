@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -103,22 +103,14 @@ class Session:
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
         """Returns current records by id; missing and foreign ones left out."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
-        found = (
-            await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
-            if wanted
-            else []
-        )
+        found = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
         pairs = zip(wanted, (stored(document, scope) for document in found), strict=True)
         return {record_id: one for record_id, one in pairs if one is not None}
 
     async def taken(self, user: str, record_ids: Iterable[str]) -> dict[str, str]:
         """Returns ids in use or forgotten, with the kind of the document at each."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
-        found = (
-            await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
-            if wanted
-            else []
-        )
+        found = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
         pairs = zip(wanted, found, strict=True)
         return {record_id: document["_source"]["kind"] for record_id, document in pairs if "_source" in document}
 
@@ -208,20 +200,15 @@ class Session:
 
     # ---- searches of records
 
-    async def walk(self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any) -> Any:
+    def walk(
+        self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any
+    ) -> AsyncIterator[list[Body]]:
         """Yields pages of a user's hits, by a rising number, without a limit. ``query``: the parts of a bool query."""
-        scope, size = scope_hash(user), max(1, min(size, PAGE))
+        scope = scope_hash(user)
         mine = {"bool": {**query, "filter": [{"term": {"scope": scope}}, *query["filter"]]}}
-        while True:
-            body = {"size": size, "sort": [{by: "asc"}], "query": mine, "track_total_hits": False,
-                    "search_after": [after], **more}  # fmt: skip
-            answer = await self.cluster.search(self.names.memory, body, routing=scope, paths="hits.hits")
-            hits = answer.get("hits", {}).get("hits", [])
-            if hits:
-                yield hits
-                after = hits[-1]["sort"][0]
-            if len(hits) < size:
-                return
+        body = {"size": max(1, min(size, PAGE)), "sort": [{by: "asc"}], "query": mine, "track_total_hits": False,
+                "search_after": [after], **more}  # fmt: skip
+        return self.cluster.walk(self.names.memory, body, routing=scope)
 
     def pages(
         self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, fields: Sequence[str] = ()

@@ -19,7 +19,7 @@ from memscope.errors import StoreBusy
 from memscope.records import Json
 from memscope.stores import rules
 from memscope.stores.rules import holds
-from memscope_elasticsearch.client import Body, BulkOperation
+from memscope_elasticsearch.client import LEAN, Body, BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
@@ -210,14 +210,8 @@ async def clear(session: Session, user: str, intent: WriteIntent, step: Callable
 async def troubled(session: Session) -> AsyncIterator[tuple[str, UserState]]:
     """Returns users with failed batches, and their states."""
     await session.cluster.refresh(session.names.work)
-    after = ""
-    while True:
-        body = {"size": PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
-                "search_after": [after], "_source": ["user"]}  # fmt: skip
-        answer = await session.cluster.search(session.names.work, body, paths="hits.hits._source,hits.hits.sort")
-        hits = answer.get("hits", {}).get("hits", [])
+    body = {"size": PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
+            "search_after": [""], "_source": ["user"]}  # fmt: skip
+    async for hits in session.cluster.walk(session.names.work, body, paths=LEAN):
         for hit in hits:
             yield hit["_source"]["user"], await load(session, hit["_source"]["user"])
-        if len(hits) < PAGE:
-            return
-        after = hits[-1]["sort"][0]

@@ -229,6 +229,23 @@ class Leases(Chapter):
         back = await claim_one(store)
         assert (back.items, back.attempt) == (("a",), 1)
 
+    async def test_a_plan_leaves_what_a_batch_has(self, store: Store) -> None:
+        await store.append("alice", inserts("a", "b"))
+        await remember(store, observation("o", "a"), observation("p", "a"))
+        for stage, batched, free in ((CONSOLIDATE, "a", "b"), ("reflect", "o", "p")):
+            claim = await claim_one(store, stage, limit=1)
+            await store.apply("alice", ChangeSet(done=(batched, free)))
+            assert await ids(store, pending=stage) == [batched]
+            await store.complete(claim, ChangeSet(done=(batched,)))
+
+    async def test_an_item_of_a_failed_batch_that_was_closed_takes_none_from_the_pending(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        await remember(store, *(observation(id, "a") for id in ("o", "p", "q", "r")))
+        await store.fail(await claim_one(store, "reflect", limit=2), "model_timeout", FUTURE)
+        await store.apply("alice", ChangeSet(closed=(Supersession("o", None, at(1), at(1)),)))
+        for stats in (await store.stats("alice"), await store.stats()):
+            assert (stats.failed["reflect"], stats.pending["reflect"]) == (2, 2)
+
     async def test_what_is_not_the_batches_fault_parks_nothing(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         for _ in range(PARK_AFTER + 2):
