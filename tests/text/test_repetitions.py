@@ -23,6 +23,7 @@ def of_week(start: datetime) -> set[int]:
     [
         "I go to choir every Tuesday evening.",
         "Tuesdays and Thursdays I teach",
+        "We hike on weekends",
         "My birthday is June 18th.",
         "We pay the rent on the 16th of every month",
         "每周三晚上我有法语课",

@@ -70,8 +70,9 @@ def _read(blank: str) -> _Read | None:
         return None
     future = "future" in kinds
     past = any(token.kind == "pasttense" and token.value is None for token in found)
-    decided, told = future is not ("pasttense" in kinds), [_plain(token) for token in found]
-    return _Read(condensed(told), future, past, decided, due="duty" in kinds)
+    decided, due = future is not ("pasttense" in kinds), "duty" in kinds
+    told = [_plain(token) for token in found] if due else found
+    return _Read(condensed(told), future, past, decided, due)
 
 
 def _plain(token: Token) -> Token:

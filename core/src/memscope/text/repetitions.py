@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from memscope.dates import recurring
+from memscope.dates.lexer import sentences
 from memscope.imports import pattern
 from memscope.records import Interval
 from memscope.text.terms import term
@@ -18,8 +19,9 @@ DAY = timedelta(days=1)
 WEEKLY = timedelta(days=8)  # a longer time has every day of the week
 LONGEST = timedelta(days=31)
 _LIKELY = pattern(  # begins with a set of characters, by which ``re`` looks for it
-    r"[EeMTWFSBbAa每逢生纪紀](?:(?<=[Ee])(?:very|ach )|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b|(?<=W)ednesdays\b"
-    r"|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b|(?<=[Bb])irthday|(?<=[Aa])nniversary|(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"
+    r"[EeMTWFSBbAaw每逢生纪紀](?:(?<=[Ee])(?:very(?!one|thing|body|where)|ach )|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b"
+    r"|(?<=W)ednesdays\b|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday"
+    r"|(?<=[Aa])nniversary|(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"
 )
 
 
@@ -27,7 +29,8 @@ def repeated_days(text: str, said: datetime) -> tuple[int, ...]:
     """Returns the terms of the days that a text repeats; none for what happens every day, or every month."""
     if not _LIKELY.search(text):
         return ()
-    rules = (one.rule for one in recurring(text, said))
+    likely = (sentence for _, sentence in sentences(text) if _LIKELY.search(sentence))
+    rules = (one.rule for sentence in likely for one in recurring(sentence, said))
     return tuple(dict.fromkeys(term for rule in rules for term in _of_rule(rule.weekdays, rule.month, rule.day)))
 
 
