@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memscope.blocks import render
@@ -44,6 +44,7 @@ def test_a_value_cannot_close_its_block() -> None:
     assert len(re.findall("^<block ", text, re.MULTILINE)) == text.count("</block>") == 2
 
 
+@example(["aa", "aa"], 59)
 @given(st.lists(st.text("ab 住\n", max_size=200), max_size=5), st.integers(50, 300))
 def test_the_budget_holds(values: list[str], tokens: int) -> None:
     text = render([block(f"b{n}", value) for n, value in enumerate(values)], tokens)

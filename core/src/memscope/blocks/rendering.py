@@ -33,7 +33,7 @@ def render(blocks: Sequence[Block], tokens: int) -> str:
     left = tokens - estimate_tokens(_NOTE[lang])
     for block in filled:
         text = render_block(block)
-        cost = estimate_tokens(text)
+        cost = estimate_tokens(f"\n{text}")
         if cost <= left:
             shown.append(text)
             left -= cost
