@@ -128,6 +128,19 @@ async def test_a_retrieve_is_two_requests(place: Options) -> None:
 
 
 @needs_node
+async def test_records_too_long_to_come_along_are_chosen_all_the_same(place: Options) -> None:
+    async with opened(place) as store, AsyncMemoryScope(store) as memory:
+        said = [
+            {"role": "user", "content": f"Zebra {n} likes place {n % 7}. " + "It ran and ran. " * 500}
+            for n in range(90)
+        ]
+        await memory.add_turns(said, user="alice", wait="searchable")
+        before = store.cluster.requests
+        assert len(await memory.retrieve("Which zebra likes place 3?", user="alice", k=50)) == 50
+        assert store.cluster.requests - before in (3, 4)  # one for each page of records; parts of a turn are one hit
+
+
+@needs_node
 @pytest.mark.parametrize("stage", ["embed", "consolidate"])
 async def test_a_batch_is_found_behind_those_a_search_does_not_know_as_done(place: Options, stage: Stage) -> None:
     """A second worker comes right after the first: the index still names what that one did, and refreshes no more."""

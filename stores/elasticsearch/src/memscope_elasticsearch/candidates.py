@@ -140,6 +140,7 @@ class CandidateSet:
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
     allowed: frozenset[str] | None = None  # records that fit the filter
     brought: FetchResult | None = None
+    brought_all: bool = True  # the records that the ranking is likely to choose: there was room for them
 
     def __post_init__(self) -> None:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
@@ -315,15 +316,17 @@ def best(measured: Measured, asked: Search, most: int) -> list[FoundUnit]:
     return [measured.ordered[row] for row in list(chosen)[:most]]
 
 
-def _lazy_records(pool: CandidateSet, measured: Measured) -> Bools:
-    """Returns which units have their record in the answer; the others serve neighbours only."""
+def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
+    """Returns which units may be chosen: those with their record in the answer; any, where some did not fit in."""
+    if not pool.brought_all:
+        return measured.visibility.keys
     known = pool.brought.records if pool.brought is not None else {}
-    return np.array([unit.target in known for unit in measured.ordered], np.bool_)
+    return measured.visibility.keys & np.array([unit.target in known for unit in measured.ordered], np.bool_)
 
 
 def candidates(pool: CandidateSet) -> Candidates:
     measured = measure(pool)
-    visibility = replace(measured.visibility, keys=measured.visibility.keys & _lazy_records(pool, measured))
+    visibility = replace(measured.visibility, keys=_choosable(pool, measured))
     near = local_candidates.meaning_leg(measured.index, visibility, pool.search, measured.found)
     rows, legs = local_candidates.pool(measured.index, visibility, measured.score, measured.found, near)
     made = local_candidates.columns(measured.index, measured.visibility, pool.search, measured.found, rows, legs)

@@ -212,10 +212,11 @@ def windows(pool: CandidateSet) -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records to bring along: by id, and short ones that have a place."""
+    """Records to bring along: by id, and short ones that have a place. ``whole``: none was left out for its length."""
 
     record_ids: list[str]
     places: list[int]
+    whole: bool
 
 
 def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
@@ -229,12 +230,14 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
     short = [unit.size + ENVELOPE for unit in pool.units.values() if unit.size <= SHORT]
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
+    whole = True
     for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : BEST + 3 * k]]:
         cost = unit.size + ENVELOPE
         if unit.target not in record_ids and cost < room / SHARE:
             record_ids[unit.target] = None
             room -= cost
-    return Wanted(list(record_ids), sorted(places))
+        whole = whole and unit.target in record_ids
+    return Wanted(list(record_ids), sorted(places), whole)
 
 
 def _without_turn(pool: CandidateSet) -> list[FoundUnit]:

@@ -1,4 +1,6 @@
-"""A query in two requests. Scope is a filter in every part and the routing, so no other user's records are searched.
+"""A query in two requests; records too long to come along are fetched if they are chosen.
+
+Scope is a filter in every part and the routing, so no other user's records are searched.
 
 1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
 2. neighbours of the best and the turns credited by observations; lengths of their conversation windows;
@@ -164,6 +166,7 @@ async def _complete(
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
     pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
     pool.replace(fresh)
+    pool.brought_all = wanted.whole
     pool.brought = _lazy_records(hits["records"] + hits["beside"], fresh, scope_hash(pool.search.scope.user))
 
 
