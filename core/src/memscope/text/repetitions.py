@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from memscope.dates import recurring
-from memscope.dates.lexer import sentences
+from memscope.dates.lexer import sentences, skeleton
 from memscope.imports import pattern
 from memscope.records import Interval
 from memscope.text.terms import term
@@ -19,7 +19,8 @@ DAY = timedelta(days=1)
 WEEKLY = timedelta(days=8)  # a longer time has every day of the week
 LONGEST = timedelta(days=31)
 _LIKELY = pattern(  # begins with a set of characters, by which ``re`` looks for it
-    r"[EeMTWFSBbAaw每逢生纪紀](?:(?<=[Ee])(?:very(?!one|thing|body|where)|ach )|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b"
+    r"[EeMTWFSBbAaw每逢生纪紀](?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
+    r"|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b"
     r"|(?<=W)ednesdays\b|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday"
     r"|(?<=[Aa])nniversary|(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"
 )
@@ -29,7 +30,7 @@ def repeated_days(text: str, said: datetime) -> tuple[int, ...]:
     """Returns the terms of the days that a text repeats; none for what happens every day, or every month."""
     if not _LIKELY.search(text):
         return ()
-    likely = (sentence for _, sentence in sentences(text) if _LIKELY.search(sentence))
+    likely = (skeleton(one) for _, one in sentences(text) if _LIKELY.search(one))  # built alike they are parsed once
     rules = (one.rule for sentence in likely for one in recurring(sentence, said))
     return tuple(dict.fromkeys(term for rule in rules for term in _of_rule(rule.weekdays, rule.month, rule.day)))
 
