@@ -21,7 +21,7 @@ from memscope.retrieval.query import Query
 from memscope.search.bm25 import bm25, rarity
 from memscope.search.candidates import MEANING, TOPIC
 from memscope.text.flags import Flag
-from memscope.text.language import language
+from memscope.text.language import has_cjk, language
 from memscope.text.lasting import LASTING, MARKS
 from memscope.text.terms import terms
 from memscope.text.units import INSIGHT
@@ -63,6 +63,7 @@ WINDOW, WIDE = 2.9, 4.6  # average lengths of a unit with two and with four neig
 COSINE_FLOOR = 0.1
 FEW = 30  # units, too few to tell rare words from usual ones
 KNOWN = 0.3  # share of a question's words that some unit must have, and from which words are trusted
+CJK_TERMS = 3  # per word: characters, and pairs of them
 LONG = 20  # words of a question, of which a unit of usual length has a fair part: of more it needs no more
 MET = 0.5  # share of a question's English words that the scope must have
 PAIR = 2  # speakers
@@ -125,7 +126,7 @@ class Evidence:
     @cached_property
     def known(self) -> float:
         """The most of the query's words that a candidate has, over what is a fair part of them."""
-        words = int(np.count_nonzero(self.question.weights))
+        words = np.count_nonzero(self.question.weights) / (CJK_TERMS if has_cjk(self.question.query) else 1)
         return float(self.coverage.max(initial=0)) / (KNOWN * min(1.0, LONG / max(words, 1)))
 
     @cached_property
