@@ -53,7 +53,7 @@ Process = asyncio.subprocess.Process
 
 
 @dataclass
-class Heard:
+class WriterReports:
     """Told by the writers: items acknowledged, and (moment, turns, milliseconds) of each call."""
 
     said: dict[str, str] = field(default_factory=dict)  # user by item
@@ -124,10 +124,10 @@ async def start_worker(location: str, model: str, home: str) -> Process:
     return await asyncio.create_subprocess_exec(*command, env=environment, stdout=subprocess.DEVNULL)
 
 
-async def listen(process: Process, heard: Heard) -> None:
+async def listen(process: Process, reports: WriterReports) -> None:
     assert process.stdout is not None
     async for line in process.stdout:
-        heard.hear(json.loads(line))
+        reports.hear(json.loads(line))
 
 
 @contextmanager
@@ -174,10 +174,10 @@ async def load(store: ElasticsearchStore, seconds: float, nodes: int) -> dict[st
     return {"whole": (begin, whole), "away": (whole, away), "back": (joined, await mark(store))}
 
 
-def figures(heard: Heard, begin: Mark, end: Mark) -> dict[str, float]:
+def figures(reports: WriterReports, begin: Mark, end: Mark) -> dict[str, float]:
     seconds = end.at - begin.at
-    added = sum(turns for at, turns, _ in heard.adds if begin.at <= at < end.at)
-    taken = [ms for at, _, ms in heard.retrieves if begin.at <= at < end.at]
+    added = sum(turns for at, turns, _ in reports.adds if begin.at <= at < end.at)
+    taken = [ms for at, _, ms in reports.retrieves if begin.at <= at < end.at]
     return {
         "adds_per_s": round(added / seconds, 1),
         "retrieves_per_s": round(len(taken) / seconds, 1),
@@ -218,7 +218,7 @@ async def node_cpu_ms(store: ElasticsearchStore) -> int:
 
 async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[str, Any]:
     location = f"elasticsearch://{hosts}/fleet-{uuid4().hex[:8]}?shards={nodes}&replicas={int(nodes > 1)}&lease_s=5"
-    store, heard = ElasticsearchStore(location), Heard()
+    store, reports = ElasticsearchStore(location), WriterReports()
     await store.open()
     with server() as model, tempfile.TemporaryDirectory() as home:
         heal(model)
@@ -226,7 +226,7 @@ async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[s
         workers = [await start_worker(location, model.base_url, home) for _ in range(WORKERS)]
         writers = await asyncio.gather(*(start_writer(location, number, users) for number in range(WRITERS)))
         with ended([*writers, *workers]):
-            listening = [asyncio.create_task(listen(writer, heard)) for writer in writers]
+            listening = [asyncio.create_task(listen(writer, reports)) for writer in writers]
             parts = await load(store, seconds, nodes)
             for writer in writers:
                 assert writer.stdin is not None
@@ -239,21 +239,21 @@ async def measured(hosts: str, nodes: int, users: int, seconds: float) -> dict[s
             codes = [await process.wait() for process in (*writers, *workers)]
         calls = model.counts["chat"]
     spent = await node_cpu_ms(store) - before
-    found = await compare(store, heard.said)
+    found = await compare(store, reports.said)
     await removed(store)
     return {
-        **{name: figures(heard, *marks) for name, marks in parts.items()},
-        "turns": heard.turns(),
+        **{name: figures(reports, *marks) for name, marks in parts.items()},
+        "turns": reports.turns(),
         "model_calls": calls,
-        "node_cpu_ms": round(spent / heard.turns(), 2) if nodes == 1 else None,  # a node that died tells nothing
-        "worker_cpu_ms": round(1000 * worker_cpu_s / heard.turns(), 2),
-        "writer_cpu_ms": round(1000 * heard.writer_cpu_s / heard.turns(), 2),
+        "node_cpu_ms": round(spent / reports.turns(), 2) if nodes == 1 else None,  # a node that died tells nothing
+        "worker_cpu_ms": round(1000 * worker_cpu_s / reports.turns(), 2),
+        "writer_cpu_ms": round(1000 * reports.writer_cpu_s / reports.turns(), 2),
         "lost": found["lost"],
         "doubled": found["doubled"],
-        "stuck": left + heard.seen["stuck"] + sum(map(bool, codes)),
-        "untyped": heard.seen["untyped"] + heard.seen["refused"],
-        "failed": heard.seen["failed"],
-        "stalls": heard.seen["stalls"],
+        "stuck": left + reports.seen["stuck"] + sum(map(bool, codes)),
+        "untyped": reports.seen["untyped"] + reports.seen["refused"],
+        "failed": reports.seen["failed"],
+        "stalls": reports.seen["stalls"],
         "noticed": found["noticed"],
     }
 
