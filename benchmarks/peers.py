@@ -75,6 +75,7 @@ class Vectors(BaseHTTPRequestHandler):
     """``/real/v1``: the embedder's vectors, kept. ``/made/v1``: a vector made of the text, for what is only timed."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else clients that keep connections wait 40 ms for each answer
     embedder = ""
     requests = 0
     lock = threading.Lock()
