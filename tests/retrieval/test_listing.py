@@ -57,7 +57,7 @@ async def test_all_of_a_class_is_shown_within_the_same_tokens(one: str, all_of: 
         for number in range(40):
             await memory.add_turns([{"role": "user", "content": said.format(number)}], user="u")
         shown = [len((await memory.context(question, user="u", k=4)).splitlines()) for question in (one, all_of)]
-        assert shown == [4, 12]
+        assert shown == [4, 8]
         few = await memory.context(all_of, user="u", k=4, tokens=60)
         assert 1 <= len(few.splitlines()) < 6
 

@@ -207,7 +207,7 @@ class AsyncMemoryScope:
     ) -> str:
         """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
 
-        At most ``k`` hits, three times as many for a question for all of a class ("Which books did I read?"). A query
+        At most ``k`` hits, twice as many for a question for all of a class ("Which books did I read?"). A query
         about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens. ``assemble``:
         ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
         """

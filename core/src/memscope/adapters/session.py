@@ -108,7 +108,7 @@ class MemorySession:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
     Writes user, agent and session; reads user and agent, with ``recall="session"`` the session too. ``k`` hits
-    (three times as many for a question for all of a class) and ``tokens`` are the most that a block holds; ``kinds``
+    (twice as many for a question for all of a class) and ``tokens`` are the most that a block holds; ``kinds``
     narrows them. ``zone``: the user's, else that of the settings.
     """
 

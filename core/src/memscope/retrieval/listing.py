@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memscope.imports import pattern
 
-WIDER = 3  # times as many hits for such a question, as far as the caller's tokens reach
+WIDER = 2  # times as many hits for such a question, as far as the caller's tokens reach
 MOST = 100  # hits
 ASKING = 200  # characters at each end of a longer query, where its question stands
 
