@@ -240,22 +240,18 @@ def _unit(
     body: str, read: Analysis, date: str, speaker: str, columns: dict[str, int], state: int,
     *, marked: Sequence[int] | None = None, further: Sequence[int] = (),
 ) -> Unit:  # fmt: skip
-    """Complete ``columns``. ``marked``: the terms of a profile; by default the body's, where the user says it.
+    """Complete ``columns``. ``marked``: the terms of a profile; for a turn those of its body, where the user says it.
 
-    ``further``: terms of the days that it repeats and of a fact's keywords.
+    ``further``: terms of the days that it repeats and of a fact's keywords. Those of a turn are in its header.
     """
     role = columns["role"]
     found = flags(body, read.pieces, ROLES[role]) | state
     lasting = marks(body) if marked is None and role != _ASSISTANT else marked or ()
     header, content = _header(f"{date} {speaker}"), read.terms
-    if lasting and marked is None and role == _USER:
-        header += packed_terms(lasting)
-    elif marked:
-        content += packed_terms(marked)
-    if further and columns["kind"] == TURN:
-        header += packed_terms(further)
-    elif further:
-        content += packed_terms(further)
+    if marked is None:
+        header += packed_terms((*(lasting if role == _USER else ()), *further))
+    else:
+        content += packed_terms((*marked, *further))
     columns["part"] = min(columns["part"], _MOST)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
     columns["flags"] = found | _PERSONAL if lasting else found
