@@ -12,6 +12,8 @@ from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, M
 from memscope.records import LONGEST_WAIT_S, ChangeSet
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from memscope.pipeline import WorkerContext
 
 log = logging.getLogger("memscope")
@@ -51,11 +53,12 @@ async def declare(ctx: WorkerContext, *, replace: bool = False) -> None:
         await ctx.store.use_space(await ctx.embedder.measure(), replace=replace)
 
 
-async def embed_all(ctx: WorkerContext) -> None:
-    """Declare the vector space, then embed until no unit waits."""
+async def embed_all(ctx: WorkerContext, *, gather: Callable[[], Awaitable[None]] | None = None) -> None:
+    """Declare the vector space, then embed until no unit waits; ``gather`` waits for more after each batch."""
     await declare(ctx)
     while await embed_batch(ctx):
-        pass
+        if gather is not None:
+            await gather()
 
 
 async def _left(ctx: WorkerContext) -> int:
@@ -94,9 +97,7 @@ class Filler:
             self._wanted.clear()
             try:
                 await self._gather()
-                await declare(ctx)
-                while await embed_batch(ctx):
-                    await self._gather()
+                await embed_all(ctx, gather=self._gather)
                 if self.error is not None and not await _left(ctx):
                     self.error = None
             except MemscopeError as error:
