@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memscope.imports import pattern
+from memscope.retrieval.query import ends_of
 
 WIDER = 2  # times as many hits for such a question, as far as the caller's tokens reach
 MOST = 100  # hits
@@ -28,7 +29,7 @@ _MANY_ZH = pattern(
 
 def asks_for_all(query: str) -> bool:
     """Returns whether a question asks for all of a class rather than for one thing."""
-    ends = query if len(query) <= 2 * ASKING else f"{query[:ASKING]}\n{query[-ASKING:]}"
+    ends = ends_of(query, 2 * ASKING)
     return _MANY.search(ends) is not None or _MANY_ZH.search(ends) is not None
 
 

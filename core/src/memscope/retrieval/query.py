@@ -68,3 +68,8 @@ class Query:
     gone: int = 0
     left_out: tuple[LeftOut, ...] = ()
     reason: str = ""
+
+
+def ends_of(query: str, most: int) -> str:
+    """Returns the beginning and the end of a query of more than ``most`` characters, half of them each."""
+    return query if len(query) <= most else f"{query[: most // 2]}\n{query[-(most // 2) :]}"

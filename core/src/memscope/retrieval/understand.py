@@ -13,7 +13,7 @@ from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
 from memscope.retrieval.listing import asks_for_all
-from memscope.retrieval.query import Query
+from memscope.retrieval.query import Query, ends_of
 from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
 from memscope.text.repetitions import days_asked
 from memscope.text.statements import about_user, is_question, sentences
@@ -119,7 +119,7 @@ _LIFE_TOPICS = (
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     query = searched(question.query)
     asked = in_first_person(query, question.scope.user)
-    wording, ends = fold(asked), _ends(asked)
+    wording, ends = fold(asked), ends_of(asked, MOST_READ)
     only_named = asked != query and not any(map(piece_terms, pieces(wording)))  # "Who is Alice?"
     if question.about_user or only_named or about_user(ends):
         return profile_question(question)
@@ -148,7 +148,7 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         terms=(*terms, *marks, *days),
         weights=(*weights, *(0.0 for _ in (*marks, *days))),
         kinds_asked=kinds,
-        names=names(_ends(query)),
+        names=names(ends_of(query, MOST_READ)),
         periods=periods(named, ends, reference),
         asks_number=_NUMBER.search(wording) is not None,
         asks_when=asks_when,
@@ -198,12 +198,6 @@ def searched(query: str) -> str:
         return query
     first, last = (list(sentences(part)) for part in (query[:MOST_READ], query[-MOST_READ:]))
     return " ".join(filter(is_question, (*first[:AT_EDGES], *last[-AT_EDGES:]))) or query
-
-
-def _ends(query: str) -> str:
-    """Returns the beginning and the end of a long query."""
-    half = MOST_READ // 2
-    return query if len(query) <= MOST_READ else f"{query[:half]}\n{query[-half:]}"
 
 
 def _content(found: list[str]) -> list[str]:
