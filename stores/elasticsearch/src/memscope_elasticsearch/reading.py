@@ -265,16 +265,15 @@ async def _troubles(session: Session, user: str | None) -> _Troubles:
         if user is not None
         else [one async for one in user_lock.troubled(session)]
     )
+    wanted: list[tuple[str, Body]] = []  # stage, and where the document of an item is
     for name, batch in ((name, batch) for name, state in states for batch in state.batches if batch.code):
         (found.parked if batch.parked else found.failed)[batch.stage] += len(batch.items)
         found.codes[batch.code] += 1
-        found.waiting[batch.stage] += await _waiting_in(session, name, batch)
+        if batch.stage == "embed":
+            found.waiting[batch.stage] += len(batch.items)
+        else:
+            wanted += [(batch.stage, session.at(scope_hash(name), id)) for id in batch.items]
+    documents = await session.cluster.documents([at for _, at in wanted], includes="wait")
+    for (stage, _), document in zip(wanted, documents, strict=True):
+        found.waiting[stage] += document.get("_source", {}).get("wait") == stage
     return found
-
-
-async def _waiting_in(session: Session, user: str, batch: user_lock.Batch) -> int:
-    if batch.stage == "embed":
-        return len(batch.items)
-    at = [session.at(scope_hash(user), id) for id in batch.items]
-    documents = await session.cluster.documents(at, includes="wait")
-    return sum(one.get("_source", {}).get("wait") == batch.stage for one in documents)
