@@ -83,7 +83,7 @@ def cosines(index: Snapshot, visibility: Visibility, asked: Search) -> Floats | 
     """[rows], NaN where there is no vector of the query's space; the best of a turn and its observations."""
     if asked.vector is None or asked.space is None or asked.space != index.space or not len(index.vectors):
         return None
-    cosine: Floats = index.vectors @ np.asarray(asked.vector, np.float32)  # both are of length 1
+    cosine = index.vectors.cosines(np.asarray(asked.vector, np.float32))
     if index.aligned and not index.has_observations:
         return cosine
     found = np.full(index.rows, np.nan, np.float32)

@@ -196,8 +196,8 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
     touched = np.concatenate((row, previous[row], following[row]))
     at = np.concatenate((at, at, at))
     near = tf[at + touched] + index.lean[touched] * (tf[at + previous[touched]] + tf[at + following[touched]])
-    weight = np.tile(weights[matches.term[part]], 3)
-    gain[at + touched] = weight * (K1 + 1) * near / (near + norm[touched])  # a row touched twice gets the same twice
+    weight = weights[matches.term[part]] * np.float32(K1 + 1)
+    gain[at + touched] = np.concatenate((weight, weight, weight)) * near / (near + norm[touched])  # twice is the same
     total: Floats = gain.reshape(len(terms), width)[:, :-1].sum(axis=0)
     return total
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from memscope.records import ROLES, VectorSpace
 from memscope.search.changes import Changes
+from memscope.search.vectors import VectorMatrix, pack, simsimd
 from memscope.text.flags import Flag
 from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN
 from memscope.text.vectors import DIMENSIONS
@@ -144,7 +145,7 @@ class Snapshot:
     window: Floats  # length of the row with its neighbours, as far as it leans on them
     links: Links
     statistics: Statistics
-    vectors: Floats
+    vectors: VectorMatrix
     vector_row: Ints
     space: VectorSpace | None
     aligned: bool  # row i has vector i
@@ -162,8 +163,8 @@ class Snapshot:
     def nbytes(self) -> int:
         arrays = [*self.column.values(), self.terms, self.starts, self.length, self.lean, self.header, self.live]
         links = [self.links.previous, self.links.next, self.links.conversation, self.links.credited_row]
-        others = [self.keys, self.window, self.current, self.vectors, self.vector_row]
-        whole = sum(array.nbytes for array in [*arrays, *links, *others]) + self.meaning.nbytes
+        others = [self.keys, self.window, self.current, self.vector_row]
+        whole = sum(array.nbytes for array in [*arrays, *links, *others]) + self.meaning.nbytes + self.vectors.nbytes
         return whole + (self.postings.nbytes if self.postings else 0) + 1024
 
     @property
@@ -198,7 +199,8 @@ class ScopeIndex:
         self._header_of = Growing(np.zeros(0, np.int32))
         self._headers: dict[bytes, int] = {}
         self._last: dict[int, int] = {}  # session -> its last row
-        self._vectors: Growing | None = None
+        self._vectors = Growing(np.zeros((0, 0), np.float32))
+        self._scale: Growing | None = None  # of vectors packed
         self._packed = Growing(np.zeros((0, DIMENSIONS), np.int8))
         self._norm = Growing(np.zeros(0, np.float32))
         self._coarse = Growing(np.zeros((0, COARSE), np.float32))
@@ -333,9 +335,16 @@ class ScopeIndex:
         rows = find(self._columns["seq"].view, changes.vector_units)
         known = rows >= 0
         vectors, rows = (changes.vectors, rows) if known.all() else (changes.vectors[known], rows[known])
-        if self._vectors is None:
-            self._vectors = Growing(np.zeros((0, vectors.shape[1]), np.float32))
-        self._vectors.extend(vectors)
+        if not len(self._vector_row.view):
+            packs = simsimd() is not None
+            self._vectors = Growing(np.zeros((0, vectors.shape[1]), np.int8 if packs else np.float32))
+            self._scale = Growing(np.zeros(0, np.float32)) if packs else None
+        if self._scale is not None:
+            packed, scale = pack(vectors)
+            self._vectors.extend(packed)
+            self._scale.extend(scale)
+        else:
+            self._vectors.extend(vectors)
         self._vector_row.extend(rows)
 
     def _statistics(self, keys: Bools) -> Statistics:
@@ -372,7 +381,7 @@ class ScopeIndex:
             window=around(length, self._lean.view, links),
             links=links,
             statistics=self._statistics(keys),
-            vectors=self._vectors.view if self._vectors is not None else np.zeros((0, 0), np.float32),
+            vectors=VectorMatrix(self._vectors.view, self._scale.view if self._scale is not None else None),
             vector_row=self._vector_row.view,
             space=changes.space,
             aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
