@@ -54,7 +54,7 @@ T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BRIEF = 32  # records that are read where the caller is
 WORK_S, PAUSE_S = 0.003, 0.001
-MUCH = 8_000  # characters of one call; the units of more are made before the write, which others wait for
+MUCH = 1_000  # characters of one call; the units of more are made before the write, which others wait for
 
 
 def utc_now() -> datetime:
