@@ -68,7 +68,6 @@ async def test_a_text_is_found_by_its_vector_with_and_without_the_library(
         pytest.importorskip("simsimd")
     else:
         monkeypatch.setattr(module, "simsimd", lambda: None)
-        monkeypatch.setattr("memscope.search.snapshot.simsimd", lambda: None)
     async with AsyncMemoryScope(tmp_path / "memory.db", embedder=Planets()) as memory:
         words = ["Saturn", "Venus", "Mars", "Pluto"] * 10
         turns = [{"role": "user", "content": f"{word} {at}"} for at, word in enumerate(words)]

@@ -302,8 +302,8 @@ async def test_other_terms_are_made_from_the_texts_again(path: Path, monkeypatch
     async with opened(path) as store:
         await remember(store, observation("o", "a"))
         before = await store.changes("alice", 0)
-    monkeypatch.setattr("memscope.stores.local.units_version", "other")
-    monkeypatch.setattr("memscope.stores.local.records.units_version", "other")
+    for module in ("local", "local.records", "local.index_changes"):
+        monkeypatch.setattr(f"memscope.stores.{module}.units_version", "other")
     async with opened(path) as store:
         after = await store.changes("alice", before.revision)
         assert after.whole

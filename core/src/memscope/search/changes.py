@@ -23,8 +23,8 @@ class Changes:
     """
 
     revision: int
-    columns: bytes
-    terms: bytes
+    columns: bytes | bytearray
+    terms: bytes | bytearray
     gone: NDArray[np.int64]
     vector_units: NDArray[np.int64]
     vectors: NDArray[np.float16]

@@ -141,9 +141,10 @@ class LocalSearch:
 
     def _sort_when_asked_again(self, user: str, snapshot: Snapshot) -> Snapshot:
         snapshot.asked[0] += 1
-        if snapshot.asked[0] < 2 or snapshot.unsorted <= max(TAIL, len(snapshot.terms) // 8):
+        many = snapshot.unsorted > max(TAIL, len(snapshot.terms) // 8)
+        if snapshot.asked[0] < 2 or not (many or snapshot.vectors.is_half):
             return snapshot
-        if len(snapshot.terms) <= SORT_AT_ONCE:
+        if len(snapshot.terms) <= SORT_AT_ONCE and not snapshot.vectors.is_half:
             return self._adopt(user, snapshot.sorted())
         if user not in self._sorting:
             task = asyncio.create_task(self._sort(user, snapshot), name="memscope-sort")
@@ -155,8 +156,8 @@ class LocalSearch:
         self._adopt(user, await asyncio.to_thread(snapshot.sorted))
 
     def _adopt(self, user: str, snapshot: Snapshot) -> Snapshot:
-        """Give the sorted postings to the current snapshot, if it extends the sorted one."""
+        """Give the sorted postings and wide vectors to the current snapshot, if it extends the sorted one."""
         entry = self._cache.get(user)
         if entry is not None and entry.snapshot.asked is snapshot.asked:
-            self._cache.put(user, CachedIndex(entry.index, entry.snapshot.with_postings(snapshot.postings)))
+            self._cache.put(user, CachedIndex(entry.index, entry.index.adopt(snapshot, entry.snapshot)))
         return snapshot

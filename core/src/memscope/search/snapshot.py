@@ -7,8 +7,10 @@ A **conversation** is a run of turns of one session without a pause over ``PAUSE
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from numpy.typing import NDArray
 
 from memscope.records import ROLES, VectorSpace
 from memscope.search.changes import Changes
-from memscope.search.vectors import VectorMatrix, pack, simsimd
+from memscope.search.growing import Growing
+from memscope.search.vectors import GrowingVectors, VectorMatrix
 from memscope.text.flags import Flag
+from memscope.text.terms import TERM_BYTES
 from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN
 from memscope.text.vectors import DIMENSIONS
 
@@ -32,24 +36,8 @@ FEW = 256  # new turns up to which linking them one by one beats linking all ane
 LITTLE = 20_000  # terms in the unsorted tail
 RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
 _KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms", "meaning")]
+CACHED = 2048  # records
 COARSE = 32  # leading dimensions, by falling variance, that choose whose whole vectors are compared
-
-
-class Growing:
-    """An append-only array: existing values do not change, so that earlier views stay valid. Rows are cast."""
-
-    def __init__(self, rows: NDArray[Any]) -> None:
-        self._room = self.view = rows
-
-    def extend(self, rows: NDArray[Any]) -> NDArray[Any]:
-        old, new = len(self.view), len(self.view) + len(rows)
-        if new > len(self._room):
-            room = new + (new // 4 + 64 if old else 0)  # the first rows are often all there will be
-            self._room = np.empty((room, *rows.shape[1:]), dtype=self.view.dtype)
-            self._room[:old] = self.view
-        self._room[old:new] = rows
-        self.view = self._room[:new]
-        return self.view
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +167,9 @@ class Snapshot:
         return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
 
     def sorted(self) -> Snapshot:
-        return self.with_postings(sort_postings(self.terms, self.starts, self.rows))
-
-    def with_postings(self, postings: Postings | None) -> Snapshot:
-        return replace(self, postings=postings)
+        """Returns it prepared for many searches: with postings, and with vectors as float32."""
+        postings = sort_postings(self.terms, self.starts, self.rows)
+        return replace(self, postings=postings, vectors=self.vectors.widened())
 
 
 class ScopeIndex:
@@ -197,10 +184,10 @@ class ScopeIndex:
         self._header = Growing(np.zeros(0, np.int32))
         self._header_terms = Growing(np.zeros(0, np.uint32))
         self._header_of = Growing(np.zeros(0, np.int32))
-        self._headers: dict[bytes, int] = {}
+        self._headers: defaultdict[bytes, int] = defaultdict()
+        self._headers.default_factory = self._headers.__len__
         self._last: dict[int, int] = {}  # session -> its last row
-        self._vectors = Growing(np.zeros((0, 0), np.float32))
-        self._scale: Growing | None = None  # of vectors packed
+        self._vectors = GrowingVectors()
         self._packed = Growing(np.zeros((0, DIMENSIONS), np.int8))
         self._norm = Growing(np.zeros(0, np.float32))
         self._coarse = Growing(np.zeros((0, COARSE), np.float32))
@@ -222,36 +209,40 @@ class ScopeIndex:
         records = np.frombuffer(changes.columns, RECORD)
         terms = np.frombuffer(changes.terms, "<u4")
         header, body = records["n_header"].astype(np.int64), records["n_terms"].astype(np.int64)
-        for name, column in self._columns.items():
-            column.extend(records[name])
+        ends = np.cumsum(header + body)
+        self._add_columns(records)
         self._length.extend(body)
-        self._add_meaning(records["meaning"])
         self._lean.extend(LEAN / (LEAN + body))
         self._starts.extend(self._starts.view[-1] + np.cumsum(body))
-        self._add_headers(terms, header, np.cumsum(header + body) - header - body)
         in_body = np.ones(len(terms), np.bool_)
-        in_body[spread(np.cumsum(header + body) - header - body, header)] = False
-        self._terms.extend(terms[in_body])
+        in_header = spread(ends - header - body, header)
+        in_body[in_header] = False
+        np.compress(in_body, terms, out=self._terms.grow(int(body.sum())))
+        self._add_headers(terms[in_header].tobytes(), TERM_BYTES * header)
 
-    def _add_meaning(self, packed: NDArray[np.int8]) -> None:
-        norm = np.sqrt(np.einsum("ij,ij->i", packed, packed, dtype=np.float32))
-        self._packed.extend(packed)
-        self._norm.extend(norm)
-        self._coarse.extend(packed[:, :COARSE] / np.maximum(norm, 1)[:, None])
+    def _add_columns(self, records: NDArray[Any]) -> None:
+        """Take the records apart, as many at a time as the processor's cache holds."""
+        room = [(column.grow(len(records)), records[name]) for name, column in self._columns.items()]
+        packed, norm, coarse = (array.grow(len(records)) for array in (self._packed, self._norm, self._coarse))
+        for start in range(0, len(records), CACHED):
+            part = slice(start, start + CACHED)
+            for column, values in room:
+                column[part] = values[part]
+            packed[part] = records["meaning"][part]
+            vectors = packed[part].astype(np.float32)
+            norm[part] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+            np.divide(vectors[:, :COARSE], np.maximum(norm[part], 1)[:, None], out=coarse[part])
 
-    def _add_headers(self, terms: NDArray[np.uint32], lengths: NDArray[np.int64], starts: NDArray[np.int64]) -> None:
+    def _add_headers(self, terms: bytes, sizes: NDArray[np.int64]) -> None:
         """Store distinct headers once: units of one speaker on one day share one."""
-        raw, ids = terms.tobytes(), []
-        for start, stop in zip((starts * 4).tolist(), ((starts + lengths) * 4).tolist(), strict=True):
-            key = raw[start:stop]
-            known = self._headers.get(key)
-            if known is None:
-                known = self._headers[key] = len(self._headers)
-                own = distinct(np.frombuffer(key, np.uint32))
-                self._header_terms.extend(own)
-                self._header_of.extend(np.full(len(own), known, np.int32))
-            ids.append(known)
-        self._header.extend(np.array(ids, np.int32))
+        known, ends = len(self._headers), np.cumsum(sizes)
+        parts = map(slice, (ends - sizes).tolist(), ends.tolist())
+        ids = map(self._headers.__getitem__, map(terms.__getitem__, parts))
+        self._header.extend(np.fromiter(ids, np.int32, len(sizes)))
+        fresh = list(islice(reversed(self._headers), len(self._headers) - known))[::-1]
+        lengths = [len(key) // TERM_BYTES for key in fresh]
+        self._header_terms.extend(np.frombuffer(b"".join(fresh), "<u4"))
+        self._header_of.extend(np.repeat(np.arange(known, len(self._headers)), lengths))
 
     def _bury(self, gone: NDArray[np.int64], old: int) -> bool:
         """Mark dead rows; returns whether a turn was among those that stood before."""
@@ -335,17 +326,13 @@ class ScopeIndex:
         rows = find(self._columns["seq"].view, changes.vector_units)
         known = rows >= 0
         vectors, rows = (changes.vectors, rows) if known.all() else (changes.vectors[known], rows[known])
-        if not len(self._vector_row.view):
-            packs = simsimd() is not None
-            self._vectors = Growing(np.zeros((0, vectors.shape[1]), np.int8 if packs else np.float32))
-            self._scale = Growing(np.zeros(0, np.float32)) if packs else None
-        if self._scale is not None:
-            packed, scale = pack(vectors)
-            self._vectors.extend(packed)
-            self._scale.extend(scale)
-        else:
-            self._vectors.extend(vectors)
+        self._vectors.extend(vectors)
         self._vector_row.extend(rows)
+
+    def adopt(self, prepared: Snapshot, current: Snapshot) -> Snapshot:
+        """Give the postings and vectors of a prepared snapshot to the current one, which extends it."""
+        self._vectors.adopt(prepared.vectors)
+        return replace(current, postings=prepared.postings, vectors=self._vectors.matrix)
 
     def _statistics(self, keys: Bools) -> Statistics:
         conversations, roles = self._links.conversation_length, self._columns["role"].view
@@ -381,7 +368,7 @@ class ScopeIndex:
             window=around(length, self._lean.view, links),
             links=links,
             statistics=self._statistics(keys),
-            vectors=VectorMatrix(self._vectors.view, self._scale.view if self._scale is not None else None),
+            vectors=self._vectors.matrix,
             vector_row=self._vector_row.view,
             space=changes.space,
             aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),

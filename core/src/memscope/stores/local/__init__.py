@@ -2,6 +2,7 @@
 
     transaction.py   the primitives a store brings: ``Transaction``, and ``UserTransaction`` for one user's part
     records.py       turns, change sets, reading, forgetting
+    index_changes.py units and vectors for an index
     jobs.py          batches under a lease, vector spaces
 
 ``LocalStore`` is inherited: a store brings ``_read`` and ``_write``, which run a function of a ``Transaction``, and
@@ -15,9 +16,9 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from memscope.errors import StoreCorrupt, StoreError
+from memscope.errors import StoreError
 from memscope.records import (
     AppendResult,
     Block,
@@ -41,14 +42,11 @@ from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
 from memscope.stores import RecordKey, block_rules, removal
 from memscope.stores.local import jobs, records
+from memscope.stores.local.index_changes import changes_since, unchanged
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
 from memscope.stores.spaces import check_space
 from memscope.text.units import Unit, microseconds, turn_units, units_version
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -244,12 +242,12 @@ class LocalStore(LocalSearch):
         self._declared = space
 
     async def changes(self, user: str, since: int) -> Changes:
-        if since and (same := await self._read(lambda tx: _unchanged(tx, user, since), brief=True)) is not None:
+        if since and (same := await self._read(lambda tx: unchanged(tx, user, since), brief=True)) is not None:
             return same
-        found = await self._read(lambda tx: _changes(tx, user, since, current_only=True))
+        found = await self._read(lambda tx: changes_since(tx, user, since, current_only=True))
         if found is None:
             await self._renew(user)
-            found = await self._read(lambda tx: _changes(tx, user, since))
+            found = await self._read(lambda tx: changes_since(tx, user, since))
         assert found is not None
         return found
 
@@ -333,54 +331,6 @@ def forget(
 def _removal(tx: Transaction, select: Select) -> records.LocalRemoval | None:
     user = tx.find_user(select.user)
     return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
-
-
-def _unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
-    """Returns empty changes if there are none, after reading one row."""
-    user = tx.find_user(name)
-    unchanged = user is not None and (user.revision, user.terms) == (since, units_version)
-    return _made(tx.spaces().serving, since) if unchanged else None
-
-
-def _changes(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
-    """Returns None if units are older than today's terms."""
-    user, space = tx.find_user(name), tx.spaces().serving
-    if user is not None and current_only and user.terms != units_version:
-        return None
-    if user is None or user.revision == since:
-        return _made(space, since if user is not None else 0)
-    whole = since == 0 or not user.floor <= since <= user.revision
-    start = 0 if whole else since
-    vectors = user.vectors_since(space, start) if space is not None else []
-    gone = [] if whole else user.gone_since(start)
-    return _made(space, user.revision, user.units_since(start), gone, vectors, whole=whole)
-
-
-def _made(
-    space: VectorSpace | None,
-    revision: int,
-    units: Sequence[tuple[bytes, bytes]] = (),
-    gone: Sequence[int] = (),
-    vectors: Sequence[tuple[int, bytes]] = (),
-    *,
-    whole: bool = False,
-) -> Changes:
-    import numpy as np
-
-    dims = space.dims if space is not None else 0
-    if any(len(data) != 2 * dims for _, data in vectors):
-        raise StoreCorrupt("a stored vector has another length", hint="run 'memscope reembed' to make all anew")
-    rows: NDArray[np.float16] = np.frombuffer(b"".join([data for _, data in vectors]), "<f2")
-    return Changes(
-        revision,
-        columns=b"".join([columns for columns, _ in units]),
-        terms=b"".join([terms for _, terms in units]),
-        gone=np.array(gone, np.int64),
-        vector_units=np.array([unit for unit, _ in vectors], np.int64),
-        vectors=rows.reshape(len(vectors), dims).astype(np.float16, copy=False),
-        space=space,
-        whole=whole,
-    )
 
 
 __all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "keep_receipt", "utc_now"]

@@ -120,8 +120,8 @@ class UserTransaction(Protocol):
     def drop_units(self, row: Row) -> None:
         """Remove a record's units with their vectors and items (those in batches too); gone at ``revision``."""
 
-    def units_since(self, revision: int) -> list[tuple[bytes, bytes]]:
-        """Returns columns and terms of the units with higher numbers, in order."""
+    def units_since(self, revision: int) -> Iterable[tuple[bytes, bytes]]:
+        """Returns columns and terms of the units with higher numbers, in order; they are read in the transaction."""
 
     def gone_since(self, revision: int) -> list[int]:
         """Returns the units removed later."""
@@ -135,7 +135,7 @@ class UserTransaction(Protocol):
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
         """Store a vector at ``revision``; ignored if the unit was removed."""
 
-    def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
+    def vectors_since(self, space: VectorSpace, revision: int) -> Iterable[tuple[int, bytes]]:
         """Returns units and numbers of the vectors stored later, in the order of the units."""
 
     # ---- work: items are numbers of records, of units for the stage embed

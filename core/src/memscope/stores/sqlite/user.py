@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -192,9 +192,9 @@ class SQLiteUser(BlockTable):
             self.db.execute(drop, (self.user, space, *span[1:]))
         self.units -= row.units
 
-    def units_since(self, revision: int) -> list[tuple[bytes, bytes]]:
+    def units_since(self, revision: int) -> Iterator[tuple[bytes, bytes]]:
         query = "SELECT columns, terms FROM unit WHERE user = ? AND seq > ? ORDER BY seq"
-        return self.db.execute(query, (self.user, revision)).fetchall()
+        return self.db.execute(query, (self.user, revision))
 
     def gone_since(self, revision: int) -> list[int]:
         query = "SELECT seq FROM gone WHERE user = ? AND revision > ?"
@@ -221,10 +221,10 @@ class SQLiteUser(BlockTable):
             (self.spaces.ids()[space], self.revision, data, self.user, unit),
         )
 
-    def vectors_since(self, space: VectorSpace, revision: int) -> list[tuple[int, bytes]]:
+    def vectors_since(self, space: VectorSpace, revision: int) -> Iterator[tuple[int, bytes]]:
         newer = "revision > ?" if revision else "revision > ? ORDER BY seq"  # from the start the key's order is faster
         query = f"SELECT seq, data FROM vector WHERE user = ? AND space = ? AND {newer}"
-        return self.db.execute(query, (self.user, self.spaces.ids()[space], revision)).fetchall()
+        return self.db.execute(query, (self.user, self.spaces.ids()[space], revision))
 
     # ---- work: an item waits while its batch is NULL
 

@@ -150,6 +150,6 @@ def as_local(store: Store) -> LocalSearch:
     return store
 
 
-def units(columns: bytes) -> list[int]:
+def units(columns: bytes | bytearray) -> list[int]:
     """Sequence numbers of units, from their columns."""
     return [struct.unpack_from("<q", columns, at)[0] for at in range(0, len(columns), PACKED.size)]

@@ -1,0 +1,76 @@
+"""Vectors in half precision: widened to the last bit, compared as wide ones are."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert, VectorSpace
+from memscope.search import vectors as module
+from memscope.search.vectors import BLOCK, VectorMatrix, widened
+from memscope.stores.memory import InMemoryStore
+from memscope.text.terms import terms
+
+ANY_BITS = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+def test_every_finite_number_is_widened_to_the_last_bit() -> None:
+    finite = ANY_BITS[np.isfinite(ANY_BITS)].reshape(-1, 2)
+    np.testing.assert_array_equal(widened(finite).view(np.uint32), finite.astype(np.float32).view(np.uint32))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 4), (1, 1), (BLOCK // 64 * 2 + 1, 64), (3, BLOCK + 1)])
+def test_cosines_of_float16_are_those_of_float32(shape: tuple[int, int]) -> None:
+    half = np.random.default_rng(0).standard_normal(shape).astype(np.float16)
+    asked = np.random.default_rng(1).standard_normal(shape[1]).astype(np.float32)
+    one, other = (VectorMatrix(rows, None).cosines(asked) for rows in (half, half.astype(np.float32)))
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-2)
+
+
+# ---- in an index
+
+SPACE, START = VectorSpace("test", 4), datetime(2024, 3, 1, 9, tzinfo=UTC)
+
+
+async def add(store: InMemoryStore, said: dict[str, list[float]]) -> None:
+    turns = [Turn(key, Scope("alice"), "user", "Ada", "Berlin", START, START) for key in said]
+    await store.append("alice", [TurnInsert(one) for one in turns])
+    for claim in await store.claim("embed", 100, 60):
+        given = dict(zip(claim.items, (np.array(one, np.float32) for one in said.values()), strict=True))
+        await store.complete(claim, ChangeSet(vectors=given, done=claim.items))
+
+
+async def ask(store: InMemoryStore) -> tuple[str, list[float]]:
+    """Returns the type of the index's vectors after a search and what it began, and the cosines."""
+    vector = np.array([1, 0, 0, 0], np.float32)
+    found = await store.search(Search(Scope("alice"), tuple(terms("Berlin")), vector=vector, space=SPACE))
+    await asyncio.gather(*store._sorting.values())
+    entry = store._cache.get("alice")
+    assert entry is not None
+    return str(entry.snapshot.vectors.rows.dtype), [round(one, 3) for one in found.cosine.tolist()]
+
+
+async def test_many_vectors_are_widened_when_they_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WIDE_AT_ONCE", 0)
+    monkeypatch.setattr(module, "simsimd", lambda: None)
+    store = InMemoryStore()
+    await store.use_space(SPACE)
+    await add(store, {"1": [1, 0, 0, 0], "2": [0, 1, 0, 0], "3": [0.6, 0.8, 0, 0]})
+    assert await ask(store) == ("float16", [1, 0, 0.6])
+    assert await ask(store) == ("float32", [1, 0, 0.6])
+    await add(store, {"4": [0, 0, 1, 0]})
+    assert await ask(store) == ("float32", [1, 0, 0.6, 0])
+
+
+async def test_vectors_that_come_later_find_the_first_ones_widened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WIDE_AT_ONCE", 0)
+    monkeypatch.setattr(module, "simsimd", lambda: None)
+    store = InMemoryStore()
+    await store.use_space(SPACE)
+    await add(store, {"1": [1, 0, 0, 0], "2": [0.6, 0.8, 0, 0]})
+    assert await ask(store) == ("float16", [1, 0.6])
+    await add(store, {"3": [0.8, 0.6, 0, 0]})
+    assert await ask(store) == ("float32", [1, 0.6, 0.8])
