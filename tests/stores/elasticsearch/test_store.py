@@ -128,6 +128,24 @@ async def test_a_retrieve_is_two_requests(place: Options) -> None:
 
 
 @needs_node
+async def test_a_second_hop_is_one_request_more(place: Options) -> None:
+    said = ["My friend Liam started at Globex.", "Got a postcard from Liam, he has settled down in Oslo."]
+    rain = [f"It rained on day {n} of the month." for n in range(400)]
+    async with opened(place) as store, AsyncMemoryScope(store) as memory:
+        turns = [{"role": "user", "content": text} for text in (*said, *rain)]
+        keys = (await memory.add_turns(turns, user="alice", wait="searchable")).keys
+        for memories in ((), (observation("o", keys[1], text="Liam is fond of Norway"),)):
+            if memories:
+                await remember(store, *memories)
+                await store.searchable("alice")
+            before = store.cluster.requests
+            hits = await memory.retrieve("Which city does my friend at Globex live in?", user="alice")
+            assert store.cluster.requests - before == 3
+            assert said == [hit.turn.text for hit in hits[:2] if hit.turn]
+            assert [one.id for one in hits[1].observations] == [one.id for one in memories]
+
+
+@needs_node
 async def test_records_too_long_to_come_along_are_chosen_all_the_same(place: Options) -> None:
     async with opened(place) as store, AsyncMemoryScope(store) as memory:
         said = [

@@ -137,7 +137,8 @@ class VectorSpace:
 class Search:
     """One query to a store. ``terms``: the query's distinct hashes; ``k``: about the number of hits wanted.
 
-    ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics.
+    ``vector`` is in ``space``; ``meaning`` is the query's built-in vector, ``topics`` its everyday topics. With
+    ``required``, groups of ``terms``, only turns and insights that have all terms of one of them are candidates.
     """
 
     scope: Scope
@@ -153,6 +154,7 @@ class Search:
     exclude: frozenset[str] = frozenset()
     filter: Mapping[str, Json] | None = None
     k: int = 10
+    required: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 from memscope.pipeline import WorkerContext, worker
-from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Turn
+from memscope.records import Candidates, FetchResult, Handle, Hit, Insight, LeftOut, Memory, Observation, Record, Turn
 from memscope.retrieval.changes import changed, expired, is_current, mark_restatements, share, was_said
 from memscope.retrieval.distinct import distinct, first_said, repeats
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import legs, lines
 from memscope.retrieval.successors import with_successors
 
+NOTHING = FetchResult({}, {})
 LONGEST_EVENT = timedelta(days=62)  # a longer time is no date of an event
 
 
@@ -44,12 +46,19 @@ async def gather(question: Query, ctx: WorkerContext) -> Query:
 
 async def fetch(question: Query, found: Candidates, rows: Sequence[int], ctx: WorkerContext) -> FetchResult:
     """Returns the records of rows; the store is asked only for those that did not come with the search."""
-    brought = found.brought or FetchResult({}, {})
+    brought = found.brought or NOTHING
     missing = [found.handle[row] for row in rows if found.handle[row] not in brought.records]
     if not missing:
         return brought
     asked = await ctx.store.fetch(question.scope.user, missing)
-    return FetchResult({**brought.records, **asked.records}, {**brought.derived, **asked.derived})
+    return both(brought, asked)
+
+
+def both(one: FetchResult | None, other: FetchResult | None) -> FetchResult:
+    """Returns the records of both; none is parsed that nobody asks for."""
+    one, other = one or NOTHING, other or NOTHING
+    records: ChainMap[Handle, Record] = ChainMap(other.records, one.records)  # type: ignore[arg-type]  # only read
+    return FetchResult(records, {**one.derived, **other.derived})
 
 
 def make_hit(question: Query, found: Candidates, row: int, fetched: FetchResult) -> Hit | None:

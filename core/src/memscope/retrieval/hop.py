@@ -4,14 +4,15 @@
 
     "Where do I work now?"                    ──▶ "I'm an engineer at Arup."         ──▶ "I left Arup and ..."
 
-One more search, and only if a best hit has a name that is rare, stands elsewhere too, and is missing in the query.
+One more search, for the units with such a name alone, and only if a best hit has one that is missing in the query.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,10 @@ from memscope.imports import pattern
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Candidates, FetchResult, Handle
 from memscope.retrieval.changes import is_current, was_said
-from memscope.retrieval.hits import fetch
+from memscope.retrieval.hits import both, fetch
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import ASSISTANT, Evidence, kind_asked, rank
-from memscope.retrieval.search import search
+from memscope.retrieval.search import find
 from memscope.text import load_names
 from memscope.text.language import has_cjk
 from memscope.text.lexicon import FoundName
@@ -37,18 +38,21 @@ FEW = 12
 HALF = 0.5  # of the kind asked for
 KEPT = 6  # most hits before the lines brought in: those up to the last that has a word or the kind asked for
 MOST = 2  # lines brought in
+OF_TERMS = {"tf", "tf_neighbours", "tf_header"}  # columns of Candidates that have the terms last; those of all:
+OF_SCOPE = {"terms", "document_frequency", "units", "average_length", "average_session_length", "handle", "speakers",
+            "has_roles", "brought"}  # fmt: skip
 
 
 @worker(
     reads=("query", "order", "candidates", "terms", "weights", "scope", "about_user", "about_talk", "asks_personally",
-           "k"),
-    writes=("candidates", "order", "values", "scores", "askings", "terms", "weights"),
+           "vector", "space", "k"),
+    writes=("candidates", "order", "values", "scores", "askings"),
 )  # fmt: skip
 async def hop(question: Query, ctx: WorkerContext) -> Query:
     found = question.candidates
     described = () if question.about_user or question.about_talk else _described(question)
-    if found is None or found.brought is not None or not described:
-        return question  # a store that brings records with its search is asked over a network
+    if found is None or not described:
+        return question
     telling = (Evidence(question, found).coverage >= COVERED) & (found.tf[:, described] > 0).any(axis=1)
     if question.asks_personally:  # "Where do I work?" and "I'm an engineer at Arup." share a topic and no word
         telling |= found.topic > 0
@@ -56,7 +60,7 @@ async def hop(question: Query, ctx: WorkerContext) -> Query:
     sources = [row for row in question.order[:SOURCES] if telling[row]]
     if not sources:
         return question
-    fetched = await fetch(question, found, sources, ctx)
+    fetched = found.brought or await fetch(question, found, sources, ctx)
     await load_names()
     handles = [found.handle[row] for row in sources]
     texts = [text for handle in handles for text in _texts(question, handle, fetched)]
@@ -78,12 +82,12 @@ _OWN = pattern(
 _OWN_ZH = pattern("[我咱俺]|那[个個位家]")
 
 
-def _bridges(question: Query, texts: Iterable[str]) -> dict[str, frozenset[int]]:
+def _bridges(question: Query, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Returns the names in the texts that the query does not have, with their terms."""
     from memscope.text.names import names  # tables that most queries do not need
 
     asked, found = set(question.terms), {name.text for text in texts for name in names(text) if _leads(name)}
-    bridges = {name: frozenset(terms(name)) for name in sorted(found)}
+    bridges = {name: tuple(dict.fromkeys(terms(name))) for name in sorted(found)}
     return {name: own for name, own in bridges.items() if own and asked.isdisjoint(own)}
 
 
@@ -102,16 +106,16 @@ def _texts(question: Query, handle: Handle, fetched: FetchResult) -> Iterator[st
 
 
 async def _reached(
-    question: Query, sources: Sequence[Handle], bridges: Mapping[str, frozenset[int]], ctx: WorkerContext
+    question: Query, sources: Sequence[Handle], bridges: Mapping[str, tuple[int, ...]], ctx: WorkerContext
 ) -> Query:
     """Returns the query with the lines that name a bridge behind the sources, as far as they are few."""
-    added = tuple(dict.fromkeys(term for own in bridges.values() for term in own))
-    weights = (*question.weights, *(0.0 for _ in added))
-    wider = replace(question, terms=(*question.terms, *added), weights=weights, candidates=None)
-    ranked = await rank(await search(wider, ctx), ctx)
-    found = ranked.candidates
-    assert found is not None
-    naming = _naming(found, bridges.values()) & (found.role != ASSISTANT)
+    named = await find(question, ctx, [*bridges.values()])
+    rare = named.unit[_names_rarely(named, bridges.values()) & (named.role != ASSISTANT)]
+    if not len(rare):
+        return question
+    ranked = await rank(replace(question, candidates=_joined(question.candidates or named, named, rare)), ctx)
+    found = ranked.candidates or named
+    naming = np.isin(found.unit, rare)
     rows = [row for row in ranked.order if naming[row] and found.handle[row] not in sources][: 2 * MOST]
     fetched = await fetch(ranked, found, rows, ctx)
     texts = {row: [*_texts(question, found.handle[row], fetched)] for row in rows}
@@ -125,7 +129,20 @@ async def _reached(
     return replace(ranked, order=tuple(order))
 
 
-def _naming(found: Candidates, bridges: Iterable[frozenset[int]]) -> NDArray[np.bool_]:
+def _joined(found: Candidates, named: Candidates, units: NDArray[np.int64]) -> Candidates:
+    """Returns the candidates and some units of a search with further terms, over the terms of the first."""
+    rows = np.flatnonzero(np.isin(named.unit, units) & ~np.isin(named.unit, found.unit)).tolist()
+
+    def column(name: str) -> Any:
+        here, there = getattr(found, name), getattr(named, name)[rows]
+        return np.concatenate((here, there[..., : len(found.terms)] if name in OF_TERMS else there))
+
+    columns = {one.name: column(one.name) for one in fields(found) if one.name not in OF_SCOPE}
+    handles = [*found.handle, *(named.handle[row] for row in rows)]
+    return replace(found, handle=handles, brought=both(found.brought, named.brought), **columns)
+
+
+def _names_rarely(found: Candidates, bridges: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
     """[n] true for candidates that have all terms of a rare name."""
     most = max(FEW, RARE * found.units)
     naming = np.zeros(len(found.unit), np.bool_)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memscope.records import Candidates, Interval, Search
+from memscope.search import matching
 from memscope.search.bm25 import rarity
 from memscope.search.matching import Matches, Visibility, credit, frequencies, header_matrix, look, match, window_scores
 from memscope.search.snapshot import USER, Bools, Floats, Ints, Snapshot
@@ -61,7 +62,8 @@ def search(
     )
     weights = rarity(visibility.statistics.units, found.frequency)
     score = window_scores(index, visibility, matches, weights) + HEADER * (headers @ weights)[index.header]
-    rows, legs = pool(index, visibility, score, found, meaning_leg(index, visibility, asked, found))
+    named = matching.naming(visibility, asked, matches)
+    rows, legs = pool(index, named, score, found, meaning_leg(index, named, asked, found))
     return columns(index, visibility, asked, found, rows, legs)
 
 

@@ -5,7 +5,7 @@ Visibility ──▶ match (postings, or a scan of the unsorted rows) ──▶ 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,6 +169,18 @@ def credit(index: Snapshot, visibility: Visibility, matches: Matches, terms: int
         first[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1])
         row, term, tf = row[first], term[first], tf[first]
     return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), credited
+
+
+def naming(visibility: Visibility, asked: Search, matches: Matches) -> Visibility:
+    """Returns the visibility with the keys that have all terms of a required group; unchanged where none is."""
+    if not asked.required:
+        return visibility
+    named = np.zeros_like(visibility.keys)
+    for group in asked.required:
+        places = [asked.terms.index(term) for term in group]
+        rows = [matches.row[matches.bounds[at] : matches.bounds[at + 1]] for at in places]
+        named |= np.bincount(np.concatenate(rows), minlength=len(named)) == len(group)
+    return replace(visibility, keys=visibility.keys & named)
 
 
 # -------------------------------------------------------------------------------------------------------------- scores

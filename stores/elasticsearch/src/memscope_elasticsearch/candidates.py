@@ -327,10 +327,21 @@ def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
 def candidates(pool: CandidateSet) -> Candidates:
     measured = measure(pool)
     visibility = replace(measured.visibility, keys=_choosable(pool, measured))
+    visibility = matching.naming(visibility, pool.search, measured.found.matches)
     near = local_candidates.meaning_leg(measured.index, visibility, pool.search, measured.found)
     rows, legs = local_candidates.pool(measured.index, visibility, measured.score, measured.found, near)
     made = local_candidates.columns(measured.index, measured.visibility, pool.search, measured.found, rows, legs)
     targets: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.record_id
     }
-    return replace(made, handle=[targets[number] for number in made.handle], brought=pool.brought)
+    windows = np.array([pool.units[seq].window for seq in made.unit.tolist()], np.int64)
+    lengths = made.session_length
+    if pool.search.required:  # nobody counted the windows
+        lengths = np.maximum(lengths, np.float32(made.average_session_length))
+    return replace(
+        made,
+        handle=[targets[number] for number in made.handle],
+        session=np.where(windows == NO_WINDOW, -1 - made.unit, windows),  # as another search has them
+        session_length=lengths,
+        brought=pool.brought,
+    )

@@ -24,6 +24,8 @@ BESIDE = 0.5  # of the room left: for records beside the best
 SHORT, SHARE = 1200, 4
 BEST = 60  # beside three for every hit wanted: records brought along
 LASTING = 0.2  # of a rare topic
+REQUIRED, OF_RECORD = 20, 20  # hits that have what is required; units of each
+FOUND = 100.0  # more than all clauses only counted score
 STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
@@ -77,9 +79,7 @@ def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
     """Returns the searches for hits by name. Hits by a vector come without their words; the second request asks."""
     fields = [*_UNIT, "body"] if asked.filter else _UNIT
     filters = _wanted(asked)
-    terms: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
-    terms += [{"term": {"header": {"value": spelled(term), "boost": HEADER_BOOST}}} for term in asked.terms]
-    terms += _named(asked)
+    terms = _terms(asked) + _named(asked)
     shared: Body = {"_source": fields, "track_total_hits": False}
 
     def text(size: int, more: Sequence[Body] = ()) -> Body:
@@ -104,6 +104,39 @@ def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
     if vector is not None:
         made["vector"] = {**shared, "size": VECTOR, "knn": _nearest(vector, VECTOR, filters)}
     return made
+
+
+def required(asked: Search, vector: Body | None) -> dict[str, Body]:
+    """Returns the searches for the units that have all terms of a required group.
+
+    With each come the other units of its turn or insight, visible or not: the memories on it. The best by words first.
+    """
+    groups = [{"bool": {"filter": [{"term": {"words": spelled(one)}} for one in group]}} for group in asked.required]
+    filters = [*_wanted(asked), {"bool": {"should": groups, "minimum_should_match": 1}}]
+    found = {"filter": filters, "must": {"constant_score": {"filter": {"match_all": {}}, "boost": FOUND}}}
+    mine = {"term": {"scope": scope_hash(asked.scope.user)}}
+    query = {"filter": mine, "should": [{"bool": {**found, "should": _terms(asked)}}, *_named(asked)]}
+    units = {"name": "units", "size": OF_RECORD, "_source": sorted({*_UNIT, *_RECORD})}
+    made: dict[str, Body] = {
+        "required": {
+            "size": REQUIRED,
+            "_source": False,
+            "track_total_hits": False,
+            "min_score": FOUND,  # not of the units beside
+            "query": {"bool": query},
+            "collapse": {"field": "target", "inner_hits": units},
+        }
+    }
+    if vector is not None:
+        knn = _nearest(vector, 2 * REQUIRED, filters)
+        made["vector"] = {"size": 2 * REQUIRED, "_source": _UNIT, "track_total_hits": False, "knn": knn}
+    return made
+
+
+def _terms(asked: Search) -> list[Body]:
+    """Returns a clause per term and field, by which units are found."""
+    words: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
+    return words + [{"term": {"header": {"value": spelled(term), "boost": HEADER_BOOST}}} for term in asked.terms]
 
 
 def _nearest(vector: Body, count: int, filters: Sequence[Body]) -> Body:

@@ -6,6 +6,8 @@ Scope is a filter in every part and the routing, so no other user's records are 
 2. neighbours of the best and the turns credited by observations; lengths of their conversation windows;
    missing cosines; the records themselves
 
+One request where terms are required: the units that have them, without neighbours, and the records themselves.
+
 What this process wrote too lately to be found is read directly, beside the first.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from memscope.records import Candidates, FetchResult, Handle, Record, Search
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 
 _HITS = "responses.hits.hits."
 _TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
-_PATHS = f"{_HITS}_source,{_HITS}matched_queries,{_TOLD}"
+_UNITS = f"{_HITS}inner_hits.units.hits.hits."
+_PATHS = ",".join([*(f"{of}{what}" for of in (_HITS, _UNITS) for what in ("_source", "matched_queries")), _TOLD])
 BY_VECTOR = ("vector", "meaning")
 SCORED = ("vector", "cosines")
 SourceFields = Mapping[str, Mapping[str, Any]]
@@ -38,11 +42,16 @@ async def search(session: Session, asked: Search) -> Candidates:
     from memscope_elasticsearch.candidates import CandidateSet, best, candidates, measure
 
     pool, vector = CandidateSet(asked), await _vector(session, asked)
-    ids, bodies = await session.fresh(asked.scope.user), queries.legs(asked, vector)
+    ids = await session.fresh(asked.scope.user)
+    bodies = queries.required(asked, vector) if asked.required else queries.legs(asked, vector)
     bodies["counts"] = queries.counting(asked)
     fresh, answers = await asyncio.gather(_fresh(session, asked, ids), _ask(session, asked, bodies))
+    if asked.required:
+        groups = _groups(answers["required"])
+        answers["required"] = {"hits": {"hits": [hit for group in groups for hit in group]}}
+        pool.brought, pool.brought_all = _of_whole(groups, fresh, scope_hash(asked.scope.user)), False
     _take(pool, answers, fresh)
-    if not pool.units:
+    if asked.required or not pool.units:
         return candidates(pool)
     front = best(measure(pool), asked, len(pool.units))
     await _complete(session, pool, front, vector, fresh)
@@ -141,6 +150,20 @@ def _frequency(counted: Mapping[str, Any]) -> int:
     return max(of.get("turn", 0), of.get("observation", 0)) + of.get("insight", 0)
 
 
+def _groups(answer: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    """Returns per turn or insight that has what is required its units, with the memories on it."""
+    return [hit["inner_hits"]["units"]["hits"]["hits"] for hit in answer.get("hits", {}).get("hits", [])]
+
+
+def _of_whole(groups: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields, scope: str) -> FetchResult:
+    """Returns the records that came with all memories on them, as ``fetch`` would."""
+    sources = [hit["_source"] for group in groups for hit in group]
+    here = {source["rid"] for source in sources if source["part"] == 0}
+    partial = {source["target"] for source in sources if source["rid"] not in here}
+    partial |= {group[0]["_source"]["target"] for group in groups if len(group) == queries.OF_RECORD}
+    return _lazy_records(sources, fresh, scope, partial)
+
+
 # ---- the second request
 
 
@@ -167,7 +190,8 @@ async def _complete(
     pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
     pool.replace(fresh)
     pool.brought_all = wanted.whole
-    pool.brought = _lazy_records(hits["records"] + hits["beside"], fresh, scope_hash(pool.search.scope.user))
+    sources = [hit["_source"] for hit in hits["records"] + hits["beside"]]
+    pool.brought = _lazy_records(sources, fresh, scope_hash(pool.search.scope.user))
 
 
 class LazyRecords(Mapping[Handle, Record]):
@@ -189,13 +213,16 @@ class LazyRecords(Mapping[Handle, Record]):
         return len(self._bodies)
 
 
-def _lazy_records(hits: Sequence[Mapping[str, Any]], fresh: SourceFields, scope: str) -> FetchResult:
-    """Returns the records of the answer as ``fetch`` would."""
-    first = (hit["_source"] for hit in hits if hit["_source"]["part"] == 0)
+def _lazy_records(
+    sources: Iterable[Mapping[str, Any]], fresh: SourceFields, scope: str, partial: AbstractSet[str] = frozenset()
+) -> FetchResult:
+    """Returns the records of the answer as ``fetch`` would, but those whose memories did not all come."""
+    first = (source for source in sources if source["part"] == 0)
     made = {document_id(scope, source["rid"]): source for source in first} | dict(fresh)
-    documents = [{"_id": id, "_source": source} for id, source in made.items()]
+    documents: list[Body] = [{"_id": id, "_source": source} for id, source in made.items()]
     documents = [document for document in documents if holds_record(document, scope)]
-    bodies: dict[Handle, str] = {one["_source"]["rid"]: one["_source"]["body"] for one in documents}
+    whole = [one["_source"] for one in documents if one["_source"]["rid"] not in partial]
+    bodies: dict[Handle, str] = {source["rid"]: source["body"] for source in whole}
     memories = [
         one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
     ]

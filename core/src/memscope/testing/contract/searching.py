@@ -62,6 +62,28 @@ class Searching(Chapter):
         await store.append("alice", [TurnInsert(turn("a", "zebra one")), TurnInsert(turn("b", "zebra two"))])
         assert await found(store, "zebra", exclude=frozenset({"a"})) == {"zebra two"}
 
+    async def test_only_what_has_the_required_terms_is_found_and_all_is_counted(self, store: Store) -> None:
+        said = {"a": "Liam moved to Oslo", "b": "Liam likes tea", "c": "Olga moved to Oslo", "d": "No, that was later"}
+        await store.append("alice", [TurnInsert(turn(key, text)) for key, text in said.items()])
+        await remember(
+            store,
+            observation("o", "d", text="Liam left Oslo"),
+            observation("p", "a", "d", text="It went well"),
+            observation("q", "d", text="Olga sings"),
+        )
+        await store.apply("alice", ChangeSet(closed=(Supersession("q", None, at(1), at(1)),)))
+        query = "Liam Olga Oslo tea sings"
+        required = (tuple(terms("Liam Oslo")), tuple(terms("tea")), tuple(terms("sings")))
+        for _ in range(2):
+            assert await found(store, query, required=required) == {said["a"], said["b"], said["d"]}
+            pool = await store.search(Search(Scope("alice"), tuple(terms(query)), required=required))
+            assert pool.units == 4
+            assert (pool.document_frequency > 0).tolist() == [True, True, True, True, False]
+            fetched = await store.fetch("alice", [*pool.handle])
+            if brought := pool.brought:
+                assert all(brought.derived.get(one) == fetched.derived.get(one) for one in brought.records)
+            await store.searchable("alice")
+
     async def test_searching_a_user_without_memory(self, store: Store) -> None:
         assert await found(store, "anything", "nobody") == set()
 
