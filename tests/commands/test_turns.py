@@ -128,7 +128,7 @@ def test_a_broken_line_is_named_and_the_others_are_stored(run, bad):
 def test_strict_stores_nothing_when_a_line_is_broken(run):
     done = run("add", "--strict", input=broken_at_17(lambda number: lines(f"turn {number}")))
     assert (done.exit_code, "line 17" in done.stderr) == (2, True)
-    assert run("list").stdout == ""
+    assert not Path("memory.db").exists()
 
 
 @pytest.mark.parametrize("filling", ["x", "\\n"])
@@ -174,6 +174,16 @@ def test_import_names_a_broken_line_and_stores_the_others(run, exported):
     assert (done.exit_code, done.stdout) == (6, "18 turns stored\n")
     assert done.stderr == "memscope: 1 line could not be read, the first is line 17\n"
     assert objects(run("import", "-", "--json", input="".join(broken), store="other.db"))[0]["first_broken_line"] == 17
+
+
+def test_lines_of_turns_are_no_export_and_the_hint_says_what_takes_them(run):
+    Path("turns.jsonl").write_text(lines("I moved to Berlin"), "utf-8")
+    done = run("import", "turns.jsonl")
+    assert done.exit_code == 2 and "memscope add - < FILE" in " ".join(done.stderr.split())
+    done = run("add", "turns.jsonl")
+    assert done.exit_code == 2 and "memscope add - < turns.jsonl" in " ".join(done.stderr.split())
+    assert run("list").stdout == ""
+    assert run("add", "see turns.jsonl").exit_code == 0
 
 
 def test_strict_import_stores_nothing_when_a_line_is_broken(run, exported):

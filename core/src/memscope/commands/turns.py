@@ -94,6 +94,8 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     A line is {"role": "user", "content": "..."} with optional speaker, time, id, session and metadata. Ctrl-C stops it
     and says what to give as --skip to go on.
     """
+    if text is not None and text.endswith(".jsonl") and Path(text).is_file():
+        raise click.UsageError(say("{file} is a file: its lines are added by 'memscope add - < {file}'", file=text))
     added = Added(call.show.machine, done=skip)
     given = {name: value for name, value in about.items() if value is not None}
     memory = call.open(new=True)

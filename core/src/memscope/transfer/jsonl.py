@@ -335,8 +335,9 @@ def _count_lines(path: Path) -> int:
 
 
 def _refused(number: int, path: Path, error: Exception) -> InputError:
-    reason = str(error)[:200] if isinstance(error, MemscopeError) else type(error).__name__
-    return InputError(f"line {number} of {path.name!r} is not a line of an export: {reason}")
+    known = error if isinstance(error, MemscopeError) else MemscopeError(type(error).__name__)
+    said = f"line {number} of {path.name!r} is not a line of an export: {known.message[:200]}"
+    return InputError(said, hint=known.hint)
 
 
 def parsed(text: str | bytes, limits: Limits) -> ExportLine:
@@ -353,7 +354,7 @@ def parsed(text: str | bytes, limits: Limits) -> ExportLine:
         return _block_line(made, limits)
     kind = next((kind for kind in KINDS if kind in made), None)
     if kind is None or made[kind]["kind"] != kind:
-        raise InputError("a line without a record")
+        raise InputError("a line without a record", hint="lines of turns are for 'memscope add - < FILE'")
     record = check_record(from_json(made[kind]), limits)
     versions = tuple(_version(old, record, limits) for old in made.get("versions", ()))
     if any(before.version >= after.version for before, after in pairwise(versions)):
