@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 
 class Growing:
-    """An append-only array: existing values do not change, so that earlier views stay valid. Rows are cast."""
+    """An append-only array: existing values do not change, so that earlier views stay valid. Rows are cast.
 
-    def __init__(self, rows: NDArray[Any]) -> None:
-        self._room = self.view = rows
+    ``used``: how many of the rows given are there; the others are room.
+    """
+
+    def __init__(self, rows: NDArray[Any], used: int | None = None) -> None:
+        self._room, self.view = rows, rows[:used]
 
     def extend(self, rows: NDArray[Any]) -> None:
         self.grow(len(rows))[...] = rows

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from memscope.errors import StoreCorrupt
 from memscope.records import VectorSpace
 from memscope.search.changes import Changes
 from memscope.stores.local.transaction import Transaction
-from memscope.text.units import units_version
+from memscope.text.units import PACKED, units_version
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+S = TypeVar("S")
 T = TypeVar("T")
-PAGE = 1000  # units or vectors
+PAGE = 200  # units or vectors
 
 
 def unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
@@ -52,31 +49,34 @@ def _made(
 ) -> Changes:
     import numpy as np
 
-    dims = space.dims if space is not None else 0
-    columns, terms, numbers, data = bytearray(), bytearray(), list[int](), bytearray()
-    for page in _pages(units):
-        columns += b"".join([one for one, _ in page])
-        terms += b"".join([one for _, one in page])
-    for rows in _pages(vectors):
-        if any(len(row) != 2 * dims for _, row in rows):
+    from memscope.search.growing import Growing
+
+    columns, terms, numbers = bytearray(), bytearray(), list[int]()
+    for some_columns, some_terms in _pages(units):
+        columns += b"".join(some_columns)
+        terms += b"".join(some_terms)
+    dims, most = space.dims if space is not None else 0, len(columns) // PACKED.size if whole else 0
+    found = Growing(np.empty((most, dims), np.float16), used=0)
+    for seqs, rows in _pages(vectors):
+        if set(map(len, rows)) != {2 * dims}:
             raise StoreCorrupt("a stored vector has another length", hint="run 'memscope reembed' to make all anew")
-        numbers += [unit for unit, _ in rows]
-        data += b"".join([row for _, row in rows])
-    found: NDArray[np.float16] = np.frombuffer(data, "<f2")
+        numbers += seqs
+        found.extend(np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims))
     return Changes(
         revision,
         columns=columns,
         terms=terms,
         gone=np.array(gone, np.int64),
         vector_units=np.array(numbers, np.int64),
-        vectors=found.reshape(len(numbers), dims).astype(np.float16, copy=False),
+        vectors=found.view,
         space=space,
         whole=whole,
     )
 
 
-def _pages(rows: Iterable[T]) -> Iterator[list[T]]:
+def _pages(rows: Iterable[tuple[S, T]]) -> Iterator[tuple[Sequence[S], Sequence[T]]]:
     """Yield so few rows at a time that their memory serves again: what a large scope costs most is fresh memory."""
     left = iter(rows)
     while page := list(islice(left, PAGE)):
-        yield page
+        firsts, seconds = zip(*page, strict=True)
+        yield firsts, seconds
