@@ -17,7 +17,7 @@ a half (by a hash of the id) was looked at, the other was only measured until ``
 written before any code was read, measured once, at the end. ``en4`` and ``en5`` are the two halves of thirty in
 many kinds of English, written before ``memscope.text.telling`` was: its weights were fitted on ``en``, ``en2`` and
 ``en4`` beside the development half, ``en5`` was only measured. ``en_lists`` and ``zh_lists`` ask for all of a class;
-``en_lists2`` and ``zh_lists2`` as well, written before any miss of the others was looked at and measured once, at the end.
+``en_lists2`` and ``zh_lists2`` as well, written before any miss of the others was looked at, and measured once.
 """
 
 from __future__ import annotations

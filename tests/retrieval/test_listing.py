@@ -57,7 +57,7 @@ async def test_all_of_a_class_is_shown_within_the_same_tokens(one: str, all_of: 
         for number in range(40):
             await memory.add_turns([{"role": "user", "content": said.format(number)}], user="u")
         shown = [len((await memory.context(question, user="u", k=4)).splitlines()) for question in (one, all_of)]
-        assert shown == [4, 8]
+        assert shown == [4, 10]
         few = await memory.context(all_of, user="u", k=4, tokens=60)
         assert 1 <= len(few.splitlines()) < 6
 
@@ -103,3 +103,72 @@ def test_keywords_count_once_and_tell_nothing_of_the_user() -> None:
     flags = [dict(zip((name for name, _ in COLUMNS), PACKED.unpack(one.columns), strict=True))["flags"]
              for one in (plain, named)]  # fmt: skip
     assert flags[0] == flags[1]
+
+
+REMARK = "The evening light on the roofs over there lasted and lasted, nobody in the street looked up even once"
+REMARK_ZH = "傍晚屋顶上的光一直不散，对面楼里的人谁也没有抬头看一眼，风吹着晾出去的床单"
+
+
+@pytest.mark.parametrize(
+    ("question", "best", "item", "remark"),
+    [
+        ("Which subscriptions am I paying for?", "My subscriptions are many", "New Yorker on the mat again", REMARK),
+        ("我开着哪些会员？", "我的会员太多了", "网易云又涨了两块", REMARK_ZH),
+    ],
+)
+async def test_lines_of_the_user_that_share_no_word_stand_behind_the_best(
+    question: str, best: str, item: str, remark: str
+) -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        for text in (item, *(f"{remark} {number}" for number in range(20)), best):
+            said = [{"role": "user", "content": text}, {"role": "assistant", "content": "Hm."}]
+            await memory.add_turns(said, user="u", session=f"s{text[-2:].strip()}")
+        found = await memory.retrieve(question, user="u", k=1, widen=True)
+        assert [hit.text for hit in found.hits] == [best, item]
+        assert item in await memory.context(question, user="u", k=1)
+
+
+async def test_lines_without_evidence_are_no_more_than_those_with() -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        for text in (REMARK, REMARK_ZH, "Hail all night", "The lift is broken", "My subscriptions are many"):
+            await memory.add_turns([{"role": "user", "content": text}], user="u", session=text)
+        await memory.add_turns([{"role": "assistant", "content": "Hm."}], user="u", session="s")
+        asked = "Which subscriptions am I paying for?"
+        narrow, wide = [(await memory.retrieve(asked, user="u", widen=widen)).hits for widen in (False, True)]
+        assert wide[: len(narrow)] == narrow and len(narrow) < len(wide) <= 2 * len(narrow)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "further"),
+    [
+        (  # short before long
+            "我都烤过哪些蛋糕？",
+            ["冬天我烤的蛋糕都是拿去集市上卖的，附近村子里的人一大早就来买，不管天气怎么样，也不管路上要走多久",
+             "到了夏天我烤的蛋糕还是拿去集市上卖的，附近村子里的人一大早就来买，来了要聊上半天才肯回去",
+             "今天给伊达烤了个李子蛋糕"],
+            "今天给伊达烤了个李子蛋糕",
+        ),
+        (  # the user's before the assistant's
+            "Which cakes did I bake?",
+            ["I did bake cakes, cakes I did bake.", "assistant: You did bake cakes, I see, and good ones",
+             "plum cake today, for Ida and Tom"],
+            "plum cake today, for Ida and Tom",
+        ),
+        (  # for books, a title before none
+            "Which books did I finish?",
+            ["I finish books slowly, books and books", "done with dishes and all of that",
+             "done with Kindred and all of that", "done with laundry and all of that"],
+            "done with Kindred and all of that",
+        ),
+    ],
+)  # fmt: skip
+async def test_behind_the_best_stands_what_is_likely_for_its_tokens(
+    question: str, said: list[str], further: str
+) -> None:
+    async with AsyncMemoryScope(":memory:") as memory:
+        for text in said:
+            role, _, words = text.rpartition(": ")
+            await memory.add_turns([{"role": role or "user", "content": words}], user="u")
+        await memory.add_turns([{"role": "assistant", "content": "Hm."}], user="u")
+        found = await memory.retrieve(question, user="u", k=1, widen=True)
+        assert len(found.hits) == 2 and found.hits[1].text == further

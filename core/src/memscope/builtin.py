@@ -76,7 +76,7 @@ def memscope_register_models(register: Register) -> None:
 
 
 def memscope_register_workers(register: Register) -> None:
-    for name in ("understand", "search", "rank", "hop", "rerank", "profile"):
+    for name in ("understand", "search", "rank", "hop", "further", "rerank", "profile"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
     register("retrieve.gather", "memscope.retrieval.hits:gather")
     register("consolidate.extract", "memscope.consolidation.extract:extract")

@@ -174,18 +174,18 @@ class AsyncMemoryScope:
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
         zone: Zone = None,
+        widen: bool = False,
     ) -> Retrieval:
         """The ``k`` best hits for a query: evidence, its time, what found it. No chat model, at most one embedding.
 
         ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
         ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``. ``zone``: that of
-        "today" in the query, as in ``add_turns``.
+        "today" in the query, as in ``add_turns``. ``widen``: 2.5 times ``k`` for a question for all of a class.
         """
         where = validation.scope(user, agent, session)
+        asked = self.runtime.query(query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds,
+                                   explain=explain, zone=zone, widen=widen)  # fmt: skip
         async with self.runtime.operation("retrieve") as runtime:
-            asked = runtime.query(
-                query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds, explain=explain, zone=zone
-            )
             return await runtime.retrieve(asked)
 
     async def context(
@@ -207,7 +207,7 @@ class AsyncMemoryScope:
     ) -> str:
         """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
 
-        At most ``k`` hits, twice as many for a question for all of a class ("Which books did I read?"). A query
+        At most ``k`` hits, 2.5 times as many for a question for all of a class ("Which books did I read?"). A query
         about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens. ``assemble``:
         ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
         """
@@ -219,8 +219,8 @@ class AsyncMemoryScope:
         if whole is not None:
             exclude, session = (*exclude, *whole.keys), None
         found = await self.retrieve(
-            query, user=user, agent=agent, session=session, k=retrieval.most_hits(query, k), as_of=as_of,
-            exclude=exclude, filter=filter, kinds=kinds, zone=zone,
+            query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
+            kinds=kinds, zone=zone, widen=True,
         )  # fmt: skip
         if whole is not None:
             return whole.text(found, lines)

@@ -160,6 +160,7 @@ class Runtime:
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
         zone: validation.Zone = None,
+        widen: bool = False,
     ) -> Query:
         """Validate the arguments of ``retrieve``."""
         from memscope.retrieval import Query
@@ -170,6 +171,7 @@ class Runtime:
             scope=where,
             now=self.now(local),
             k=validation.count("k", k, self.limits.k),
+            widen=widen,
             as_of=None if as_of is None else validation.when("as_of", as_of, local),
             exclude=frozenset(validation.ids("exclude", exclude)),
             filter=validation.filter(filter),

@@ -24,7 +24,6 @@ from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
 from memscope.records import Json, Role, Scope, Turn
-from memscope.retrieval.listing import most_hits
 from memscope.text.tokens import estimate_tokens
 from memscope.validation import Zone
 
@@ -108,7 +107,7 @@ class MemorySession:
     """One scope of one memory, for an adapter. Holds settings and no conversation: share it between tasks freely.
 
     Writes user, agent and session; reads user and agent, with ``recall="session"`` the session too. ``k`` hits
-    (twice as many for a question for all of a class) and ``tokens`` are the most that a block holds; ``kinds``
+    (2.5 times as many for a question for all of a class) and ``tokens`` are the most that a block holds; ``kinds``
     narrows them. ``zone``: the user's, else that of the settings.
     """
 
@@ -190,7 +189,7 @@ class MemorySession:
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
-        found = await self.search(query, k=most_hits(query, self.k), exclude=exclude)
+        found = await self.search(query, exclude=exclude, widen=True)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
         profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
         fitted, lines = fit_hits(hits, room, profile)

@@ -24,7 +24,6 @@ from memscope.chat.prompt import build_prompt, fit_hits
 from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
-from memscope.retrieval.listing import most_hits
 from memscope.retrieval.window import recent_turns
 from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
@@ -122,4 +121,4 @@ async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ..
         return Retrieval()
     where = Scope(request.scope.user, request.scope.agent)
     async with runtime.operation("retrieve"):
-        return await runtime.retrieve(runtime.query(query, where, k=most_hits(query, request.k), exclude=exclude))
+        return await runtime.retrieve(runtime.query(query, where, k=request.k, exclude=exclude, widen=True))

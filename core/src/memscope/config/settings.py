@@ -104,7 +104,7 @@ class PluginSettings(Section):
 class PipelineSettings(Section):
     """The workers of each operation, in order."""
 
-    retrieve: Names = ("understand", "search", "rank", "hop", "rerank", "profile", "gather")
+    retrieve: Names = ("understand", "search", "rank", "hop", "further", "rerank", "profile", "gather")
     consolidate: Names = ("extract", "filter", "date", "reconcile")
     reflect: Names = ("update", "split", "reconcile")
 

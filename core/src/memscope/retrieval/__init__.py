@@ -1,9 +1,9 @@
 """query → hits → context. No chat model; at most one embedding and two calls to the store.
 
-understand ──▶ search ──▶ rank (hop) ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
-terms, periods,  the store's  one table   a model,  where asked  records of the
-wording cues     candidates   of features if one    or nothing   best, hits      ──▶ context: dated lines
-                                          is set    was found                        within a budget
+understand ──▶ search ──▶ rank (hop, further) ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
+terms, periods,  the store's  one table of     a model,  where asked  records of the
+wording cues     candidates   features, then   if one    or nothing   best, hits      ──▶ context: dated lines
+                              more candidates  is set    was found                        within a budget
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from memscope.pipeline import Worker, WorkerContext, run
 from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
 from memscope.retrieval.explain import explanation, why_nothing
+from memscope.retrieval.further import further
 from memscope.retrieval.hits import gather
 from memscope.retrieval.hop import hop
-from memscope.retrieval.listing import most_hits
 from memscope.retrieval.profile import profile
 from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
@@ -27,15 +27,15 @@ from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import understand
 
-STEPS: tuple[Worker[Query], ...] = (understand, search, rank, hop, rerank, profile, gather)
+STEPS: tuple[Worker[Query], ...] = (understand, search, rank, hop, further, rerank, profile, gather)
 
 __all__ = [
     "STEPS",
     "Query",
     "context",
+    "further",
     "gather",
     "hop",
-    "most_hits",
     "profile",
     "profile_lines",
     "rank",

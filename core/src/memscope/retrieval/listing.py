@@ -5,7 +5,7 @@ from __future__ import annotations
 from memscope.imports import pattern
 from memscope.retrieval.query import ends_of
 
-WIDER = 2  # times as many hits for such a question, as far as the caller's tokens reach
+WIDER = 2.5  # times as many hits for such a question, as far as the caller's tokens reach
 MOST = 100  # hits
 ASKING = 200  # characters at each end of a longer query, where its question stands
 
@@ -33,6 +33,6 @@ def asks_for_all(query: str) -> bool:
     return _MANY.search(ends) is not None or _MANY_ZH.search(ends) is not None
 
 
-def most_hits(query: str, k: int) -> int:
-    """Returns how many hits a context takes for a query: ``k``, more for all of a class."""
-    return min(WIDER * k, max(k, MOST)) if asks_for_all(query) else k
+def most_hits(k: int) -> int:
+    """Returns how many hits a context takes in the place of ``k`` for such a question."""
+    return min(int(WIDER * k), max(k, MOST))

@@ -24,6 +24,7 @@ class Query:
     scope: Scope
     now: datetime
     k: int = 10
+    widen: bool = False  # take more hits for a question for all of a class
     as_of: datetime | None = None
     exclude: frozenset[str] = frozenset()
     filter: Mapping[str, Json] | None = None
@@ -47,6 +48,7 @@ class Query:
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
     asks_all: bool = False  # all of a class, not one thing
+    best: int = 0  # hits before the further ones of such a question; 0: all of them
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too
     about_user: bool = False  # asks for everything known about the user
     # search

@@ -12,7 +12,7 @@ from memscope.imports import pattern
 from memscope.pipeline import WorkerContext, worker
 from memscope.records import Interval
 from memscope.retrieval.first_person import in_first_person
-from memscope.retrieval.listing import asks_for_all
+from memscope.retrieval.listing import asks_for_all, most_hits
 from memscope.retrieval.query import Query, ends_of
 from memscope.text.lasting import LASTING, MARKS, PROFILE_TERMS, asked_kinds
 from memscope.text.repetitions import days_asked
@@ -111,10 +111,10 @@ _LIFE_TOPICS = (
 
 
 @worker(
-    reads=("query", "scope", "now", "as_of"),
+    reads=("query", "scope", "now", "as_of", "k", "widen"),
     writes=("terms", "weights", "kinds_asked", "names", "periods", "asks_number", "asks_when", "asks_assistant",
             "asks_personally", "asks_ahead", "asks_all", "asks_period", "said_then", "days", "topics", "meaning",
-            "about_talk", "about_user"),
+            "about_talk", "about_user", "k", "best"),
 )  # fmt: skip
 async def understand(question: Query, ctx: WorkerContext) -> Query:
     query = searched(question.query)
@@ -143,6 +143,8 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
     marks = (LASTING, *sorted(kinds)) if lasting else ()
     to_come = (time for one in ahead for time in _meant(one, ends, reference) if time.end > reference)
     days = days_asked(to_come)
+    asks_all = asks_for_all(question.query)
+    widened = question.widen and asks_all
     return replace(
         question,
         terms=(*terms, *marks, *days),
@@ -160,7 +162,9 @@ async def understand(question: Query, ctx: WorkerContext) -> Query:
         days=frozenset(days),
         topics=tuple(sorted(about)),
         meaning=sentence_vector(subject),
-        asks_all=asks_for_all(question.query),
+        asks_all=asks_all,
+        k=most_hits(question.k) if widened else question.k,
+        best=question.k if widened else 0,
         about_talk=_TALK.search(wording) is not None,
     )
 
