@@ -95,6 +95,17 @@ def test_an_ending_takes_what_belongs_to_it(text, name):
     assert found(text) == {name: "organisation"}
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("王小芳在阿里巴巴上班。", "王小芳"), ("昨天陈小红来了", "陈小红"), ("刘大伟升职了", "刘大伟"),
+        ("劉小剛去了上海", "劉小剛"), ("我从小英语就好", ""), ("王小姐来了", "王小姐"), ("买了张小红帽的票", ""),
+    ],
+)  # fmt: skip
+def test_small_and_big_begin_a_given_name(text, found):
+    assert [name.text for name in names(text) if name.kind == "person"] == [*filter(None, [found])]
+
+
 def test_a_title_of_two_characters_begins_a_sentence():
     assert found("钟阿姨送了我一盆绿萝。") == {"钟阿姨": "person"}
     assert found("我见了欧阳教授。") == {"欧阳教授": "person"}

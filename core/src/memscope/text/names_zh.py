@@ -14,9 +14,9 @@ from memscope.imports import pattern
 from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
 
 _TRADITIONAL = str.maketrans(
-    "張劉陳楊趙黃吳孫鄭謝韓馮蕭許鄧蘇盧蔣賈葉閻鐘陸龍萬錢湯賀賴齊莊費紀項華國偉麗強軍傑濤玲鳳蘭慶東師醫媽爸爺奶嬸"
+    "張劉陳楊趙黃吳孫鄭謝韓馮蕭許鄧蘇盧蔣賈葉閻鐘陸龍萬錢湯賀賴齊莊費紀項華國偉剛麗強軍傑濤玲鳳蘭慶東師醫媽爸爺奶嬸"
     "親兒妻夫學員闆經鄰導練醫狗貓歐亞灣廣門陽漢連島頭們這個過來說對會還給電從開車與樂興叫問讓認識進買賣見時間後裡邊",
-    "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
+    "张刘陈杨赵黄吴孙郑谢韩冯萧许邓苏卢蒋贾叶阎钟陆龙万钱汤贺赖齐庄费纪项华国伟刚丽强军杰涛玲凤兰庆东师医妈爸爷奶婶"
     "亲儿妻夫学员板经邻导练医狗猫欧亚湾广门阳汉连岛头们这个过来说对会还给电从开车与乐兴叫问让认识进买卖见时间后里边",
 )
 _IS_TRADITIONAL = pattern(f"[{''.join(map(chr, _TRADITIONAL))}]")
@@ -242,9 +242,10 @@ class _Reader:
                 name = self.plain[at:end]
                 after = _AFTER.match(self.plain, end) is not None
                 whole = end - at == size + 2 and name[0] not in _WORDS and not _NEVER.intersection(name)
-                if len(name) == end - at and all(char in given for char in name[size:]) and (
+                own = name[size + (end - at == size + 2 and name[size : size + 1] in "小大") :]  # 王小芳
+                if len(name) == end - at and all(char in given for char in own) and (
                     name not in _NO_NAMES and name[:2] not in _NO_NAMES and (before or (whole and after))
-                    and (after or (whole and before))
+                    and (after or (whole and before and own == name[size:]))  # no 张小红 in 买了张小红帽
                     and not (end - at > size + 1 and name[-1] in "生来病说" and self.plain[end : end + 1] in "了过")
                 ):  # fmt: skip
                     yield from self.take(at, end, "person", 2)
