@@ -106,6 +106,11 @@ def test_small_and_big_begin_a_given_name(text, found):
     assert [name.text for name in names(text) if name.kind == "person"] == [*filter(None, [found])]
 
 
+def test_a_given_name_before_brother_or_sister_is_a_person():
+    assert found("磊哥借走了电钻，丽姐也来了。") == {"磊哥": "person", "丽姐": "person"}
+    assert found("学姐和那个帅哥去了墨西哥，大哥没去，八哥会说话。") == {"墨西哥": "place"}
+
+
 def test_a_title_of_two_characters_begins_a_sentence():
     assert found("钟阿姨送了我一盆绿萝。") == {"钟阿姨": "person"}
     assert found("我见了欧阳教授。") == {"欧阳教授": "person"}

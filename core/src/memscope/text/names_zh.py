@@ -43,7 +43,7 @@ _INSIDE = frozenset(
 # Words that may follow a name at once.
 _AFTER = pattern(
     rf"[^{_HAN}]|$|[在是的说做会要去来教帮上给和跟与也都就把被让对想有了过住从到吗呢吧很不没还叫告约请打生爱喜"
-    r"介建推买送带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
+    r"介建推买送借带写病毕分结离换学家姓拿问准嫁娶觉记刚今明昨每下回找看听用考辞当开才将已正终最真特总常一那这两三四五六七八九十"
     r"周星去前后同为因再又之以等先只能可应该加搬出养得站拉种画唱弹拿陪喝吃玩见聊坐进出申休入升创办]"
 )
 _BEFORE = pattern(
@@ -61,7 +61,7 @@ _ROLE = pattern(
 _HAS_ROLE = pattern("|".join(sorted(ROLES_ZH | _PETS)))
 _CALLED = pattern(r"(?:名字叫做?|名字是|名叫|叫做|叫他|叫她|叫它|照着|叫)")
 _TITLED = pattern(rf"([{_HAN}]{{1,2}}?)({'|'.join(sorted(_PERSON_TITLES, key=len, reverse=True))})")
-_NICK = pattern(rf"[小老阿][{_HAN}]")
+_NICK = pattern(rf"[小老阿][{_HAN}]|[{_HAN}][哥姐]")
 _NO_NICK = word_set("no_nick_zh")
 _WORKPLACE = pattern(rf"[在从]([{_HAN}]{{2,6}}?)(?:上班|工作|实习|任职|当|做|退休|辞职|订了|聚餐|开户|贷款)")
 _PRODUCT = pattern(rf"(?:下载|安装|打开|卸载)了?([{_HAN}]{{2,4}}?)(?=[^{_HAN}]|$|[学来看上后的了聊])")
@@ -252,11 +252,13 @@ class _Reader:
                     break
 
     def nicknames(self) -> Iterator[FoundName]:
-        """小王, 老李, 阿明."""
+        """小王, 老李, 阿明, 磊哥."""
         for match in _NICK.finditer(self.plain):
             start, end = match.span()
-            second, beside = match[0][1], match[0] not in _NO_NICK
-            fits = second in lexicon().surnames or (match[0][0] != "老" and second in lexicon().given_characters)
+            last = match[0][1] not in "哥姐" or match[0][0] in "小老阿"
+            second, beside = match[0][last], match[0] not in _NO_NICK
+            given = match[0][0] != "老" and second in lexicon().given_characters
+            fits = given or (last and second in lexicon().surnames)
             weather = second in "雨雪" and self.plain[end : end + 1] in ("大", "了", "的")
             if fits and beside and not weather and _BEFORE.search(self.plain[max(0, start - 2) : start]) and (
                 _AFTER.match(self.plain, end)
