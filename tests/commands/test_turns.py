@@ -199,7 +199,8 @@ def test_one_user_or_all_are_exported(run):
     run("add", "his", user="bob")
     assert objects(run("export", "one.jsonl", "--json"))[0]["turn"] == 1
     assert objects(run("export", "all.jsonl", "--json", user=None))[0]["turn"] == 2
-    assert run("import", "all.jsonl", user="bob", store="other.db").stdout == "1 turn stored\n"
+    assert run("import", "all.jsonl", user="bob", store="other.db").stdout == "1 turn stored, 1 of other users\n"
+    assert run("import", "all.jsonl", user="carl", store="other.db").stdout == "0 turns stored, 2 of other users\n"
 
 
 def test_what_was_forgotten_is_not_imported(run, exported):

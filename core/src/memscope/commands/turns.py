@@ -43,6 +43,7 @@ IMPORTED = {
     "observation": "{number} observations",
     "insight": "{number} insights",
     "forgotten": "{number} tombstones",
+    "of_others": "{number} of other users",
 }
 TAKEN = {"known": "{number} known before", "forgotten": "{number} forgotten here and left out"}
 

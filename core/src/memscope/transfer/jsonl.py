@@ -199,6 +199,8 @@ async def import_(
             counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
         elif line.kind != "header" and user in (None, line.user):
             await writer.add(line)
+        elif line.kind != "header":
+            counts["of_others"] += 1
         if progress and number % BATCH == 0:
             progress(number, total)
     await writer.finish()
