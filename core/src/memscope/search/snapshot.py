@@ -278,7 +278,8 @@ class ScopeIndex:
         previous[order[1:][inner]] = order[:-1][inner]
         following[order[:-1][inner]] = order[1:][inner]
         conversation[order] = np.cumsum(starts) - 1
-        self._last = dict(zip(session[order].tolist(), order.tolist(), strict=True))
+        last = order[np.append(np.diff(session[order]) != 0, True)[: len(order)]]
+        self._last = dict(zip(session[last].tolist(), last.tolist(), strict=True))
         lengths = np.bincount(conversation[order], self._length.view[order]).astype(np.float32)
         return previous, following, conversation, lengths
 
