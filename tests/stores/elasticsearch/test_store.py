@@ -19,6 +19,7 @@ from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, 
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
+from memscope.text.terms import terms
 from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, session
 from memscope_elasticsearch.session import UnrefreshedIds
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
@@ -356,6 +357,7 @@ async def test_an_observation_brings_its_turn_along_wherever_both_stand(place: O
         await store.searchable("alice")
         await refresh_every(store, "-1")
         await remember(store, observation("o", "t", text="Berlin"))
+        assert await texts(store, "Berlin", required=(tuple(terms("Berlin")),)) == {"zebras"}
         assert await texts(store, "Berlin") == {"zebras"}
         await store.searchable("alice")
         assert await texts(store, "Berlin") == {"zebras"}

@@ -106,12 +106,15 @@ def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
     return made
 
 
-def required(asked: Search, vector: Body | None) -> dict[str, Body]:
-    """Returns the searches for the units that have all terms of a required group.
+def required(asked: Search, vector: Body | None, credited: Sequence[str]) -> dict[str, Body]:
+    """Returns the searches for the units that have all terms of a required group, and for the turns ``credited``.
 
     With each come the other units of its turn or insight, visible or not: the memories on it. The best by words first.
     """
-    groups = [{"bool": {"filter": [{"term": {"words": spelled(one)}} for one in group]}} for group in asked.required]
+    groups: list[Body] = [
+        {"bool": {"filter": [{"term": {"words": spelled(one)}} for one in group]}} for group in asked.required
+    ]
+    groups.append({"terms": {"rid": sorted({*credited})}})
     filters = [*_wanted(asked), {"bool": {"should": groups, "minimum_should_match": 1}}]
     found = {"filter": filters, "must": {"constant_score": {"filter": {"match_all": {}}, "boost": FOUND}}}
     mine = {"term": {"scope": scope_hash(asked.scope.user)}}

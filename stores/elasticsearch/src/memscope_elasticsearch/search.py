@@ -8,7 +8,7 @@ Scope is a filter in every part and the routing, so no other user's records are 
 
 One request where terms are required: the units that have them, without neighbours, and the records themselves.
 
-What this process wrote too lately to be found is read directly, beside the first.
+What this process wrote too lately to be found is read directly, beside the first (before the only one: it names turns).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memscope.records import Candidates, FetchResult, Handle, Record, Search
 from memscope.records.filters import record_matches
 from memscope_elasticsearch import queries, reading
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import decode, document_id, holds_record, scope_hash, stored
+from memscope_elasticsearch.documents import KINDS, decode, document_id, holds_record, scope_hash, spelled, stored
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import encoded_vector
 
@@ -43,15 +43,14 @@ async def search(session: Session, asked: Search) -> Candidates:
 
     pool, vector = CandidateSet(asked), await _vector(session, asked)
     ids = await session.fresh(asked.scope.user)
-    bodies = queries.required(asked, vector) if asked.required else queries.legs(asked, vector)
+    if asked.required:
+        await _require(session, pool, vector, await _fresh(session, asked, ids))
+        return candidates(pool)
+    bodies = queries.legs(asked, vector)
     bodies["counts"] = queries.counting(asked)
     fresh, answers = await asyncio.gather(_fresh(session, asked, ids), _ask(session, asked, bodies))
-    if asked.required:
-        groups = _groups(answers["required"])
-        answers["required"] = {"hits": {"hits": [hit for group in groups for hit in group]}}
-        pool.brought, pool.brought_all = _of_whole(groups, fresh, scope_hash(asked.scope.user)), False
     _take(pool, answers, fresh)
-    if asked.required or not pool.units:
+    if not pool.units:
         return candidates(pool)
     front = best(measure(pool), asked, len(pool.units))
     await _complete(session, pool, front, vector, fresh)
@@ -150,17 +149,33 @@ def _frequency(counted: Mapping[str, Any]) -> int:
     return max(of.get("turn", 0), of.get("observation", 0)) + of.get("insight", 0)
 
 
-def _groups(answer: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
-    """Returns per turn or insight that has what is required its units, with the memories on it."""
-    return [hit["inner_hits"]["units"]["hits"]["hits"] for hit in answer.get("hits", {}).get("hits", [])]
+# ---- the only request, where terms are required
 
 
-def _of_whole(groups: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields, scope: str) -> FetchResult:
-    """Returns the records that came with all memories on them, as ``fetch`` would."""
-    sources = [hit["_source"] for group in groups for hit in group]
+async def _require(session: Session, pool: CandidateSet, vector: Body | None, fresh: SourceFields) -> None:
+    asked, scope = pool.search, scope_hash(pool.search.scope.user)
+    groups = [{spelled(term) for term in group} for group in asked.required]
+    credited = [
+        source["target"]
+        for source in fresh.values()
+        if source.get("kind") in KINDS and any(group <= {*source.get("words", "").split()} for group in groups)
+    ]
+    bodies = queries.required(asked, vector, credited)
+    bodies["counts"] = queries.counting(asked)
+    answers = await _ask(session, asked, bodies)
+    found = answers["required"].get("hits", {}).get("hits", [])
+    units = [hit["inner_hits"]["units"]["hits"]["hits"] for hit in found]
+    answers["required"] = {"hits": {"hits": [hit for hits in units for hit in hits]}}
+    _take(pool, answers, fresh)
+    pool.brought, pool.brought_all = _of_whole(units, fresh, scope), False
+
+
+def _of_whole(units: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields, scope: str) -> FetchResult:
+    """Returns the records that came with all memories on them, as ``fetch`` would. ``units``: by turn or insight."""
+    sources = [hit["_source"] for hits in units for hit in hits]
     here = {source["rid"] for source in sources if source["part"] == 0}
     partial = {source["target"] for source in sources if source["rid"] not in here}
-    partial |= {group[0]["_source"]["target"] for group in groups if len(group) == queries.OF_RECORD}
+    partial |= {hits[0]["_source"]["target"] for hits in units if len(hits) == queries.OF_RECORD}
     return _lazy_records(sources, fresh, scope, partial)
 
 
