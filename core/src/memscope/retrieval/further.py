@@ -72,7 +72,7 @@ async def _titles_first(question: Query, value: dict[int, float], ordered: list[
     """Returns the rows by their value, that of a title's counted more; only texts near enough to be shown are read."""
     read, found = ordered[: READ * (question.k - question.best)], question.candidates
     assert found is not None
-    records = (await fetch(question, found, read, ctx)).records
+    records = (found.brought or await fetch(question, found, read, ctx)).records  # over a network, those that are here
     for row in read:
         record = records.get(found.handle[row])
         value[row] += math.log(TITLED) * (record is not None and _TITLE.search(record.text) is not None)
