@@ -10,6 +10,7 @@ import pytest
 
 from memscope.records import ChangeSet, Scope, Search, Turn, TurnInsert, VectorSpace
 from memscope.search import vectors as module
+from memscope.search.snapshot import ScopeIndex
 from memscope.search.vectors import BLOCK, VectorMatrix, widened
 from memscope.stores.memory import InMemoryStore
 from memscope.text.terms import terms
@@ -74,3 +75,22 @@ async def test_vectors_that_come_later_find_the_first_ones_widened(monkeypatch: 
     assert await ask(store) == ("float16", [1, 0.6])
     await add(store, {"3": [0.8, 0.6, 0, 0]})
     assert await ask(store) == ("float32", [1, 0.6, 0.8])
+
+
+async def test_vectors_that_come_while_an_index_without_any_is_sorted_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WIDE_AT_ONCE", 0)
+    monkeypatch.setattr(module, "simsimd", lambda: None)
+    index = ScopeIndex()
+    store = InMemoryStore()
+    await store.use_space(SPACE)
+    turns = [Turn(str(n), Scope("alice"), "user", "Ada", "Berlin", START, START) for n in range(2)]
+    await store.append("alice", [TurnInsert(one) for one in turns])
+    before = await store.changes("alice", 0)
+    bare = index.extend(before)
+    for claim in await store.claim("embed", 100, 60):
+        given = dict.fromkeys(claim.items, np.array([1, 0, 0, 0], np.float32))
+        await store.complete(claim, ChangeSet(vectors=given, done=claim.items))
+    later = index.extend(await store.changes("alice", before.revision), bare)
+    adopted = index.adopt(bare.sorted(), later)
+    assert (adopted.vectors.rows.shape, adopted.vectors.rows.dtype) == ((2, 4), np.float16)
+    assert adopted.postings is not None

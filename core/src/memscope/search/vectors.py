@@ -100,8 +100,8 @@ class GrowingVectors:
             self._rows.extend(vectors)
 
     def adopt(self, wide: VectorMatrix) -> None:
-        """Take the same rows as float32 in the place of float16."""
-        if self.matrix.is_half:
+        """Take the same rows as float32 in the place of float16, unless they came since then."""
+        if self.matrix.is_half and len(wide) == len(self.matrix):
             self._rows = Growing(wide.rows)
 
 
