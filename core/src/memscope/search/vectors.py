@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -29,10 +30,9 @@ _EXPONENT = np.float32(2.0**112)  # what float32 and float16 differ by
 def simsimd() -> ModuleType | None:
     """Returns the optional library; None where it is not installed."""
     try:
-        import simsimd
+        return import_module("simsimd")
     except ImportError:
         return None
-    return simsimd
 
 
 @dataclass(frozen=True, slots=True)
