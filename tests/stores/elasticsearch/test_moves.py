@@ -133,7 +133,7 @@ async def test_units_of_other_terms_are_made_again(place: Options, monkeypatch: 
     forget_words()
 
 
-NEW = ("topics", "personal", "meaning", "named")  # fields of the second format
+NEW = ("topics", "personal", "meaning", "named", "packed")  # fields of later formats
 
 
 @contextmanager

@@ -15,11 +15,12 @@ import pytest
 
 from memscope import AsyncMemoryScope
 from memscope.errors import StoreCorrupt, StoreGone, StoreReadOnly, StoreTooNew, StoreUnavailable
-from memscope.records import ChangeSet, FetchResult, Select, Stage, TurnInsert, VectorSpace
+from memscope.records import ChangeSet, FetchResult, Scope, Search, Select, Stage, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.testing.records import get, ids, inserts, observation, remember, turn
 from memscope.testing.stores import StoreSuite
 from memscope.text.terms import terms
+from memscope.text.vectors import sentence_vector
 from memscope_elasticsearch import ElasticsearchStore, Options, mapping, parse_location, session
 from memscope_elasticsearch.session import UnrefreshedIds
 from stores.elasticsearch.node import URL, location, needs_node, opened, remove, texts
@@ -126,6 +127,18 @@ async def test_a_retrieve_is_two_requests(place: Options) -> None:
             for times, k in enumerate((1, 20, 100), 1):
                 assert len(await memory.retrieve("zebra place 3", user="alice", k=k)) == k
                 assert store.cluster.requests - before == 2 * times
+
+
+@needs_node
+async def test_what_was_just_written_is_as_near_by_built_in_vector_as_later(place: Options) -> None:
+    async with opened(place) as store:
+        await refresh_every(store, "-1")
+        await store.append("alice", inserts("veg", text="I'm vegetarian."))
+        asked = Search(Scope("alice"), (1,), meaning=sentence_vector("What should I cook for dinner?"))
+        fresh = (await store.search(asked)).meaning
+        await store.searchable("alice")
+        assert fresh[0] > 0.1
+        assert (await store.search(asked)).meaning == pytest.approx(fresh, abs=1e-3)
 
 
 @needs_node

@@ -25,8 +25,9 @@ from memscope.search.changes import Changes
 from memscope.search.snapshot import RECORD, USER, Bools, Floats, Ints, ScopeIndex, Snapshot, Statistics
 from memscope.text.flags import Flag
 from memscope.text.units import TURN
-from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, spelled
-from memscope_elasticsearch.term_frequencies import TermFrequencies
+from memscope.text.vectors import DIMENSIONS
+from memscope_elasticsearch.documents import KINDS, ORDINALS, PARTS, ROW, spelled
+from memscope_elasticsearch.term_frequencies import TermFrequencies, in_header
 
 NO_WINDOW = -1
 HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a part
@@ -36,7 +37,7 @@ HIT, NAMED = 350, 20  # characters of a hit without its words; of each name of a
 class FoundUnit:
     """A unit from the index: columns of ``text.units``, frequencies of the query's terms, and its place.
 
-    ``tf``, ``header``: by index of the query's term.
+    ``columns``: without the built-in vector. ``tf``, ``header``: by index of the query's term.
     """
 
     seq: int
@@ -44,7 +45,7 @@ class FoundUnit:
     target: str
     record_id: str
     place: int
-    size: int  # of the record
+    size: int  # of the record; of hits in the first request
     tf: Mapping[int, float]
     header: frozenset[int]
     supersedes: tuple[str, ...] = ()
@@ -56,11 +57,11 @@ class FoundUnit:
 
 def is_current(source: Mapping[str, Any]) -> bool:
     """Returns whether a unit's columns are of this version: another process may be about to renew them."""
-    return len(b64decode(source["columns"])) == RECORD.itemsize
+    return len(b64decode(source["columns"])) == ROW
 
 
-def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str, int]) -> FoundUnit:
-    """Make units from hits. ``terms``: the query's as they are spelled, and their index."""
+def found(source: Mapping[str, Any], tf: Mapping[int, float], header: frozenset[int]) -> FoundUnit:
+    """Make a unit from a document and the query's terms in it, by their index."""
     columns = b64decode(source["columns"])
     supersedes = source.get("supersedes") or ()
     return FoundUnit(
@@ -69,16 +70,18 @@ def found(source: Mapping[str, Any], tf: Mapping[int, float], terms: Mapping[str
         target=source["target"],
         record_id=source["rid"],
         place=source.get("place", -1),
-        size=source["size"],
+        size=source.get("size", 0),
         tf=tf,
-        header=frozenset(terms[word] for word in source.get("header", "").split() if word in terms),
+        header=header,
         supersedes=(supersedes,) if isinstance(supersedes, str) else tuple(supersedes),
     )
 
 
 def read(source: Mapping[str, Any], terms: Mapping[str, int]) -> FoundUnit:
-    """Make a unit from a document with its words."""
-    return found(source, Counter(terms[word] for word in source.get("words", "").split() if word in terms), terms)
+    """Make a unit from a document with its words. ``terms``: the query's as they are spelled, and their index."""
+    words, header = (source.get(name, "").split() for name in ("words", "header"))
+    tf = Counter(terms[word] for word in words if word in terms)
+    return found(source, tf, frozenset(terms[word] for word in header if word in terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ class CandidateSet:
     unread: AbstractSet[int] = frozenset()  # of which the words are not known yet
     characters: int = 0  # of the answers
     cosine: dict[int, float] = field(default_factory=dict)
+    meaning: dict[int, float] = field(default_factory=dict)  # cosines of built-in vectors
     counts: TermCounts = TermCounts()
     lengths: Mapping[int, int] = field(default_factory=dict)  # terms in each conversation window
     allowed: frozenset[str] | None = None  # records that fit the filter
@@ -146,17 +150,23 @@ class CandidateSet:
         self.terms = {spelled(term): i for i, term in enumerate(self.search.terms)}
 
     def add_hits(self, hits: Sequence[Mapping[str, Any]], *, words: bool = True) -> dict[int, Mapping[str, Any]]:
-        """Add units, with their frequencies of the query's terms for ``words``; returns the hits by seq."""
+        """Add units, with columns and the query's terms for ``words``; returns the hits by seq."""
         added = {}
         for hit in hits:
             if not is_current(hit["_source"]):
                 continue
-            unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, self.terms)
+            unit = found(hit["_source"], self.frequencies.of(hit) if words else {}, in_header(hit))
             added[unit.seq] = hit
             if words or unit.seq not in self.units:
                 self.units[unit.seq] = unit
         self.characters += sum(map(_characters, hits))
         return added
+
+    def add_words(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Add the query's terms in units that came without."""
+        for hit in hits:
+            if unit := self.units.get(hit["_source"]["seq"]):  # else forgotten meanwhile
+                self.units[unit.seq] = replace(unit, tf=self.frequencies.of(hit), header=in_header(hit))
 
     def replace(self, fresh: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace units by their state as just written; remove forgotten ones."""
@@ -164,6 +174,8 @@ class CandidateSet:
             if source.get("kind") in KINDS and is_current(source):
                 unit = read(source, self.terms)
                 self.units[unit.seq] = unit
+                if self.search.meaning is not None and (packed := source.get("packed")):
+                    self.meaning[unit.seq] = _cosine(packed, self.search.meaning)
         gone = {source["rid"] for source in fresh.values() if source.get("kind") not in KINDS and "rid" in source}
         if gone:
             kept = [unit for unit in self.units.values() if unit.record_id not in gone and unit.target not in gone]
@@ -175,7 +187,7 @@ class CandidateSet:
     def snapshot(self, ordered: Sequence[FoundUnit]) -> Snapshot:
         superseded = {record_id for unit in ordered for record_id in unit.supersedes}
         nothing = np.zeros(0, np.int64)
-        columns = np.frombuffer(b"".join(unit.columns for unit in ordered), RECORD).copy()
+        columns = np.frombuffer(b"".join(unit.columns + bytes(DIMENSIONS) for unit in ordered), RECORD).copy()
         columns["n_header"] = [len(unit.header) for unit in ordered]
         replaced = [unit.record_id in superseded for unit in ordered]
         columns["flags"][replaced] |= int(Flag.PROPOSED)  # as it will be in a moment
@@ -211,6 +223,11 @@ class CandidateSet:
         return made.tobytes()
 
 
+def _cosine(packed: str, vector: Floats) -> float:
+    own = np.frombuffer(b64decode(packed), np.int8).astype(np.float32)
+    return float(own @ vector / np.sqrt(own @ own))
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A candidate set measured, as ``search.candidates`` measures a snapshot; ``score`` is that of the pool."""
@@ -219,6 +236,7 @@ class Measured:
     index: Snapshot
     visibility: matching.Visibility
     found: local_candidates.Found
+    meaning: Floats | None
     score: Floats
 
 
@@ -242,14 +260,16 @@ def measure(pool: CandidateSet) -> Measured:
         headers=headers,
         period=local_candidates.in_periods(index.column["time"], asked.periods),
         event=local_candidates.events(index, visibility, asked.periods),
-        cosine=_cosines(pool, ordered, index, visibility),
+        cosine=_credited(pool.cosine, ordered, index, visibility),
         topic=local_candidates.shared_topics(index, visibility, asked.topics, pool.counts.topics),
     )
     weights = rarity(visibility.statistics.units, found.frequency)
     score = matching.window_scores(index, visibility, matches, weights)
-    return Measured(
-        ordered, index, visibility, found, score + local_candidates.HEADER * (headers @ weights)[index.header]
-    )
+    score += local_candidates.HEADER * (headers @ weights)[index.header]
+    meaning = _credited(pool.meaning, ordered, index, visibility)
+    if meaning is not None and found.cosine is not None:
+        meaning[~np.isnan(found.cosine)] = np.nan
+    return Measured(ordered, index, visibility, found, meaning, score)
 
 
 def _frequencies(pool: CandidateSet, here: Floats, units: int) -> Floats:
@@ -278,10 +298,11 @@ def _statistics(counts: TermCounts, here: Statistics) -> Statistics:
     )
 
 
-def _cosines(
-    pool: CandidateSet, ordered: Sequence[FoundUnit], index: Snapshot, visibility: matching.Visibility
+def _credited(
+    cosines: Mapping[int, float], ordered: Sequence[FoundUnit], index: Snapshot, visibility: matching.Visibility
 ) -> Floats | None:
-    known = [(row, pool.cosine[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in pool.cosine]
+    """[rows] the best of a turn and its memories, NaN for none. ``cosines``: by the units' seq."""
+    known = [(row, cosines[unit.seq]) for row, unit in enumerate(ordered) if unit.seq in cosines]
     if not known:
         return None
     found = np.full(index.rows, np.nan, np.float32)
@@ -293,27 +314,22 @@ def _cosines(
     return found
 
 
-def best(measured: Measured, asked: Search, most: int) -> list[FoundUnit]:
-    """Returns the most promising units, from each leg in turn."""
+def best(measured: Measured) -> list[FoundUnit]:
+    """Returns the units, the most promising first, from each leg in turn."""
     keys, found = measured.visibility.keys, measured.found
     values = [measured.score]
     if measured.visibility.statistics.has_roles:
         values.append(measured.score * (measured.index.column["role"] == USER))
-    if found.cosine is not None:
-        values.append(np.nan_to_num(found.cosine, nan=-1))
     timely = local_candidates.greater(found.period, found.event)
     if timely is not None:
         values.append(timely * 1000 + measured.score)
     if found.topic is not None:
         values.append(found.topic)
     values.append(((measured.index.column["flags"] & int(Flag.INSTRUCTION)) != 0) * 1000 + measured.score)
-    everything = np.arange(measured.index.rows)
-    meaning = local_candidates.meanings(measured.index, measured.visibility, asked, found, everything)
-    if not np.isnan(meaning).all():
-        values.append(np.nan_to_num(meaning, nan=-1))
+    values += [np.nan_to_num(near, nan=-1) for near in (found.cosine, measured.meaning) if near is not None]
     orders = [np.argsort(-np.where(keys, value, -9), kind="stable").tolist() for value in values]
     chosen = dict.fromkeys(row for rows in zip(*orders, strict=True) for row in rows if keys[row])
-    return [measured.ordered[row] for row in list(chosen)[:most]]
+    return [measured.ordered[row] for row in chosen]
 
 
 def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
@@ -324,13 +340,23 @@ def _choosable(pool: CandidateSet, measured: Measured) -> Bools:
     return measured.visibility.keys & np.array([unit.target in known for unit in measured.ordered], np.bool_)
 
 
+def _nearest(meaning: Floats | None, visibility: matching.Visibility) -> NDArray[np.int64] | None:
+    """Returns the rows of the leg by built-in vector."""
+    if meaning is None:
+        return None
+    rows = np.flatnonzero(visibility.keys & ~np.isnan(meaning))
+    return rows[np.argsort(-meaning[rows], kind="stable")][: local_candidates.POOL[local_candidates.MEANING]]
+
+
 def candidates(pool: CandidateSet) -> Candidates:
     measured = measure(pool)
     visibility = replace(measured.visibility, keys=_choosable(pool, measured))
     visibility = matching.naming(visibility, pool.search, measured.found.matches)
-    near = local_candidates.meaning_leg(measured.index, visibility, pool.search, measured.found)
+    near = _nearest(measured.meaning, visibility)
     rows, legs = local_candidates.pool(measured.index, visibility, measured.score, measured.found, near)
     made = local_candidates.columns(measured.index, measured.visibility, pool.search, measured.found, rows, legs)
+    if measured.meaning is not None:
+        made = replace(made, meaning=measured.meaning[rows].round(5))
     targets: dict[Handle, Handle] = {
         unit.seq >> PARTS: unit.target for unit in measured.ordered if unit.target == unit.record_id
     }

@@ -25,14 +25,16 @@ from memscope.text.units import (
     scope_key,
     units_version,
 )
+from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
-DERIVED = f"{units_version}.es1"  # what the fields of a unit are derived by
+DERIVED = f"{units_version}.es2"  # what the fields of a unit are derived by
 KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
-BULKY = "words,header,facts,columns"  # of no use to who reads a record
+BULKY = "words,header,facts,columns,packed"  # of no use to who reads a record
 PARTS = 16  # bits of a unit's number for its part
+ROW = PACKED.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
 ORDINALS = 20  # bits of a place for the ordinal in its conversation window
 _FIELDS = [name for name, _ in COLUMNS]
 
@@ -163,7 +165,8 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "closed": _known(column["closed"]), "expires": _known(column["expires"]),
         "proposed": bool(column["flags"] & Flag.PROPOSED),
         "spare": column["kind"] == INSIGHT and not column["flags"] & Flag.PRIMARY,
-        "length": column["n_terms"], "columns": b64encode(unit.columns).decode(),
+        "length": column["n_terms"], "columns": b64encode(unit.columns[:ROW]).decode(),
+        "packed": b64encode(column["meaning"]).decode() if any(column["meaning"]) else None,
         "topics": [str(topic) for topic in topics_of(column["topics"] | column["more_topics"] << 64)],
         "personal": bool(column["flags"] & Flag.PERSONAL), "named": _named(column),
         "meaning": column["meaning"].hex() if any(column["meaning"]) else None,

@@ -15,7 +15,7 @@ from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch.client import Body, Cluster
 from memscope_elasticsearch.documents import DERIVED
 
-VERSION = 2
+VERSION = 3
 COPIED = 0  # the last format whose indices are copied; later ones get the fields that they lack
 META = "memscope"
 META_ID, META_ROUTING = "meta", "meta"
@@ -58,7 +58,8 @@ MEMORY: Mapping[str, Body] = {
     "facts": _KEYWORD,  # of metadata or data, see metadata_tokens.py
     "space": {"type": "integer"},  # the vector space it was embedded for last
     "terms": _KEYWORD,  # text.units_version
-    "columns": _KEPT,  # base64 of the columns of text.units
+    "columns": _KEPT,  # base64 of the columns of text.units, without the built-in vector
+    "packed": _KEPT,  # that vector, for units that no search finds yet
     "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
     "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
     "superseded_by": _KEYWORD, "supersedes": _KEYWORD, "wait": _KEYWORD,

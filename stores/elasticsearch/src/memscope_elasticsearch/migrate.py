@@ -19,7 +19,19 @@ from memscope_elasticsearch.mapping import META, IndexNames
 from memscope_elasticsearch.session import Session
 
 PAGE = 500
-FIELDS = ("columns", "words", "header", "length", "topics", "personal", "meaning", "named", "terms")  # derived
+# Derived from a record.
+FIELDS = (
+    "columns",
+    "packed",
+    "words",
+    "header",
+    "length",
+    "topics",
+    "personal",
+    "meaning",
+    "named",
+    "terms",
+)  # derived
 
 # ---- the format
 

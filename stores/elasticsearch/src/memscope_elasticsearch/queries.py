@@ -12,25 +12,28 @@ from memscope.text.vectors import scaled
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
+from memscope_elasticsearch.term_frequencies import HEADER
 
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
 TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 110, 40, 60, 80, 40, 25  # hits; the first: those of other speakers
-NEIGHBOURS_OF, WIDE_OF = 60, 30  # one on either side, two
+NEIGHBOURS_OF, WIDE_OF = 40, 20  # one on either side, two
 ROOM = 350_000  # bytes of both answers
 ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
 BESIDE = 0.5  # of the room left: for records beside the best
 SHORT, SHARE = 1200, 4
-BEST = 60  # beside three for every hit wanted: records brought along
+BEST = 36  # beside three for every hit wanted: records brought along
 LASTING = 0.2  # of a rare topic
+FAINT = 0.1  # a cosine of built-in vectors below it says nothing
 REQUIRED, OF_RECORD = 20, 20  # hits that have what is required; units of each
 FOUND = 100.0  # more than all clauses only counted score
 STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
 HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
 DAY = 86_400_000_000
-_UNIT = ["columns", "header", "target", "rid", "place", "size", "supersedes"]
-_RECORD = ["scope", "kind", "part", "rid", "number", "body"]
+_BESIDE = ["columns", "target", "rid", "place", "supersedes"]
+_UNIT = [*_BESIDE, "size"]
+_RECORD = ["kind", "part", "rid", "number", "body"]
 
 
 # ---- what may be seen
@@ -66,10 +69,14 @@ def _wanted(asked: Search) -> list[Body]:
     return clauses + (metadata_tokens.query(asked.filter) if asked.filter else [])
 
 
-def _named(asked: Search) -> list[Body]:
-    """Returns a named clause per term; its score in a hit gives the term's frequency."""
-    counted = ({"value": spelled(term), "boost": COUNT_BOOST, "_name": str(i)} for i, term in enumerate(asked.terms))
-    return [{"term": {"words.count": one}} for one in counted]
+def _named(asked: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
+    """Returns two named clauses per term: the score of one in a hit gives the term's frequency; one of its header."""
+    fields = {"": ("words.count", COUNT_BOOST), HEADER: ("header", header_boost)}
+    return [
+        {"term": {field: {"value": spelled(term), "boost": boost, "_name": f"{name}{i}"}}}
+        for i, term in enumerate(asked.terms)
+        for name, (field, boost) in fields.items()
+    ]
 
 
 # ---- the first request
@@ -79,7 +86,7 @@ def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
     """Returns the searches for hits by name. Hits by a vector come without their words; the second request asks."""
     fields = [*_UNIT, "body"] if asked.filter else _UNIT
     filters = _wanted(asked)
-    terms = _terms(asked) + _named(asked)
+    terms = _words(asked) + _named(asked, HEADER_BOOST)
     shared: Body = {"_source": fields, "track_total_hits": False}
 
     def text(size: int, more: Sequence[Body] = ()) -> Body:
@@ -98,9 +105,7 @@ def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
             "sort": ["_score", {"time": "desc"}],
         }
     if asked.meaning is not None:
-        without = [{"bool": {"must_not": {"exists": {"field": vector["field"]}}}}] if vector is not None else []
-        meaning = {"field": "meaning", "query_vector": scaled(asked.meaning).hex()}
-        made["meaning"] = {**shared, "size": MEANING, "knn": _nearest(meaning, MEANING, [*filters, *without])}
+        made["meaning"] = {**shared, "size": MEANING, "knn": _in_meaning(asked, vector, MEANING, filters)}
     if vector is not None:
         made["vector"] = {**shared, "size": VECTOR, "knn": _nearest(vector, VECTOR, filters)}
     return made
@@ -118,7 +123,7 @@ def required(asked: Search, vector: Body | None, credited: Sequence[str]) -> dic
     filters = [*_wanted(asked), {"bool": {"should": groups, "minimum_should_match": 1}}]
     found = {"filter": filters, "must": {"constant_score": {"filter": {"match_all": {}}, "boost": FOUND}}}
     mine = {"term": {"scope": scope_hash(asked.scope.user)}}
-    query = {"filter": mine, "should": [{"bool": {**found, "should": _terms(asked)}}, *_named(asked)]}
+    query = {"filter": mine, "should": [{"bool": {**found, "should": _words(asked)}}, *_named(asked)]}
     units = {"name": "units", "size": OF_RECORD, "_source": sorted({*_UNIT, *_RECORD})}
     made: dict[str, Body] = {
         "required": {
@@ -130,16 +135,24 @@ def required(asked: Search, vector: Body | None, credited: Sequence[str]) -> dic
             "collapse": {"field": "target", "inner_hits": units},
         }
     }
+    shared: Body = {"size": 2 * REQUIRED, "_source": _UNIT, "track_total_hits": False}
+    if asked.meaning is not None:
+        made["meaning"] = {**shared, "knn": _in_meaning(asked, vector, 2 * REQUIRED, filters)}
     if vector is not None:
-        knn = _nearest(vector, 2 * REQUIRED, filters)
-        made["vector"] = {"size": 2 * REQUIRED, "_source": _UNIT, "track_total_hits": False, "knn": knn}
+        made["vector"] = {**shared, "knn": _nearest(vector, 2 * REQUIRED, filters)}
     return made
 
 
-def _terms(asked: Search) -> list[Body]:
-    """Returns a clause per term and field, by which units are found."""
-    words: list[Body] = [{"term": {"words": spelled(term)}} for term in asked.terms]
-    return words + [{"term": {"header": {"value": spelled(term), "boost": HEADER_BOOST}}} for term in asked.terms]
+def _words(asked: Search) -> list[Body]:
+    return [{"term": {"words": spelled(term)}} for term in asked.terms]
+
+
+def _in_meaning(asked: Search, vector: Body | None, count: int, filters: Sequence[Body]) -> Body:
+    """Returns the search by built-in vector; beside an embedder, for units that it has not reached."""
+    assert asked.meaning is not None
+    without = [{"bool": {"must_not": {"exists": {"field": vector["field"]}}}}] if vector is not None else []
+    meaning = {"field": "meaning", "query_vector": scaled(asked.meaning).hex()}
+    return _nearest(meaning, count, [*filters, *without])
 
 
 def _nearest(vector: Body, count: int, filters: Sequence[Body]) -> Body:
@@ -213,26 +226,40 @@ def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
     near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
     places = set[int]().union(*near)
     places -= {unit.place for unit in pool.units.values()}
-    here = {unit.record_id for unit in pool.units.values()}
-    credited = sorted({unit.target for unit in pool.units.values()} - here)
     turns = [
         {"terms": {"place": sorted(place for place in places if place >= 0)}},
-        {"bool": {"filter": [{"terms": {"rid": credited}}, {"term": {"kind": "turn"}}]}},
-        {"terms": {"seq": sorted(pool.unread)}},
+        {"bool": {"filter": [{"terms": {"rid": _credited(pool)}}, {"term": {"kind": "turn"}}]}},
     ]
     return {"bool": {"should": turns, "minimum_should_match": 1}}
+
+
+def _credited(pool: CandidateSet) -> list[str]:
+    """Returns the turns of observations that were not found themselves."""
+    return sorted({unit.target for unit in pool.units.values()} - {unit.record_id for unit in pool.units.values()})
+
+
+def _short(wanted: Wanted) -> Body:
+    return {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
 
 
 def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
     """Returns the search for neighbours with the query's terms; the first one brings along the ``wanted`` records."""
     filters = [*seen(pool.search), _beside(pool, front)]
-    short = {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
+    short = _short(wanted)
 
     def body(fields: list[str], **more: Body) -> Body:
         query = {"filter": filters, "should": _named(pool.search), "minimum_should_match": 0, **more}
         return {"size": 2000, "_source": fields, "track_total_hits": False, "query": {"bool": query}}
 
-    return body(sorted({*_UNIT, *_RECORD}), must=short), body(_UNIT, must_not=short)
+    return body(sorted({*_BESIDE, *_RECORD}), must=short), body(_BESIDE, must_not=short)
+
+
+def words(pool: CandidateSet) -> Body:
+    """Returns the search for the query's terms in hits by vector."""
+    filters = [*seen(pool.search), {"terms": {"seq": sorted(pool.unread)}}]
+    query = {"filter": filters, "should": _named(pool.search), "minimum_should_match": 0}
+    size = max(1, len(pool.unread))
+    return {"size": size, "_source": ["seq"], "track_total_hits": False, "query": {"bool": query}}
 
 
 def windows(pool: CandidateSet) -> Body:
@@ -307,8 +334,21 @@ def records(scope: str, wanted: Wanted) -> Body:
 
 
 def missing_cosines(pool: CandidateSet, vector: Body) -> Body:
-    seqs = sorted(seq for seq in pool.units if seq not in pool.cosine)
-    count = max(1, len(seqs))
-    filters = [{"term": {"scope": scope_hash(pool.search.scope.user)}}, {"terms": {"seq": seqs}}]
-    knn = {**vector, "k": count, "num_candidates": count, "filter": filters}
-    return {"size": count, "_source": ["seq"], "track_total_hits": False, "knn": knn}
+    which = {"terms": {"seq": sorted(pool.units.keys() - pool.cosine.keys())}}
+    return _scores(pool, _nearest(vector, max(1, len(pool.units)), [which]))
+
+
+def missing_meanings(pool: CandidateSet, vector: Body | None, wanted: Wanted) -> Body:
+    """Returns the search for the other cosines of built-in vectors, of units beside the best as well."""
+    seqs = sorted(pool.units.keys() - pool.meaning.keys())
+    credited = _credited(pool)
+    which = [_short(wanted), {"terms": {"seq": seqs}}, {"terms": {"rid": credited}}]
+    count = max(1, len(seqs) + len(wanted.places) + len(credited))
+    knn = _in_meaning(pool.search, vector, count, [{"bool": {"should": which, "minimum_should_match": 1}}])
+    return _scores(pool, {**knn, "similarity": FAINT})
+
+
+def _scores(pool: CandidateSet, knn: Body) -> Body:
+    mine = {"term": {"scope": scope_hash(pool.search.scope.user)}}
+    body = {"size": knn["k"], "_source": ["seq"], "track_total_hits": False}
+    return {**body, "knn": {**knn, "filter": [mine, *knn["filter"]]}}

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit, TermCounts
 
 _HITS = "responses.hits.hits."
-_TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound"
+_TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound,-**.sittings.buckets.doc_count"
 _UNITS = f"{_HITS}inner_hits.units.hits.hits."
 _PATHS = ",".join([*(f"{of}{what}" for of in (_HITS, _UNITS) for what in ("_source", "matched_queries")), _TOLD])
 BY_VECTOR = ("vector", "meaning")
-SCORED = ("vector", "cosines")
+SCORED = ("vector", "meaning", "cosines", "meanings")
 SourceFields = Mapping[str, Mapping[str, Any]]
 
 
@@ -52,7 +52,7 @@ async def search(session: Session, asked: Search) -> Candidates:
     _take(pool, answers, fresh)
     if not pool.units:
         return candidates(pool)
-    front = best(measure(pool), asked, len(pool.units))
+    front = best(measure(pool))
     await _complete(session, pool, front, vector, fresh)
     return candidates(pool)
 
@@ -102,6 +102,7 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
     near = pool.add_hits(hits.get("vector", ()), words=False)
     pool.cosine |= {seq: _cosine(hit) for seq, hit in near.items()}
     nearest = pool.add_hits(hits.get("meaning", ()), words=False)
+    pool.meaning |= {seq: _cosine(hit) for seq, hit in nearest.items()}
     pool.unread = (pool.cosine.keys() | nearest.keys()) - known
     pool.replace(fresh)
     if pool.search.filter:
@@ -190,17 +191,22 @@ async def _complete(
     bodies = {
         "beside": with_records,
         "neighbours": without,
+        "words": queries.words(pool),
         "sittings": queries.windows(pool),
         "records": queries.records(scope_hash(pool.search.scope.user), wanted),
     }
     if vector is not None:
         bodies["cosines"] = queries.missing_cosines(pool, vector)
+    if pool.search.meaning is not None:
+        bodies["meanings"] = queries.missing_meanings(pool, vector, wanted)
     answers = await _ask(session, pool.search, bodies)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
     near = hits["beside"] + hits["neighbours"]
-    pool.frequencies.see(near)
+    pool.frequencies.see(near + hits["words"])
     pool.add_hits(near)
+    pool.add_words(hits["words"])
     pool.cosine |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("cosines", ())}
+    pool.meaning |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("meanings", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
     pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
     pool.replace(fresh)
@@ -233,7 +239,7 @@ def _lazy_records(
 ) -> FetchResult:
     """Returns the records of the answer as ``fetch`` would, but those whose memories did not all come."""
     first = (source for source in sources if source["part"] == 0)
-    made = {document_id(scope, source["rid"]): source for source in first} | dict(fresh)
+    made = {document_id(scope, source["rid"]): {**source, "scope": scope} for source in first} | dict(fresh)
     documents: list[Body] = [{"_id": id, "_source": source} for id, source in made.items()]
     documents = [document for document in documents if holds_record(document, scope)]
     whole = [one["_source"] for one in documents if one["_source"]["rid"] not in partial]

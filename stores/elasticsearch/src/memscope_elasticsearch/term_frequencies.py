@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from memscope.search.bm25 import K1
 
+HEADER = "h"  # before the name of a clause on the header
 MOST_TIMES, MOST_LEAST = 1000.0, 40
 
 
@@ -35,15 +36,27 @@ class TermFrequencies:
     def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
         """Add the scores of more hits: the more there are, the more certain is the factor."""
         for hit in hits:
-            for term, score in hit.get("matched_queries", {}).items():
-                self._seen.setdefault(int(term), set()).add(score)
+            for term, score in _in_words(hit):
+                self._seen.setdefault(term, set()).add(score)
         self._tops = {term: _top(np.array(sorted(scores))) for term, scores in self._seen.items()}
 
     def of(self, hit: Mapping[str, Any]) -> dict[int, float]:
-        return {int(term): self._times(int(term), score) for term, score in hit.get("matched_queries", {}).items()}
+        return {term: self._times(term, score) for term, score in _in_words(hit)}
 
     def _times(self, term: int, score: float) -> float:
         return float(round(min(K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
+
+
+def _in_words(hit: Mapping[str, Any]) -> list[tuple[int, float]]:
+    found = hit.get("matched_queries", {})
+    return [(int(name), score) for name, score in found.items() if not name.startswith(HEADER)]
+
+
+def in_header(hit: Mapping[str, Any]) -> frozenset[int]:
+    """Returns the terms in the header of a hit, by index of the query's term."""
+    return frozenset(
+        int(name.removeprefix(HEADER)) for name in hit.get("matched_queries", ()) if name.startswith(HEADER)
+    )
 
 
 def _top(scores: NDArray[np.float64]) -> float:
