@@ -179,6 +179,25 @@ async def test_one_store_for_four_users_at_once(memory):
     assert [one["found"] for one in found] == [[f"The secret word is {name}secret."] for name in names * 10]
 
 
+async def test_what_is_put_while_a_search_reads_is_there_once(store, monkeypatch):
+    module = importlib.import_module("memscope_langchain.store")
+    whole = module._documents
+
+    async def put_before(session, **asked):
+        monkeypatch.setattr(module, "_documents", whole)
+        await store.aput(("notes",), "boat", {"text": "My boat is called Borealis."})
+        return await whole(session, **asked)
+
+    await store.aput(("notes",), "boat", {"text": "My boat is called Aurora."})
+    await store.aput(("notes",), "pet", {"text": "A cat."})
+    monkeypatch.setattr(module, "_documents", put_before)
+    found = await store.asearch(("notes",), query="boat called")
+    assert [(one.key, one.value["text"]) for one in found] == [
+        ("boat", "My boat is called Borealis."),
+        ("pet", "A cat."),
+    ]
+
+
 def test_outside_of_a_run_there_is_no_user(memory):
     with pytest.raises(ScopeError, match="user_id"):
         MemoryScopeStore(user=user_of_run, memory=memory).search(())

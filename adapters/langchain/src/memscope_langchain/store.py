@@ -178,11 +178,13 @@ async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     """Search: matches of the query best first, then the rest of the namespace, as a vector store orders them."""
     asked = {**escaped(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
-    scored = {document.id: (document, hit.score) for hit in hits for document in _matching(hit, op)}
+    scored = {_place(document): (document, hit.score) for hit in hits for document in _matching(hit, op)}
     found: list[tuple[Observation, float | None]] = list(scored.values())
     if len(found) < op.offset + op.limit:
-        rest = await _documents(session, filter=asked)
-        found += [(document, None) for document in reversed(rest) if document.id not in scored]
+        rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
+        # what was put anew since the search stands in its place, and once
+        found = [(rest.pop(place, document), score) for place, (document, score) in scored.items()]
+        found += [(document, None) for document in rest.values()]
     page = found[op.offset : op.offset + op.limit]
     if op.refresh_ttl:
         for document, _ in page:
@@ -221,6 +223,10 @@ def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
     wanted = op.namespace_prefix
     documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
     return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
+
+
+def _place(document: Observation) -> tuple[str | None, str | None]:
+    return document.namespace, document.name
 
 
 def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
