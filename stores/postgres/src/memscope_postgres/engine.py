@@ -1,0 +1,273 @@
+"""Transactions of one process: threads with a connection each, grouped writes, and another try when one is lost.
+
+A task is a function of a transaction. It runs in a thread, in pipeline mode: a statement is sent without waiting for
+the answers of those before, and only a read waits. Writes of one user that come while another is under way wait for it
+and then share one transaction; if it fails, each runs again in its own. A connection that is lost before COMMIT was
+sent costs another try; after it the server is asked whether the transaction was committed (``pg_xact_status``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import conninfo
+from psycopg.types.numeric import Int8Dumper
+
+from memscope.errors import ClosedError, StoreBusy, StoreUnavailable
+from memscope_postgres import schema
+from memscope_postgres.failures import RETRIED_CODES, is_lost, typed
+from memscope_postgres.options import PostgresOptions
+from memscope_postgres.statements import CommitUnknown, Database, read_at_once, settings
+from memscope_postgres.transaction import Exclusive, PostgresTransaction
+
+T = TypeVar("T")
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # an error that is raised is not printed too
+Task: TypeAlias = Callable[[PostgresTransaction], Any]
+MAX_WAITING = 8192  # writes; more are refused
+MAX_GROUP = 256  # writes in one transaction
+MAX_PREPARED = 300  # statements of a connection
+RETRIES = 10  # of a transaction that the server gave up
+NETWORK_SETTINGS = {  # of libpq; without the last four a connection that the network drops silently is waited for
+    "connect_timeout": "5",
+    "application_name": "memscope",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "20000",
+}
+RECONNECT_PAUSE_S = 0.05  # before the next attempt to connect; doubled each time
+MAX_RECONNECT_PAUSE_S = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class QueuedWrite:
+    task: Task
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+    def answer(self) -> None:
+        if self.future.done():  # the caller gave up waiting
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class TransactionRunner:
+    """Connections to one server; opened by the first call."""
+
+    def __init__(self, options: PostgresOptions, clock: Callable[[], datetime] | None) -> None:
+        self.options, self.pid = options, os.getpid()
+        self._clock, self._ahead = clock, timedelta(0)
+        self._free: deque[Database] = deque()
+        self._waiting: dict[str, deque[QueuedWrite]] = {}
+        self._lock = threading.Lock()
+        self._prepared = self._closed = False
+        self._preparing = threading.Lock()
+        self._threads = ThreadPoolExecutor(options.connections, thread_name_prefix="memscope-postgres")
+
+    def now(self) -> datetime:
+        """Tell the server's time, by which all processes measure leases."""
+        return self._clock() if self._clock is not None else datetime.now(UTC) + self._ahead
+
+    # ---- for the event loop
+
+    async def run(self, task: Callable[[Database], T]) -> T:
+        """Run a function of a connection in a thread, in no transaction."""
+        if self._closed:
+            raise ClosedError("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._attempt, task)
+
+    async def read(self, task: Callable[[PostgresTransaction], T]) -> T:
+        """Run the task on one state of the database."""
+        return await self.run(lambda db: PostgresTransaction.read(db, self.options, self.now(), task))
+
+    async def read_at_once(self, id: str, *queries: str) -> list[list[Any]]:
+        """Run queries about one user, of values without parameters, in one message."""
+        return await self.run(lambda db: read_at_once(db, self.options, id, *queries))
+
+    async def write(self, task: Callable[[PostgresTransaction], T], user: str | None) -> T:
+        """Run the task alone with the users it asks for; durable on return."""
+        if user is None:
+            return await self.run(lambda db: self._alone(db, task))
+        if self._closed:
+            raise ClosedError("the store is closed")
+        loop = asyncio.get_running_loop()
+        request = QueuedWrite(task, loop.create_future())
+        with self._lock:
+            is_first = user not in self._waiting
+            waiting = self._waiting.setdefault(user, deque())
+            if len(waiting) >= MAX_WAITING:
+                raise StoreBusy(
+                    f"{MAX_WAITING} writes of one user are waiting", hint="add more in one call", retry_after=0.5
+                )
+            waiting.append(request)
+        if is_first:
+            self._threads.submit(self._serve, user)
+        result: T = await request.future
+        return result
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.to_thread(self._threads.shutdown)
+        self._drop_free()
+
+    # ---- writes in a thread
+
+    def _serve(self, user: str) -> None:
+        """Run the waiting writes of a user until there are none."""
+        while group := self._take(user):
+            try:
+                self._together(group)
+            except BaseException as error:
+                for request in group:
+                    request.error = request.error or error
+            _answer(group)
+
+    def _take(self, user: str) -> list[QueuedWrite]:
+        with self._lock:
+            waiting = self._waiting[user]
+            group = [waiting.popleft() for _ in range(min(len(waiting), MAX_GROUP))]
+            if not group:
+                del self._waiting[user]
+            return group
+
+    def _together(self, group: Sequence[QueuedWrite]) -> None:
+        if len(group) > 1:
+            with suppress(Exception):  # one of them failed: each runs in its own transaction
+                results = self._attempt(lambda db: self._alone(db, lambda tx: [one.task(tx) for one in group]))
+                for request, result in zip(group, results, strict=True):
+                    request.result = result
+                return
+        for request in group:
+            try:
+                request.result = self._attempt(lambda db, task=request.task: self._alone(db, task))  # type: ignore[misc]
+            except BaseException as error:
+                request.error = error
+
+    def _alone(self, db: Database, task: Callable[[PostgresTransaction], T]) -> T:
+        try:
+            return PostgresTransaction.write(db, self.options, self.now(), task)
+        except Exclusive:
+            return PostgresTransaction.write(db, self.options, self.now(), task, exclusive=True)
+
+    # ---- connections
+
+    def _attempt(self, task: Callable[[Database], T]) -> T:
+        """Run the task, again after a lost connection until the deadline, and after a serialization failure."""
+        deadline, pause, retries = time.monotonic() + self.options.deadline_s, RECONNECT_PAUSE_S, 0
+        unknown: CommitUnknown | None = None
+        while True:
+            db: Database | None = None
+            try:
+                db = self._take_connection()
+                if unknown is not None and self._was_committed(db, unknown.xid, deadline):
+                    result: T = unknown.result
+                    return result
+                unknown = None
+                return task(db)
+            except CommitUnknown as error:
+                unknown = error
+                self._drop_free()
+            except BaseException as error:
+                if isinstance(error, psycopg.Error) and error.sqlstate in RETRIED_CODES and retries < RETRIES:
+                    retries += 1
+                    continue
+                if not is_lost(error, db) or time.monotonic() > deadline:
+                    raise self._typed(error, unknown) from None
+                self._drop_free()  # of the same age, they are lost as well
+                time.sleep(pause)
+                pause = min(2 * pause, MAX_RECONNECT_PAUSE_S)
+            finally:
+                self._put_back(db)
+
+    def _typed(self, error: BaseException, unknown: CommitUnknown | None) -> BaseException:
+        if unknown is None or not isinstance(error, psycopg.Error):
+            return typed(error, self.options.address)
+        hint = "it may have been done: read before you try again"
+        reason = f"PostgreSQL at {self.options.address} was lost while it committed"
+        return StoreUnavailable(reason, hint=hint, retry_after=1.0)
+
+    def _was_committed(self, db: Database, xid: str, deadline: float) -> bool:
+        """Ask the server how a transaction ended whose COMMIT had no answer."""
+        deadline = max(
+            deadline, time.monotonic() + self.options.statement_timeout_s + 2
+        )  # then the server has ended it
+        while True:
+            row = db.execute("SELECT pg_xact_status(%s::xid8)", (xid,)).fetchone()
+            if row is None or row[0] != "in progress":
+                return row is not None and row[0] == "committed"
+            if time.monotonic() > deadline:
+                raise psycopg.OperationalError("the transaction does not end")
+            time.sleep(RECONNECT_PAUSE_S)
+
+    def _take_connection(self) -> Database:
+        with suppress(IndexError):
+            return self._free.pop()
+        db = self._connect()
+        try:
+            with self._preparing:
+                if not self._prepared:
+                    schema.prepare(db, self.options.schema_name)
+                    self._prepared = True
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _put_back(self, db: Database | None) -> None:
+        if db is None:
+            return
+        if db.closed or db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            db.close()
+        else:
+            self._free.append(db)
+
+    def _connect(self) -> Database:
+        client = {**NETWORK_SETTINGS, **self.options.client}
+        db = Database.connect(conninfo.make_conninfo(**client), autocommit=True)
+        db.max_wait_s = 2 * self.options.statement_timeout_s + 1  # of several statements that are answered together
+        db.adapters.register_dumper(int, Int8Dumper)  # one type of number: one prepared statement
+        db.prepare_threshold, db.prepared_max = 2, MAX_PREPARED
+        row = db.execute("SELECT pg_backend_pid(), clock_timestamp()", prepare=False).fetchone()
+        assert row is not None
+        if row[0] != db.info.backend_pid:  # a pooler is between: the next transaction may be of another session
+            db.prepare_threshold = None
+        else:
+            db.execute("; ".join(settings(self.options, local=False)))
+        self._ahead = row[1] - datetime.now(UTC)
+        return db
+
+    def _drop_free(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._free.pop().close()
+
+
+def _answer(group: Sequence[QueuedWrite]) -> None:
+    """Wake every caller's event loop once."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[QueuedWrite]] = {}
+    for request in group:
+        by_loop.setdefault(request.future.get_loop(), []).append(request)
+    for loop, requests in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed, no caller waits there
+            loop.call_soon_threadsafe(_answer_all, requests)
+
+
+def _answer_all(requests: Sequence[QueuedWrite]) -> None:
+    for request in requests:
+        request.answer()

@@ -1,0 +1,122 @@
+"""Typed errors for those of PostgreSQL and psycopg."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import psycopg
+
+from memscope.errors import (
+    ConfigError,
+    InputError,
+    MemscopeError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreGone,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+RETRIED_CODES = ("40001", "40P01")  # serialization failure, deadlock: the transaction runs again
+MISSING_TABLE_CODES = ("42P01", "3F000")  # undefined table, schema
+SERVER_AWAY_CODES = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shuts down, crashed, starts; ended an idle session
+NUL_CODES = ("22021", "22P05")  # of a text; of a text in JSON
+DAMAGED_CODES = ("XX001", "XX002")  # data, an index
+CONNECTION_CLASS = "08"
+# A refused login has no code in libpq. Any other failure to connect is tried again.
+REFUSED_LOGIN = re.compile(
+    r"authentication failed|no password supplied|role .* does not exist|no pg_hba.conf entry|not permitted to log in"
+    r"|no such user|permission denied|certificate|does not support SSL|invalid .*value"
+)
+TOO_MANY_CONNECTIONS = re.compile(r"too many (clients|connections)|connection slots are reserved|no more connections")
+FATAL_CODES = ("3D000", "28000")
+MISSING_DATABASE = re.compile(r"database .* does not exist|no such database")
+
+
+def is_lost(error: BaseException, db: psycopg.Connection[object] | None) -> bool:
+    """Tell whether the connection is gone, so that the call may try another."""
+    if db is None and _code_of_message(str(error)) in FATAL_CODES:
+        return False
+    code = getattr(error, "sqlstate", None) or ""
+    return _is_away(code) or (isinstance(error, psycopg.OperationalError) and (db is None or db.closed or db.broken))
+
+
+def typed(error: BaseException, address: str) -> BaseException:
+    """Translate an error of the server or its client; others stay as they are."""
+    if not isinstance(error, psycopg.Error):
+        return error
+    code = error.sqlstate or _code_of_message(str(error))
+    for prefix, make in _KINDS.items():
+        if code.startswith(prefix):
+            return make(address)
+    if _is_away(code) or (isinstance(error, psycopg.OperationalError) and not error.sqlstate):
+        return unavailable(address, code)
+    if isinstance(error, psycopg.DataError) and not code:
+        return InputError("PostgreSQL's texts hold no NUL character", hint="remove it")
+    return StoreError(f"PostgreSQL refused a statement ({code or type(error).__name__})", hint="see the server's log")
+
+
+def _is_away(code: str) -> bool:
+    return code in SERVER_AWAY_CODES or code.startswith(CONNECTION_CLASS)
+
+
+def _code_of_message(message: str) -> str:
+    codes = {"3D000": MISSING_DATABASE, "28000": REFUSED_LOGIN, "53300": TOO_MANY_CONNECTIONS}
+    return next((code for code, pattern in codes.items() if pattern.search(message)), "")
+
+
+def unavailable(address: str, code: str = "") -> StoreUnavailable:
+    state = f" ({code})" if code else ""
+    return StoreUnavailable(
+        f"PostgreSQL at {address} cannot be reached{state}", hint="see 'memscope doctor'", retry_after=1.0
+    )
+
+
+def _refused(address: str) -> MemscopeError:
+    return ConfigError(
+        f"PostgreSQL at {address} refuses the login", hint="user and password: MEMSCOPE_POSTGRES__PASSWORD"
+    )
+
+
+def _standby(address: str) -> MemscopeError:
+    hint = "it is a standby: name the primary, or target_session_attrs=read-write"
+    return StoreReadOnly(f"PostgreSQL at {address} takes no writes", hint=hint)
+
+
+_KINDS: Mapping[str, Callable[[str], MemscopeError]] = {
+    "28": _refused,
+    "3D": lambda address: ConfigError(f"there is no database {address}", hint="create it: CREATE DATABASE ..."),
+    "42501": lambda address: StoreReadOnly(
+        f"PostgreSQL at {address}: this user may not do that", hint="see docs/postgres.md for the rights it needs"
+    ),
+    **{
+        code: lambda address: StoreGone(f"the tables at {address} are gone", hint="restore a backup")
+        for code in MISSING_TABLE_CODES
+    },
+    "0A000": _standby,  # of BEGIN READ WRITE
+    "25006": _standby,
+    "53100": lambda address: StoreFull(f"no room left at {address}", hint="make room and try again"),
+    "53300": lambda address: StoreBusy(
+        f"PostgreSQL at {address} has too many connections", hint="lower postgres.connections", retry_after=1.0
+    ),
+    "57014": lambda address: StoreBusy(
+        f"PostgreSQL at {address} took too long for a statement",
+        hint="raise postgres.statement_timeout_s",
+        retry_after=1.0,
+    ),
+    "55P03": lambda address: StoreBusy(f"PostgreSQL at {address}: a lock is held", retry_after=1.0),
+    **{
+        code: lambda address: StoreBusy(f"PostgreSQL at {address} is contended", retry_after=0.5)
+        for code in RETRIED_CODES
+    },
+    **dict.fromkeys(
+        NUL_CODES, lambda address: InputError("text with a NUL character or half a surrogate pair", hint="remove it")
+    ),
+    **{
+        code: lambda address: StoreCorrupt(f"PostgreSQL at {address} read a damaged page", hint="restore a backup")
+        for code in DAMAGED_CODES
+    },
+}

@@ -1,0 +1,136 @@
+"""Servers of their own: a standby that takes over, a disk that is full, TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from memscope.errors import ConfigError, StoreFull, StoreReadOnly
+from memscope.records import TurnInsert
+from memscope_postgres import PostgresStore
+from memscope_testing.records import ids, inserts, turn
+
+from servers.postgres import Missing, PostgresServer
+
+
+@contextmanager
+def started(**settings: str) -> Iterator[PostgresServer]:
+    try:
+        server = PostgresServer(**settings).__enter__()
+    except Missing as missing:
+        pytest.skip(f"no PostgreSQL: {missing}")
+    with server:
+        yield server
+
+
+@contextmanager
+def standby(primary: PostgresServer) -> Iterator[PostgresServer]:
+    """A copy that follows the primary; a commit is acknowledged when both have it."""
+    follower = PostgresServer()
+    try:
+        follower.follow(primary)
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        yield follower
+    finally:
+        follower.__exit__(None, None, None)
+
+
+async def test_a_standby_refuses_writes_and_takes_over_without_loss() -> None:
+    with started() as primary, standby(primary) as follower:
+        ports = f"127.0.0.1:{primary.port},127.0.0.1:{follower.port}"
+        both = f"postgresql://memscope@{ports}/memscope?target_session_attrs=read-write&deadline_s=60"
+        store, stored = PostgresStore(both), list[str]()
+        await store.append("alice", inserts("a"))
+        reader = PostgresStore(follower.url())
+        with pytest.raises(StoreReadOnly, match="standby"):
+            await reader.append("alice", inserts("b"))
+        await reader.close()
+
+        async def say(n: int) -> None:
+            for key in (f"{n}-{i}" for i in range(30)):
+                await store.append(f"user-{n}", inserts(key, user=f"user-{n}"))
+                stored.append(key)
+
+        talk = asyncio.gather(*(say(n) for n in range(4)))
+        while len(stored) < 40:
+            await asyncio.sleep(0.005)
+        await asyncio.to_thread(primary.stop, signal.SIGQUIT)
+        follower.sql("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_promote()")
+        await talk
+        kept = [await ids(store, f"user-{n}") for n in range(4)]
+        assert kept == [[f"{n}-{i}" for i in range(30)] for n in range(4)]
+        assert await ids(store) == ["a"]
+        await store.close()
+
+
+@contextmanager
+def disk(server: PostgresServer) -> Iterator[Path]:
+    """A file system of 24 MB that the server's user owns."""
+    folder = server.folder / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        server.own(folder)
+        yield folder
+    finally:
+        server.stop(signal.SIGQUIT)
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+async def test_a_full_disk_is_told_and_what_was_acknowledged_stays() -> None:
+    with started() as server, disk(server) as folder:
+        place, filler = folder / "small", folder / "filler"
+        filler.write_bytes(bytes(6 << 20))
+        place.mkdir()
+        server.own(place)
+        server.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
+        server.sql("CREATE DATABASE small OWNER memscope TABLESPACE small TEMPLATE template0")
+        store, keys = PostgresStore(server.url(database="small")), list[str]()
+        with pytest.raises(StoreFull, match="no room left"):
+            for n in range(1000):
+                given = [TurnInsert(turn(f"{n}-{i}", f"word{n * i} and more " * 400)) for i in range(20)]
+                await store.append("alice", given)
+                keys += [one.turn.key for one in given]
+        assert await ids(store) == keys != []
+        filler.unlink()
+        await store.append("alice", inserts("more"))
+        assert await ids(store) == [*keys, "more"]
+        await store.close()
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Path:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl")
+    for name in ("server", "other"):
+        key, certificate = tmp_path / f"{name}.key", tmp_path / f"{name}.crt"
+        made = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+        command = ["openssl", "req", "-x509", "-days", "2", *made, "-keyout", str(key), "-out", str(certificate)]
+        subprocess.run(command, check=True, capture_output=True)
+    return tmp_path
+
+
+async def test_tls_is_used_and_a_foreign_certificate_refused(certificates: Path) -> None:
+    with started() as server:
+        for name in ("server.key", "server.crt"):
+            copied = shutil.copy(certificates / name, server.data / name)
+            Path(copied).chmod(0o600)
+            server.own(Path(copied))
+        server.sql("ALTER SYSTEM SET ssl = 'on'", "SELECT pg_reload_conf()")
+        verified = f"{server.url()}?sslmode=verify-full&sslrootcert={certificates}"
+        store = PostgresStore(f"{verified}/server.crt")
+        await store.append("alice", inserts("a"))
+        ours = "FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'memscope'"
+        assert server.sql(f"SELECT bool_and(ssl) {ours}").strip() == "t"
+        await store.close()
+        with pytest.raises(ConfigError, match="refuses the login"):
+            await PostgresStore(f"{verified}/other.crt").open()

@@ -1,0 +1,221 @@
+"""Many processes, threads, loops and users on one database."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from memscope import AsyncMemoryScope
+from memscope.records import ChangeSet, Scope, Search, VectorSpace
+from memscope.text.terms import terms
+from memscope_postgres import PostgresOptions, PostgresStore, parse_location, user
+from memscope_testing.records import ids, inserts
+from stores.postgres.between import Forwarder
+from stores.postgres.processes import serve, texts
+
+from servers.postgres import PostgresServer
+
+PROCESSES = 8
+
+
+class Fleet:
+    """``PROCESSES`` processes; ``ask`` makes one of them do something."""
+
+    def __init__(self, place: PostgresOptions) -> None:
+        context = multiprocessing.get_context("spawn")
+        pairs = [context.Pipe() for _ in range(PROCESSES)]
+        self.pipes = [here for here, _ in pairs]
+        self.processes = [context.Process(target=serve, args=(place, there)) for _, there in pairs]
+        for process in self.processes:
+            process.start()
+
+    def ask(self, n: int, *command: Any) -> Any:
+        self.pipes[n % PROCESSES].send(command)
+        return self.pipes[n % PROCESSES].recv()
+
+    def ask_all(self, *command: Any) -> list[Any]:
+        for pipe in self.pipes:
+            pipe.send(command)
+        return [pipe.recv() for pipe in self.pipes]
+
+    def end(self) -> None:
+        for pipe in self.pipes:
+            pipe.send(None)
+        for process in self.processes:
+            process.join(20)
+
+
+@pytest.fixture
+def fleet(place: PostgresOptions) -> Iterator[Fleet]:
+    fleet = Fleet(replace(place, connections=2))
+    yield fleet
+    fleet.end()
+
+
+def test_eight_processes_open_an_empty_database_and_see_at_once_what_each_of_them_did(fleet: Fleet) -> None:
+    assert fleet.ask_all("texts", "zebra") == [set()] * PROCESSES
+    for n in range(24):
+        fleet.ask(n, "add", f"k{n}", f"zebra number {n}")
+        assert f"zebra number {n}" in fleet.ask(n + 1, "texts", "zebra"), n
+    assert {len(found) for found in fleet.ask_all("texts", "zebra")} == {24}
+    for n in range(8):
+        fleet.ask(n, "supersede", f"o{n}", f"k{n}", f"Alice lives in place {n}")
+        assert fleet.ask(n + 3, "current") == [f"Alice lives in place {n}"]
+    for n in range(8, 16):
+        fleet.ask(n, "forget", f"k{n}")
+        assert f"zebra number {n}" not in fleet.ask(n + 5, "texts", "zebra")
+    assert {len(found) for found in fleet.ask_all("texts", "zebra")} == {16}
+
+
+def test_a_batch_is_claimed_by_one_of_eight_processes(fleet: Fleet, place: PostgresOptions) -> None:
+    async def fill() -> None:
+        store = PostgresStore(place)
+        for n in range(40):
+            await store.append(f"user-{n}", inserts("a", user=f"user-{n}"))
+        await store.close()
+
+    asyncio.run(fill())
+    claims = [item for _ in range(2) for items in fleet.ask_all("claim") for item in items]
+    assert len(claims) == 40
+
+
+async def test_writes_of_one_user_that_come_together_share_transactions(place: PostgresOptions) -> None:
+    store, calls = PostgresStore(place), list[int]()
+    together = store._engine._together
+    store._engine._together = lambda group: (calls.append(len(group)), together(group))[1]  # type: ignore[method-assign]
+    results = await asyncio.gather(*(store.append("alice", inserts(f"k{n}")) for n in range(100)))
+    assert {result.outcomes for result in results} == {("stored",)}
+    assert sum(calls) == 100
+    assert len(calls) < 50
+    assert len(await ids(store)) == 100
+    await store.close()
+
+
+async def test_one_of_a_group_that_fails_fails_alone(place: PostgresOptions) -> None:
+    store = PostgresStore(place)
+
+    def refuse(tx: Any) -> None:
+        tx.user("alice").number += 1
+        raise ValueError("refused")
+
+    calls: list[Any] = [store.append("alice", inserts(f"k{n}")) for n in range(20)]
+    calls.insert(10, store._write(refuse, user="alice"))
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results if isinstance(result, BaseException)] == [ValueError]
+    assert len(await ids(store)) == 20
+    await store.close()
+
+
+async def test_a_turn_added_beside_a_change_of_the_embedder_is_embedded(place: PostgresOptions) -> None:
+    """Else it has no vector, and no item of the stage embed: it would never be found by meaning."""
+    for n in range(8):
+        store, other = PostgresStore(place), PostgresStore(place)
+        space = VectorSpace(f"m{n}", 2)
+        keys = [f"k{n}-{i}" for i in range(6)]
+        await asyncio.gather(
+            *(store.append("alice", inserts(key)) for key in keys), other.set_vector_space(space, replace=True)
+        )
+        await store.set_vector_space(space)
+        while claims := await store.claim("embed", 1000, 60):
+            for claim in claims:
+                vectors = dict.fromkeys(claim.items, (1.0, 0.0))
+                await store.complete(claim, ChangeSet(done=claim.items, vectors=vectors))
+        stats = await store.stats()
+        assert (stats.space, stats.vectors) == (space, stats.units), n
+        await store.close()
+        await other.close()
+
+
+async def test_a_retrieve_whose_index_is_up_to_date_waits_for_the_server_twice(
+    server: PostgresServer, place: PostgresOptions
+) -> None:
+    between = Forwarder(server.port)
+    options = replace(parse_location(server.url(port=between.port)), schema_name=place.schema_name)
+    async with AsyncMemoryScope(PostgresStore(options)) as memory:
+        turns = [{"role": "user", "content": f"The zebra number {n} likes place {n % 7}."} for n in range(300)]
+        await memory.add_turns(turns, user="alice")
+        await memory.retrieve("zebra place 3", user="alice")
+        for k in (1, 20, 100):
+            before = between.answers
+            assert len(await memory.retrieve("zebra place 3", user="alice", k=k)) == k
+            assert between.answers - before == 2
+    between.close()
+
+
+async def test_so_does_one_with_vectors_and_the_first_after_a_write_waits_four_times(
+    server: PostgresServer, place: PostgresOptions
+) -> None:
+    between = Forwarder(server.port)
+    options = replace(parse_location(server.url(port=between.port)), schema_name=place.schema_name)
+    store, space = PostgresStore(options), VectorSpace("m", 2)
+    await store.set_vector_space(space)
+    search = Search(Scope("alice"), tuple(terms("Berlin")), vector=np.array([1.0, 0.0], np.float32), space=space)
+
+    async def waits() -> int:
+        before = between.answers
+        pool = await store.search(search)
+        assert len(pool.handle) == len((await store.fetch("alice", list(pool.handle))).records) > 0
+        return between.answers - before
+
+    for n in range(3):
+        await store.append("alice", inserts(f"k{n}"))
+        (claim,) = await store.claim("embed", 10, 60)
+        await store.complete(claim, ChangeSet(done=claim.items, vectors=dict.fromkeys(claim.items, (1.0, 0.0))))
+        await store.search(search)
+        assert await waits() == 2
+        await store.append("alice", inserts(f"more{n}"))
+        assert await waits() <= 4
+        (claim,) = await store.claim("embed", 10, 60)
+        await store.complete(claim, ChangeSet(done=claim.items, vectors=dict.fromkeys(claim.items, (0.0, 1.0))))
+    await store.close()
+    between.close()
+
+
+async def test_a_cold_index_is_read_in_pages(place: PostgresOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = PostgresStore(place), list[int]()
+    space = VectorSpace("m", 2)
+    await store.set_vector_space(space)
+    await store.append("alice", inserts(*(f"k{n}" for n in range(50))))
+    (claim,) = await store.claim("embed", 100, 60)
+    await store.complete(claim, ChangeSet(done=claim.items, vectors=dict.fromkeys(claim.items, (1.0, 0.0))))
+    await store.close()
+    monkeypatch.setattr(user, "ROWS_PER_INDEX_PAGE", 7)
+    fetchall = psycopg.Cursor.fetchall
+    monkeypatch.setattr(
+        psycopg.Cursor, "fetchall", lambda cursor: (rows := fetchall(cursor), read.append(len(rows)))[0]
+    )
+    cold = PostgresStore(place)
+    search = Search(Scope("alice"), tuple(terms("Berlin")), vector=np.array([1.0, 0.0], np.float32), space=space)
+    assert len((await cold.search(search)).handle) == 50
+    assert max(read) == 7
+    assert read.count(7) == 14  # seven full pages of units, seven of vectors
+    await cold.close()
+
+
+def test_a_store_serves_several_event_loops(place: PostgresOptions) -> None:
+    store = PostgresStore(place)
+    for n in range(3):
+        asyncio.run(store.append("alice", inserts(f"k{n}")))
+        assert len(asyncio.run(texts(store, "Berlin"))) == 1
+    asyncio.run(store.close())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_of_a_fork_has_connections_of_its_own(place: PostgresOptions) -> None:
+    store = PostgresStore(place)
+    asyncio.run(store.append("alice", inserts("a")))
+    child = os.fork()
+    if not child:
+        asyncio.run(store.append("alice", inserts("b")))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert asyncio.run(ids(store)) == ["a", "b"]
+    asyncio.run(store.close())
