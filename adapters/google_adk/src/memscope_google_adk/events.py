@@ -1,0 +1,47 @@
+"""ADK's events as turns, and contents of a request with memory in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from google.adk.events import Event
+from google.genai import types
+
+from memscope.adapters.session import to_turn
+from memscope.prompts.memory_block import TurnInput
+
+USER_AUTHOR = "user"
+APP_NAME = "{app_name}"
+
+
+def agent_of(agent: str | None, app_name: str) -> str | None:
+    return agent.replace(APP_NAME, app_name) if agent else agent
+
+
+def turns_of(events: Iterable[Event]) -> list[TurnInput]:
+    """Convert what the user or an agent said; tool calls, their results and thoughts are left out."""
+    turns: list[TurnInput] = []
+    for event in events:
+        text = "" if event.partial else words_of(event.content)
+        if text.strip():
+            more: dict[str, Any] = {"id": event.id} if event.id else {}
+            role, speaker = ("user", None) if event.author == USER_AUTHOR else ("assistant", event.author)
+            turns.append(to_turn(role, text, speaker=speaker, **more))  # type: ignore[arg-type]  # one of two
+    return turns
+
+
+def words_of(content: types.Content | None) -> str:
+    return "\n".join(part.text for part in (content and content.parts) or () if part.text and not part.thought)
+
+
+def with_memory(contents: Sequence[types.Content], text: str, question: types.Content | None) -> list[types.Content]:
+    """Put ``text`` before the user's ``question``, in the same content; at the end where that is not shown."""
+    shown, words = list(contents), words_of(question)
+    memory = types.Part(text=f"{text}\n\n")
+    for place in reversed(range(len(shown))):
+        content = shown[place]
+        if words and content.role == USER_AUTHOR and words_of(content) == words:
+            shown[place] = content.model_copy(update={"parts": [memory, *(content.parts or [])]})
+            return shown
+    return [*shown, types.Content(role=USER_AUTHOR, parts=[memory])]

@@ -1,0 +1,141 @@
+"""``App(name=..., root_agent=agent, plugins=[MemoryScopePlugin()])``.
+
+    before_run_callback    history and the user's turn ──▶ record; recall, once per invocation
+    before_model_callback  every request: the block before the user's words; the tools
+    on_event_callback      an agent's words ──▶ record
+
+Memory is put into the request alone: it is in no session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from memscope.adapters.instances import MemoryLike
+from memscope.adapters.memory_tools import Tool, ToolSet, choose_tools, described, schema, tool_answer
+from memscope.adapters.runs import RunMemory, begin_run
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool
+from memscope.records import Kind
+from memscope.validation import Zone
+from memscope_google_adk.events import APP_NAME, agent_of, turns_of, with_memory
+
+MAX_RUNS = 1000  # whose memory is kept, as ADK does not say of every run that it has ended
+Context = CallbackContext | InvocationContext
+
+
+class MemoryScopePlugin(BasePlugin):
+    """Long-term memory for all agents of an app.
+
+    One plugin serves any number of users and sessions, at once too.
+
+    Args:
+        user: The user whose memory it is; by default the ``user_id`` of the run.
+        session: The session that turns belong to; by default the ``session_id`` of the run.
+        agent: Written with every turn; on reading it narrows to these turns. ``{app_name}`` in it stands for the app's
+            name, as ADK has one memory per app and user; None for one memory of the user in all apps.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+            environment says, else one SQLite file.
+        recall: "user" for all of the user's sessions, "session" for this one.
+        k: The most memories that are shown.
+        tokens: The most tokens that are shown.
+        record: "both", "user", "assistant" or "none".
+        tools: True for search_memory, remember and forget, "core", "archival" or "all" for those sets, False for none.
+        strict: Raise when memory fails, instead of one warning and an answer without it.
+        kinds: Only these are shown: "turn", "observation", "insight".
+        zone: The user's time zone; by default that of the settings.
+        name: The name under which ADK keeps the plugin.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = APP_NAME,
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: RecordWho = "both",
+        tools: bool | ToolSet = True,
+        strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
+        name: str = "memscope",
+    ) -> None:
+        super().__init__(name)
+        self._sessions = SessionPool(
+            memory, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict, kinds=kinds, zone=zone
+        )
+        self.user, self.session, self.agent = user, session, agent
+        self._sessions.to("anybody" if user is None else user, session or "any", agent=agent)  # checked now
+        self.tools = [_MemoryTool(self, tool, strict) for tool in choose_tools(tools)]
+        self._runs: dict[str, RunMemory] = {}
+
+    def memory_session(self, context: Context) -> MemorySession:
+        """The memory of a run."""
+        adk = context.session
+        user = self.user if self.user is not None else adk.user_id
+        return self._sessions.to(user, self.session or adk.id, agent=agent_of(self.agent, adk.app_name))
+
+    def seen(self, context: Context) -> tuple[str, ...]:
+        """Keys of the turns in the conversation of a run."""
+        run = self._runs.get(context.invocation_id)
+        return run.keys if run else ()
+
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        await self._begin(invocation_context)
+
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        memory = await self._begin(callback_context)
+        if memory.text:
+            llm_request.contents = with_memory(llm_request.contents, memory.text, callback_context.user_content)
+        if llm_request.config.response_schema is None:  # models refuse tools beside one
+            llm_request.append_tools(list(self.tools))
+
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
+        await self.memory_session(invocation_context).record(turns_of([event]))
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        self._runs.pop(invocation_context.invocation_id, None)
+
+    async def close(self) -> None:
+        """Release the memory; the last release closes it. Using this one again opens it again."""
+        await self._sessions.close()
+
+    async def _begin(self, context: Context) -> RunMemory:
+        run = context.invocation_id
+        if run not in self._runs:
+            events = context.session.events
+            earlier = turns_of(event for event in events if event.invocation_id != run)
+            newest = turns_of(event for event in events if event.invocation_id == run)
+            session = self.memory_session(context)
+            self._runs[run] = await begin_run(session, [*earlier, *newest], new=len(earlier))
+            while len(self._runs) > MAX_RUNS:
+                del self._runs[next(iter(self._runs))]
+        return self._runs[run]
+
+
+class _MemoryTool(BaseTool):
+    def __init__(self, plugin: MemoryScopePlugin, tool: Tool, strict: bool) -> None:
+        super().__init__(name=tool.__name__, description=described(tool))
+        self._plugin, self._tool, self._strict = plugin, tool, strict
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=schema(self._tool)
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
+        session, seen = self._plugin.memory_session(tool_context), self._plugin.seen(tool_context)
+        return await tool_answer(self._tool, session, args, seen=seen, strict=self._strict)

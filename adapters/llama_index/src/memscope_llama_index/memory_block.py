@@ -1,0 +1,195 @@
+"""``MemoryScopeBlock(user="alice").memory_for("one")`` is a ``Memory`` for ``agent.run(..., memory=...)``.
+
+    aget  messages that were not there before ──▶ record; for a new one of the user recall. The block ──▶ the user's
+          newest message, again at every call of the run
+    aput  messages that leave the short-term memory ──▶ record, unless they were seen
+
+Memory is put into what is sent alone: it is in no chat store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.memory import BaseMemoryBlock, Memory
+from llama_index.core.memory.memory import InsertMethod
+from llama_index.core.prompts import RichPromptTemplate
+from llama_index.core.tools import FunctionTool
+from pydantic import PrivateAttr, create_model
+
+from memscope.adapters.instances import MemoryLike
+from memscope.adapters.memory_tools import Tool, ToolSet, arguments, choose_tools, described, tool_answer
+from memscope.adapters.runs import RunMemory, begin_run
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
+from memscope.prompts.memory_block import TurnInput
+from memscope.records import Kind, Role
+from memscope.validation import Zone
+
+SESSION_KEY = "session_id"  # where LlamaIndex names the session of a message
+MAX_SESSIONS = 1000  # whose messages are known to be recorded; of another one the history is compared anew
+TURN_ROLES: Mapping[MessageRole, Role] = {
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.CHATBOT: "assistant",
+}
+
+
+class _PlainTemplate(RichPromptTemplate):  # type: ignore[no-redef]  # a field and an __init__ of one name
+    """Memory blocks as they are, where LlamaIndex's own template puts a second tag around each."""
+
+    def format_messages(self, llm: Any = None, **values: Any) -> list[ChatMessage]:
+        blocks = [one for _, content in values["memory_blocks"] for one in content]
+        parted = [TextBlock(text=f"{one.text}\n\n") if isinstance(one, TextBlock) else one for one in blocks]
+        return [ChatMessage(role=MessageRole.USER, blocks=parted)]
+
+
+@dataclass
+class _Seen:
+    """Messages of a session at the last call, and the memory for the user's newest."""
+
+    turns: list[TurnInput] = field(default_factory=list)
+    memory: RunMemory = field(default_factory=RunMemory)
+
+
+class MemoryScopeBlock(BaseMemoryBlock[str]):
+    """Long-term memory of one user.
+
+    One block serves any number of sessions, at once too.
+
+    Args:
+        user: The user whose memory it is.
+        session: The session that turns belong to; by default the ``session_id`` of LlamaIndex's ``Memory``.
+        agent: Written with every turn; on reading it narrows to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+            environment says, else one SQLite file.
+        recall: "user" for all of the user's sessions, "session" for this one.
+        k: The most memories that are shown.
+        tokens: The most tokens that are shown.
+        record: "both", "user", "assistant" or "none".
+        strict: Raise when memory fails, instead of one warning and an answer without it.
+        kinds: Only these are shown: "turn", "observation", "insight".
+        zone: The user's time zone; by default that of the settings.
+        block: Fields of ``BaseMemoryBlock``: name, description, priority.
+    """
+
+    name: str = "memscope"
+    _sessions: SessionPool = PrivateAttr()
+    _user: str = PrivateAttr()
+    _session: str | None = PrivateAttr()
+    _strict: bool = PrivateAttr()
+    _seen: dict[str | None, _Seen] = PrivateAttr(default_factory=dict)
+
+    def __init__(
+        self,
+        *,
+        user: str,
+        session: str | None = None,
+        agent: str | None = None,
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: RecordWho = "both",
+        strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
+        **block: Any,
+    ) -> None:
+        super().__init__(**block)
+        self._sessions = SessionPool(
+            memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
+            kinds=kinds, zone=zone,
+        )  # fmt: skip
+        self._user, self._session, self._strict = user, session, strict
+        self._sessions.to(user, session or "any")  # checked now
+
+    def memory_for(self, session_id: str, **options: Any) -> Memory:
+        """Make LlamaIndex's memory of a conversation with this block before the user's newest words.
+
+        Args:
+            session_id: The conversation.
+            options: Further ones of ``Memory.from_defaults``, such as token_limit and table_name.
+        """
+        template: type[Any] = _PlainTemplate
+        place = {"insert_method": InsertMethod.USER, "memory_blocks_template": template("{{ memory_blocks }}")}
+        return Memory.from_defaults(session_id=session_id, memory_blocks=[self], **{**place, **options})
+
+    def memory_session(self, session_id: str | None = None) -> MemorySession:
+        """The memory of a conversation."""
+        return self._sessions.to(self._user, self._session or session_id)
+
+    def tools(self, which: bool | ToolSet = True, *, session_id: str | None = None) -> list[FunctionTool]:
+        """Make tools over this memory, for an agent's ``tools``.
+
+        Args:
+            which: True for search_memory, remember and forget, "core", "archival" or "all" for those sets.
+            session_id: The conversation, which a search leaves out.
+        """
+        return [self._function_tool(tool, session_id) for tool in choose_tools(which)]
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **options: Any) -> str:
+        session_id = options.get(SESSION_KEY)
+        session, seen = self.memory_session(session_id), self._seen.pop(session_id, None)
+        turns = _turns_of(messages or ())
+        new = _first_new(seen.turns, turns) if seen else None
+        self._seen[session_id] = known = seen or _Seen()  # the newest last
+        known.turns = turns
+        while len(self._seen) > MAX_SESSIONS:
+            del self._seen[next(iter(self._seen))]
+        if new is None or any(turn["role"] == "user" for turn in turns[new:]):
+            known.memory = await begin_run(session, turns, new=new)
+        else:
+            await session.record(turns[new:])
+        return known.memory.text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        await self.aput(messages)
+
+    async def aput(
+        self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
+    ) -> None:
+        """Record messages; those that leave the short-term memory only where they were not recorded before."""
+        if not from_short_term_memory or self.accept_short_term_memory:
+            await self.memory_session(session_id).record(_turns_of(messages), replay=from_short_term_memory)
+
+    async def close(self) -> None:
+        """Release the memory; the last release closes it. Using this one again opens it again."""
+        await self._sessions.close()
+
+    def _function_tool(self, tool: Tool, session_id: str | None) -> FunctionTool:
+        async def call(**chosen: Any) -> str:
+            seen = self._seen.get(session_id)
+            keys = seen.memory.keys if seen else ()
+            return await tool_answer(tool, self.memory_session(session_id), chosen, seen=keys, strict=self._strict)
+
+        fields: dict[str, Any] = arguments(tool)
+        return FunctionTool.from_defaults(
+            async_fn=call,
+            name=tool.__name__,
+            description=described(tool),
+            fn_schema=create_model(tool.__name__, **fields),
+        )
+
+
+def _turns_of(messages: Sequence[ChatMessage]) -> list[TurnInput]:
+    """Convert what a person or a model said; the user's newest words only once.
+
+    Between tool calls ``Memory.aget(input=...)`` adds them a second time.
+    """
+    turns: list[TurnInput] = [
+        to_turn(TURN_ROLES[one.role], one.content or "") for one in messages if one.role in TURN_ROLES
+    ]
+    turns = [turn for turn in turns if turn["content"].strip()]
+    return turns[:-1] if len(turns) > 1 and turns[-1] == turns[-2] and turns[-1]["role"] == "user" else turns
+
+
+def _first_new(before: list[TurnInput], turns: list[TurnInput]) -> int:
+    """Index of the first of ``turns`` that was not there ``before``, when the oldest may have left."""
+    return next(
+        length
+        for length in range(min(len(before), len(turns)), -1, -1)
+        if before[len(before) - length :] == turns[:length]
+    )

@@ -1,0 +1,53 @@
+"""The suite that every adapter passes, on ``Runner.run_async``, streamed too."""
+
+from __future__ import annotations
+
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.sessions import InMemorySessionService
+from google.adk.tools.tool_context import ToolContext
+
+from adapters.served import ServedSuite
+from memscope_google_adk import MemoryScopePlugin
+
+from .talking import APP, StreamedTalk, Talk, close_client, model
+
+
+class TestRun(ServedSuite):
+    plugin = "memscope_google_adk.plugin"
+    framework = ("google.adk", "google.genai")
+    talk = Talk
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        made = self.made(user, agent=agent, memory=memory, strict=strict, **more)
+        session = session or "none"
+        llm = model(self.serve(script))
+        self.close_later(lambda: close_client(llm))
+        return self.talk(made, llm, user=user, session=session, history=state or ())
+
+    def made(self, user, **options):
+        return MemoryScopePlugin(user=user, **options)
+
+    async def use_tools(self, memory, which, *, user, agent=None):
+        made = MemoryScopePlugin(agent=agent, memory=memory, tools=which)
+        service = InMemorySessionService()
+        session = await service.create_session(app_name=APP, user_id=user, session_id="one")
+        run = InvocationContext(session_service=service, invocation_id="one", session=session, agent=None)
+        tools = {tool.name: tool for tool in made.tools}
+
+        async def use(name, **arguments):
+            return await tools[name].run_async(args=arguments, tool_context=ToolContext(run))
+
+        return use
+
+
+class TestStreamed(TestRun):
+    talk = StreamedTalk
+
+
+class TestUserOfRun(TestRun):
+    not_applicable = {  # noqa: RUF012
+        "test_a_user_is_required": "ADK wraps what a plugin raises: test_memory_plugin.py has it"
+    }
+
+    def made(self, user, **options):
+        return MemoryScopePlugin(**options)

@@ -1,0 +1,33 @@
+"""The suite that every adapter passes, on ``FunctionAgent.run``, streamed too."""
+
+from __future__ import annotations
+
+from adapters.served import ServedSuite
+from memscope_llama_index import MemoryScopeBlock
+
+from .talking import StreamedTalk, Talk, model
+
+
+class TestRun(ServedSuite):
+    plugin = "memscope_llama_index.plugin"
+    framework = ("llama_index",)
+    talk = Talk
+
+    async def converse(self, memory, script, *, user, agent=None, session=None, strict=False, state=None, **more):
+        block = MemoryScopeBlock(user=user, agent=agent, memory=memory, strict=strict, **more)
+        talk = self.talk(block, model(self.serve(script)), session=session or "none", history=state or ())
+        self.close_later(talk.release)
+        return talk
+
+    async def use_tools(self, memory, which, *, user, agent=None):
+        block = MemoryScopeBlock(user=user, agent=agent, session="one", memory=memory)
+        tools = {tool.metadata.name: tool for tool in block.tools(which)}
+
+        async def use(name, **arguments):
+            return (await tools[name].acall(**arguments)).content
+
+        return use
+
+
+class TestStreamed(TestRun):
+    talk = StreamedTalk
