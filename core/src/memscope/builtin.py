@@ -1,4 +1,4 @@
-"""The built-in plugin: stores, models, workers and commands, registered through the hooks of any plugin."""
+"""The built-in plugin: stores, models, workers and importers, registered through the hooks of any plugin."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from memscope.config.paths import folder
 from memscope.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
-    import click
-
     from memscope.config.settings import ModelSettings, Settings
     from memscope.models.local import FastEmbedder
     from memscope.plugins.registry import Register
@@ -42,16 +40,21 @@ def _make_folder(path: Path) -> None:
         raise StoreUnavailable(f"cannot make the folder {str(path)!r}: {error.strerror}", hint=hint) from None
 
 
+def memscope_register_languages(register: Register) -> None:
+    register("en", "memscope.languages.en:ENGLISH")
+    register("zh", "memscope.languages.zh:CHINESE")
+
+
 def memscope_register_stores(register: Register) -> None:
     register("memory", memory_store)
     register("sqlite", sqlite_store)
 
 
 def openai_model(kind: Literal["chat", "embed", "rerank"], section: ModelSettings, settings: Settings) -> object:
-    from memscope.models import openai
+    from memscope.models import clients
     from memscope.models.endpoint import endpoint
 
-    made = {"chat": openai.OpenAIChat, "embed": openai.OpenAIEmbedder, "rerank": openai.OpenAIReranker}
+    made = {"chat": clients.OpenAIChat, "embed": clients.OpenAIEmbedder, "rerank": clients.OpenAIReranker}
     return made[kind](endpoint(kind, **section.options()))
 
 
@@ -76,9 +79,10 @@ def memscope_register_models(register: Register) -> None:
 
 
 def memscope_register_workers(register: Register) -> None:
-    for name in ("understand", "search", "rank", "hop", "further", "rerank", "profile"):
+    for name in ("understand", "search", "rank", "second_hop", "list_coverage", "rerank", "profile"):
         register(f"retrieve.{name}", f"memscope.retrieval.{name}:{name}")
-    register("retrieve.gather", "memscope.retrieval.hits:gather")
+    register("retrieve.limit_lines", "memscope.retrieval.need:limit_lines")
+    register("retrieve.build_hits", "memscope.retrieval.hits:build_hits")
     register("consolidate.extract", "memscope.consolidation.extract:extract")
     register("consolidate.filter", "memscope.consolidation.filter:by_level")
     register("consolidate.date", "memscope.consolidation.date:by_rules")
@@ -91,9 +95,3 @@ def memscope_register_importers(register: Register) -> None:
     register("openai", "memscope.transfer.importers.messages:read")
     for name in ("chatgpt", "mem0", "memoryscope", "letta"):
         register(name, f"memscope.transfer.importers.{name}:read")
-
-
-def memscope_register_commands(cli: click.Group) -> None:
-    from memscope.commands import register
-
-    register(cli)

@@ -48,11 +48,20 @@ VERSION = "0.2.0"  # of the package: here, so that what ``memscope`` itself impo
 
 # Extras that are distributions of their own, with what a checkout installs beside ./core.
 DISTRIBUTIONS = {
+    "google-adk": "./adapters/google_adk",
+    "llama-index": "./adapters/llama_index",
+    "openai-agents": "./adapters/openai_agents",
+    "pydantic-ai": "./adapters/pydantic_ai",
+    "agent-framework": "./adapters/agent_framework",
     "agentscope": "./adapters/agentscope",
     "autogen": "./adapters/autogen",
+    "cli": "./cli",
     "elasticsearch": "./stores/elasticsearch",
     "langchain": '"./adapters/langchain[all]"',
-    "server": "./server",
+    "mcp": "./cli ./adapters/mcp",
+    "postgres": "./stores/postgres",
+    "server": "./cli ./server",
+    "testing": "./testing",
 }
 
 
@@ -84,6 +93,10 @@ class MemscopeError(Exception):
         self.hint = hint
         self.detail = detail
         self.retry_after = retry_after
+
+    def set_hint(self, hint: str) -> None:
+        self.hint = hint
+        self.args = (f"{self.message}; {hint}",)
 
 
 class InputError(MemscopeError, ValueError):

@@ -29,7 +29,7 @@ class _Pattern:
 
 
 def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Returns a regular expression that is compiled on first use: large ones take milliseconds, and few texts need all.
+    """Return a regular expression that is compiled on first use: large ones take milliseconds, and few texts need all.
 
     One that is wrong raises ``re.error`` only then; the tests use each.
     """

@@ -4,7 +4,8 @@ add_turns ──▶ consolidate ──▶ reflect        writing: the first is d
 retrieve  ──▶ context                        reading: no chat model
 add_memory, get, list, update, history, forget
 
-The other methods (moving, wiping, vectors, status) are the functions of ``administration.py``.
+``memory.blocks(user)`` is core memory, ``memory.entities(user)`` who and what is spoken of, ``memory.admin`` the work
+of operators.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from memscope import administration, validation
-from memscope.administration import as_method
+from memscope import validation
+from memscope.admin import AsyncAdmin
 from memscope.blocks import AsyncBlocks
-from memscope.entities import operations as entity_operations
+from memscope.entities.operations import AsyncEntities
 from memscope.errors import InputError, NotFound, hint_arguments
 from memscope.records import (
     AddReport,
@@ -34,6 +35,7 @@ from memscope.records import (
     Revision,
     Scope,
     Select,
+    Speak,
     Turn,
     WorkReport,
 )
@@ -54,9 +56,22 @@ if TYPE_CHECKING:
 class AsyncMemoryScope:
     """Long-term memory for agents, over one store.
 
-    ``store``: a path, a URL, a Store; by default what the settings say, else one SQLite file in the platform's data
-    folder. Models are optional and come from the settings unless given. ``user`` is required everywhere: nothing of
-    one user is ever seen by another. Raises the errors of ``memscope.errors`` and no others.
+    ``user`` is required everywhere: nothing of one user is ever seen by another. Raises the errors of
+    ``memscope.errors`` and no others. "Now" and times that name no zone (datetimes, ISO 8601) are local to ``zone`` of
+    the call, else of the settings, else of the system.
+
+    Args:
+        store: a path, a URL or a Store; by default that of the settings, else a SQLite file in the data folder.
+        settings: a mapping, or the path of a YAML file; by default what the environment says.
+        chat: a chat model in place of the settings' one.
+        embedder: an embedder in place of the settings' one.
+        reranker: a rerank model in place of the settings' one.
+        plugins: plugin objects, beside the installed ones.
+        clock: returns the time, for tests.
+
+    Raises:
+        ConfigError: a setting is unknown, missing or wrong.
+        PluginError: a plugin cannot be loaded.
     """
 
     def __init__(
@@ -77,12 +92,78 @@ class AsyncMemoryScope:
         """The settings, store, models, plugins and clock that this memory works with."""
         return self._runtime
 
+    @property
+    def admin(self) -> AsyncAdmin:
+        """The work of operators: export and import, backup, status, approval, vectors, the background."""
+        return AsyncAdmin(self._runtime)
+
+    def blocks(self, user: str, *, agent: str | None = None) -> AsyncBlocks:
+        """Core memory: the texts that are in every context.
+
+        Args:
+            user: whose blocks.
+            agent: the agent that sees them; by default those that all agents of the user share.
+
+        Returns:
+            Operations on these blocks.
+
+        Raises:
+            ScopeError: the user or agent is no identifier.
+        """
+        return AsyncBlocks(self._runtime, user, agent)
+
+    def entities(self, user: str, *, agent: str | None = None, session: str | None = None) -> AsyncEntities:
+        """The people, places, organisations, things and topics that are spoken of.
+
+        Args:
+            user: whose records.
+            agent: only those of this agent.
+            session: only those of this session.
+
+        Returns:
+            Operations on these entities.
+
+        Raises:
+            ScopeError: the user, agent or session is no identifier.
+        """
+        return AsyncEntities(self._runtime, user, agent, session)
+
     async def __aenter__(self) -> Self:
         await self.runtime.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def close(self, *, drain_s: float = 5.0) -> None:
+        """Finish work under way; leaving an ``async with`` block does it. The rest stays pending in the store.
+
+        Args:
+            drain_s: seconds to wait for work under way.
+
+        Raises:
+            StoreError: the store could not be closed.
+        """
+        await self._runtime.close(drain_s)
+
+    async def flush(self, *, timeout_s: float | None = None) -> bool:
+        """Wait for the vectors of added turns.
+
+        Args:
+            timeout_s: seconds to wait at most.
+
+        Returns:
+            False after ``timeout_s``.
+
+        Raises:
+            ModelError: the embedder failed.
+        """
+        async with self.runtime.operation("flush"):
+            self.runtime.work.wake()
+            drained = await self.runtime.work.filler.drain(timeout_s)
+            if self.runtime.work.filler.error is not None:
+                raise self.runtime.work.filler.error
+            return drained
 
     # ---- writing
 
@@ -100,22 +181,92 @@ class AsyncMemoryScope:
         """Keep turns: durable and searchable when this returns, no model asked.
 
         A turn is ``{"role", "content"}``, optionally with ``speaker``, ``time`` (or ``timestamp``; a number is seconds
-        since 1970), ``id``, ``session``, ``metadata``. One without text is left out and counted in ``empty``. Without
-        id and time it counts as said now. A repeated id or time adds nothing. ``replay=True``: the turns are a history
-        shown again, of which only what is new is added. ``wait="searchable"``: other processes find it too. ``zone``:
-        the user's time zone, by default that of the settings, else the system's; "now" and times without a zone are
-        local to it, and it is kept with them.
+        since 1970), ``id``, ``session``, ``metadata``. Without id and time it counts as said now. A repeated id or time
+        adds nothing.
+
+        Args:
+            turns: dicts or ``Turn`` objects, at most 10,000; those without text are counted in ``empty``.
+            user: who speaks with the agent.
+            agent: the agent that takes part.
+            session: the conversation; a turn may name its own.
+            replay: the turns are a history shown again, of which only what is new is added.
+            wait: ``"durable"``, or ``"searchable"``: other processes find them too.
+            zone: the user's time zone.
+
+        Returns:
+            The keys of the turns, and how many were stored, known or empty.
+
+        Raises:
+            InputError: a turn cannot be taken; then none is stored.
+            StoreError: the store cannot be written.
         """
         where = validation.scope(user, agent, session)
         validation.choice("wait", wait, "durable", "searchable")
-        async with self.runtime.operation("add_turns") as runtime:
-            report = await runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
-            runtime.work.wake(user, report.stored)
+        async with self.runtime.operation("add_turns") as services:
+            report = await self.runtime.store_turns(turns, where, replay=replay, zone=validation.zone(zone))
+            self.runtime.work.wake(user, report.stored)
             if wait == "searchable":
-                await runtime.store.searchable(user)
+                await services.store.searchable(user)
             return report
 
-    add_memory = as_method(administration.add_memory)
+    async def add_memory(
+        self,
+        text: str,
+        *,
+        user: str,
+        agent: str | None = None,
+        session: str | None = None,
+        kind: Literal["observation", "insight"] = "observation",
+        subject: str = "",
+        name: str | None = None,
+        namespace: str | None = None,
+        data: Mapping[str, Json] | None = None,
+        expires: datetime | str | None = None,
+        time: datetime | str | None = None,
+        speaker: str | None = None,
+        zone: Zone = None,
+    ) -> Observation | Insight:
+        """Remember a statement as it is, no model asked.
+
+        A current memory with the same words, agent and data gains a source instead. With a ``time``, a repeated
+        statement is the one that is here.
+
+        Args:
+            text: the statement; may be empty with ``data``.
+            user: whose memory.
+            agent: the agent that remembers it; by default all agents do.
+            session: the conversation it comes from.
+            kind: ``"observation"``, or ``"insight"``: what is known about a ``subject``; it supersedes the earlier one.
+            subject: what an insight is about; an observation has none.
+            name: that of a document, unique per user and namespace; a second one supersedes the first.
+            namespace: of the name.
+            data: a JSON object to keep with the memory.
+            expires: the time from which on the memory is out of sight.
+            time: when it was said; by default now.
+            speaker: who said it.
+            zone: that of times without one.
+
+        Returns:
+            The memory.
+
+        Raises:
+            InputError: an argument cannot be taken.
+            Conflict: the statement of this time was forgotten.
+        """
+        from memscope.reflection import statements
+
+        where = validation.scope(user, agent, session)
+        validation.choice("kind", kind, "observation", "insight")
+        if (kind == "insight") != bool(subject.strip()):
+            raise InputError("an insight has a subject, an observation has none", hint='kind="insight", subject="diet"')
+        async with self.runtime.operation("add_memory"):
+            memory, is_new = await statements.add(
+                self.runtime, {"role": "user", "content": text, "speaker": speaker, "time": time}, where,
+                subject=subject, name=name, namespace=namespace, data=data, expires=expires, zone=validation.zone(zone),
+            )  # fmt: skip
+            if is_new:
+                self.runtime.work.wake(user, 1)
+            return memory
 
     async def update(
         self,
@@ -128,35 +279,79 @@ class AsyncMemoryScope:
         expires: datetime | str | None = None,
         version: int | None = None,
     ) -> Observation | Insight:
-        """Correct a memory under its id; ``history`` keeps the old version. ``Conflict`` if ``version`` is outdated."""
+        """Correct a memory under its id; ``history`` keeps the old version.
+
+        Args:
+            id: that of the memory.
+            user: whose memory.
+            agent: the agent that it has to be of.
+            text: the new text; by default unchanged, as the rest.
+            data: the new data.
+            expires: the new time from which on it is out of sight.
+            version: the version that was read.
+
+        Returns:
+            The memory in its new version.
+
+        Raises:
+            NotFound: no memory of this user has the id.
+            Conflict: ``version`` is outdated.
+            InputError: the id is a turn's; turns are never altered.
+        """
         where = validation.scope(user, agent)
-        async with self.runtime.operation("update") as runtime:
+        async with self.runtime.operation("update") as services:
             old = await self._memory(id, where)
             given = {"role": "user", "content": old.text if text is None else text}
-            turn, _ = await runtime.check_statement(given, where)
+            turn, _ = await self.runtime.check_statement(given, where)
             changed = replace(
                 old, text=turn.text,
-                data=old.data if data is None else validation.json_object("data", data, runtime.limits),
-                expires=old.expires if expires is None else validation.when("expires", expires, runtime.zone),
-                origin="user", recorded=runtime.clock(),
+                data=old.data if data is None else validation.json_object("data", data, services.limits),
+                expires=old.expires if expires is None else validation.when("expires", expires, services.zone),
+                origin="user", recorded=services.clock(),
             )  # fmt: skip
             expected = old.version if version is None else version
-            await runtime.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
-            runtime.work.wake()
+            await services.store.apply(user, ChangeSet(revised=(Revision(changed, expected),)))
+            self.runtime.work.wake()
             return await self._memory(id, where)
 
     async def consolidate(self, *, user: str | None = None, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Turn what is pending (of every user by default) into observations now. Without a chat model it stays so."""
+        """Extract observations from pending turns now. Without a chat model they stay pending.
+
+        Args:
+            user: whose turns; by default everybody's.
+            preview: return what would be made, and write nothing.
+            zone: the user's time zone.
+
+        Returns:
+            What was made, rejected, failed, and is still pending.
+
+        Raises:
+            StoreError: the store cannot be read. Errors of models are in the report.
+        """
         validation.owner(user)
-        async with self.runtime.operation("consolidate") as runtime:
-            consolidate, _ = runtime.stage_jobs()
-            return await runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
+        async with self.runtime.operation("consolidate"):
+            consolidate, _ = self.runtime.stage_jobs()
+            return await self.runtime.run(consolidate, user=user, preview=preview, zone=validation.zone(zone))
 
     async def reflect(self, *, user: str, preview: bool = False, zone: Zone = None) -> WorkReport:
-        """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call."""
+        """Consolidate the user's pending turns, then bring the insights up to date. Nothing new: no call.
+
+        Args:
+            user: whose turns and observations.
+            preview: return what would be made, and write nothing.
+            zone: the user's time zone.
+
+        Returns:
+            What was made, rejected, failed, and is still pending.
+
+        Raises:
+            StoreError: the store cannot be read. Errors of models are in the report.
+        """
         validation.scope(user)
-        async with self.runtime.operation("reflect") as runtime:
-            return await runtime.run(*runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone))
+        async with self.runtime.operation("reflect"):
+            return await self.runtime.run(
+                *self.runtime.stage_jobs(), user=user, preview=preview, zone=validation.zone(zone)
+            )
 
     # ---- reading
 
@@ -174,19 +369,37 @@ class AsyncMemoryScope:
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
         zone: Zone = None,
-        widen: bool = False,
+        expand_lists: bool = False,
+        speak: Speak | None = "always",
     ) -> Retrieval:
-        """The ``k`` best hits for a query: evidence, its time, what found it. No chat model, at most one embedding.
+        """Find the best hits for a query. No chat model, at most one embedding.
 
-        ``as_of``: what could be known then. ``exclude``: turn keys that the caller has anyway. ``explain`` fills
-        ``Retrieval.explanation``. A query without words gives no hits and says so in ``reason``. ``zone``: that of
-        "today" in the query, as in ``add_turns``. ``widen``: 2.5 times ``k`` for a question for all of a class.
+        Args:
+            query: a question or words.
+            user: whose memory.
+            agent: only what this agent remembers.
+            session: only what was said in this session.
+            k: hits at most, 1 to 100.
+            as_of: answer what could be known at this time.
+            exclude: keys of turns that the caller shows anyway.
+            filter: conditions on ``metadata`` of turns and ``data`` of memories.
+            kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
+            explain: fill ``Retrieval.explanation``.
+            zone: that of "today" in the query.
+            expand_lists: return up to 2.5 × ``k`` hits for list questions.
+            speak: ``"when_needed"``: no more hits than the message needs; None: as the settings say.
+
+        Returns:
+            The hits, the best first, each with its evidence and time; ``reason`` says why there are none.
+
+        Raises:
+            InputError: an argument cannot be taken.
         """
         where = validation.scope(user, agent, session)
         asked = self.runtime.query(query, where, k=k, as_of=as_of, exclude=exclude, filter=filter, kinds=kinds,
-                                   explain=explain, zone=zone, widen=widen)  # fmt: skip
-        async with self.runtime.operation("retrieve") as runtime:
-            return await runtime.retrieve(asked)
+                                   explain=explain, zone=zone, expand_lists=expand_lists, speak=speak)  # fmt: skip
+        async with self.runtime.operation("retrieve"):
+            return await self.runtime.retrieve(asked)
 
     async def context(
         self,
@@ -204,35 +417,60 @@ class AsyncMemoryScope:
         kinds: Sequence[Kind] | None = None,
         zone: Zone = None,
         assemble: bool = False,
+        speak: Speak | None = None,
     ) -> str:
-        """Blocks of core memory, then the best hits that fit into ``tokens`` as dated lines for a prompt, oldest first.
+        """Print core memory, then the best hits as dated lines for a prompt, oldest first.
 
-        At most ``k`` hits, 2.5 times as many for a question for all of a class ("Which books did I read?"). A query
-        about the user, or one for which nothing is found, gets the profile, at most 200 of the tokens. ``assemble``:
-        ``tokens`` are for all: core memory, the top entities, hits, the session's recent turns.
+        A query about the user, or without hits, gets the profile, at most 200 of the tokens.
+
+        Args:
+            query: a question or words.
+            user: whose memory.
+            agent: only what this agent remembers.
+            session: only what was said in this session; leave it out to search all.
+            k: hits at most; 2.5 × ``k`` for list questions.
+            tokens: estimated tokens of the text at most.
+            lines: ``"memories"``: print a turn as the facts that rest on it; ``"turns"``: in its own words.
+            as_of: answer what could be known at this time.
+            exclude: keys of turns that the caller shows anyway.
+            filter: conditions on ``metadata`` of turns and ``data`` of memories.
+            kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
+            zone: that of "today" in the query.
+            assemble: share ``tokens`` among core memory, the top entities, hits, and the session's recent turns.
+            speak: ``"when_needed"``: nothing for a greeting or a task that brings its own material; ``"always"``:
+                the best hits for any message; None: as the settings say.
+
+        Returns:
+            The text; "" without anything to say.
+
+        Raises:
+            InputError: an argument cannot be taken.
         """
         from memscope import retrieval
 
         validation.choice("lines", lines, "memories", "turns")
         room = validation.count("tokens", tokens, 1_000_000)
-        whole = await self._assembled(validation.scope(user, agent, session), room, as_of) if assemble else None
-        if whole is not None:
+        as_of = (
+            None
+            if as_of is None
+            else validation.when("as_of", as_of, validation.zone(zone) or self.runtime.services.zone)
+        )
+        whole: AssembledContext | None = None
+        if assemble:
+            from memscope.chat import assembly
+
+            async with self.runtime.operation("retrieve"):
+                whole = await assembly.assemble(self.runtime, validation.scope(user, agent, session), room, as_of=as_of)
             exclude, session = (*exclude, *whole.keys), None
         found = await self.retrieve(
             query, user=user, agent=agent, session=session, k=k, as_of=as_of, exclude=exclude, filter=filter,
-            kinds=kinds, zone=zone, widen=True,
+            kinds=kinds, zone=zone, expand_lists=True, speak=speak,
         )  # fmt: skip
         if whole is not None:
             return whole.text(found, lines)
+        retrieval.log_narrowed(self, user, session, found)
         core = await self.blocks(user, agent=agent).text(as_of=as_of)
         return retrieval.context(found, tokens=room, lines=lines, core=core)
-
-    async def _assembled(self, where: Scope, tokens: int, as_of: datetime | str | None) -> AssembledContext:
-        from memscope.chat.assembly import assemble
-
-        then = None if as_of is None else validation.when("as_of", as_of, self.runtime.zone)
-        async with self.runtime.operation("retrieve"):
-            return await assemble(self.runtime, where, tokens, as_of=then)
 
     async def profile(
         self,
@@ -244,24 +482,50 @@ class AsyncMemoryScope:
         as_of: datetime | str | None = None,
         zone: Zone = None,
     ) -> str:
-        """Returns a summary of the user as dated lines within ``tokens``; no model is asked.
+        """Summarise the user as dated lines; no model is asked.
 
         Insights first, then the best observations or, without a chat model, the user's own lasting statements.
+
+        Args:
+            user: whose memory.
+            agent: only what this agent remembers.
+            session: only what was said in this session.
+            tokens: estimated tokens of the text at most.
+            as_of: answer what could be known at this time.
+            zone: the user's time zone.
+
+        Returns:
+            The lines; "" where nothing is known.
+
+        Raises:
+            InputError: an argument cannot be taken.
         """
         from memscope import retrieval
 
         where = validation.scope(user, agent, session)
-        async with self.runtime.operation("retrieve") as runtime:
-            asked = runtime.query("", where, k=1, as_of=as_of, zone=zone)
+        async with self.runtime.operation("retrieve"):
+            asked = self.runtime.query("", where, k=1, as_of=as_of, zone=zone)
             room = validation.count("tokens", tokens, 1_000_000)
-            found = await runtime.retrieve(replace(asked, about_user=True, profile_tokens=room))
+            found = await self.runtime.retrieve(replace(asked, asks_profile=True, profile_tokens=room))
             return "\n".join(retrieval.profile_lines(found.profile, room))
 
     async def get(self, id: str, *, user: str, agent: str | None = None) -> Record:
-        """The turn or memory with this key or id. ``NotFound`` for a missing one and for another's alike."""
+        """Get one turn or memory.
+
+        Args:
+            id: the key of a turn or the id of a memory.
+            user: whose record.
+            agent: the agent that it has to be of.
+
+        Returns:
+            The record.
+
+        Raises:
+            NotFound: there is none, or it is another's.
+        """
         where = validation.scope(user, agent)
-        async with self.runtime.operation("get") as runtime:
-            record = (await runtime.store.fetch(user, [str(id)])).records.get(str(id))
+        async with self.runtime.operation("get") as services:
+            record = (await services.store.fetch(user, [str(id)])).records.get(str(id))
             if record is None or (agent is not None and record.scope.agent != where.agent):
                 raise NotFound(f"nothing has the id {id!r} here", hint="list shows what there is")
             return record
@@ -281,36 +545,56 @@ class AsyncMemoryScope:
         superseded: bool = False,
         limit: int | None = None,
     ) -> builtins.list[Record]:
-        """Records in the order they were stored, the newest ``limit`` of them; superseded ones only if asked for."""
+        """List records in the order they were stored.
+
+        Args:
+            user: whose records.
+            agent: only those of this agent.
+            session: only those of this session.
+            kinds: of ``"turn"``, ``"observation"``, ``"insight"``; by default all.
+            filter: conditions on ``metadata`` of turns and ``data`` of memories.
+            period: only what was said in it: a pair of dates or times, None for an open side.
+            text: only those that contain these words.
+            name: only the document of this name.
+            namespace: only documents of this namespace.
+            superseded: list what no longer holds as well.
+            limit: the newest records only, at most so many.
+
+        Returns:
+            The records, oldest first.
+
+        Raises:
+            InputError: an argument cannot be taken.
+        """
         where = validation.scope(user, agent, session)
-        async with self.runtime.operation("list") as runtime:
+        async with self.runtime.operation("list") as services:
             select = validation.select(
-                where, runtime.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
-                namespace=namespace, current=not superseded, live_at=runtime.clock(),
+                where, services.zone, kinds=kinds, filter=filter, period=period, text=text, name=name,
+                namespace=namespace, current=not superseded, live_at=services.clock(),
             )  # fmt: skip
             if limit is not None:
-                keys = (await runtime.store.keys(select))[-validation.count("limit", limit, 1_000_000) :]
+                keys = (await services.store.keys(select))[-validation.count("limit", limit, 1_000_000) :]
                 select = replace(select, ids=frozenset(key.id for key in keys))
-            return [record async for page in runtime.store.scan(select) for record in page]
+            return [record async for page in services.store.scan(select) for record in page]
 
     async def history(self, id: str, *, user: str, agent: str | None = None) -> builtins.list[Observation | Insight]:
-        """All versions of a memory, with those it superseded and those that superseded it, oldest first."""
+        """List all versions of a memory, with those it superseded and those that superseded it.
+
+        Args:
+            id: that of the memory.
+            user: whose memory.
+            agent: only versions of this agent.
+
+        Returns:
+            The versions, oldest first.
+
+        Raises:
+            NotFound: no record of this user has the id.
+        """
         await self.get(id, user=user, agent=agent)
-        async with self.runtime.operation("history") as runtime:
-            versions = await runtime.store.history(user, id)
+        async with self.runtime.operation("history") as services:
+            versions = await services.store.history(user, id)
             return [memory for memory in versions if agent in (None, memory.scope.agent)]
-
-    def blocks(self, user: str, *, agent: str | None = None) -> AsyncBlocks:
-        """Core memory: the texts that this user's agents, or this one, have in every context."""
-        return AsyncBlocks(self.runtime, user, agent)
-
-    entities = as_method(entity_operations.entities)
-    entity = as_method(entity_operations.entity)
-    timeline = as_method(entity_operations.timeline)
-    stream = as_method(entity_operations.stream)
-    graph = as_method(entity_operations.graph)
-    merge_entities = as_method(entity_operations.merge_entities)
-    split_entities = as_method(entity_operations.split_entities)
 
     # ---- an assistant
 
@@ -328,9 +612,24 @@ class AsyncMemoryScope:
     ) -> Answer:
         """Answer the user with the chat model and what is remembered; both sides are recorded.
 
-        Iterate over the answer for its pieces, or await it; where memory fails it comes all the same, and ``notes`` say
-        so. The model is shown the ``persona``, the session's recent turns within ``window`` tokens, and ``k`` hits
-        that these do not hold, within ``tokens``. ``ConfigError`` without a chat model.
+        Where memory fails the answer comes all the same, and ``notes`` say so.
+
+        Args:
+            text: the user's words.
+            user: who speaks.
+            agent: the agent that answers.
+            session: the conversation that goes on.
+            persona: the assistant's role; by default the block ``persona``.
+            k: hits shown to the model at most.
+            tokens: estimated tokens of the hits at most.
+            window: estimated tokens of the session's recent turns that the model is shown.
+
+        Returns:
+            The answer: iterate over it for its pieces, or await it.
+
+        Raises:
+            ConfigError: there is no chat model.
+            ModelError: the model failed; raised by the answer.
         """
         from memscope.chat import ChatRequest, start
 
@@ -353,16 +652,35 @@ class AsyncMemoryScope:
         everything: bool = False,
         dry_run: bool = False,
     ) -> ForgetReport:
-        """Remove what is selected and all that was derived from it, for good; a receipt without content.
+        """Remove for good what is selected, and all that was derived from it.
 
-        At least one of ``session``, ``ids``, ``period``, ``text``, ``name``, ``namespace``, ``filter`` or
-        ``everything=True``; several narrow each other. ``NotFound`` for an id that is not there; then nothing goes.
+        At least one condition beside ``user`` and ``agent``, or ``everything=True``; several narrow each other.
+
+        Args:
+            user: whose memory.
+            agent: only what this agent remembers.
+            session: what was said in this session.
+            ids: keys of turns, ids of memories.
+            period: what was said in it: a pair of dates or times, None for an open side.
+            text: what contains these words.
+            name: the document of this name.
+            namespace: documents of this namespace.
+            filter: conditions on ``metadata`` of turns and ``data`` of memories.
+            everything: all of the user (and agent).
+            dry_run: count, and remove nothing.
+
+        Returns:
+            A receipt without content.
+
+        Raises:
+            InputError: nothing is selected.
+            NotFound: an id is not there; then nothing is removed.
         """
         where = validation.scope(user, agent, session)
         validation.choice("everything", everything, True, False)
-        async with self.runtime.operation("forget") as runtime:
+        async with self.runtime.operation("forget") as services:
             select = validation.select(
-                where, runtime.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
+                where, services.zone, ids=ids, filter=filter, period=period, text=text, name=name, namespace=namespace
             )
             if not everything and select == Select(user, agent):
                 raise InputError(
@@ -371,31 +689,7 @@ class AsyncMemoryScope:
                 )
             for id in sorted(select.ids or ()):
                 await self.get(id, user=user, agent=agent)
-            return await runtime.forget(select, where, dry_run=dry_run)
-
-    # ---- administration
-
-    sweep = as_method(administration.sweep)
-    audit = as_method(administration.audit)
-    receipts = as_method(administration.receipts)
-    start = as_method(administration.start)
-    stop = as_method(administration.stop)
-    unpark = as_method(administration.unpark)
-    proposals = as_method(administration.proposals)
-    accept = as_method(administration.accept)
-    reject = as_method(administration.reject)
-    compact = as_method(administration.compact)
-    export = as_method(administration.export)
-    import_ = as_method(administration.import_)
-    import_from = as_method(administration.import_from)
-    backup = as_method(administration.backup)
-    restore = as_method(administration.restore)
-    recover = as_method(administration.recover)
-    reembed = as_method(administration.reembed)
-    flush = as_method(administration.flush)
-    users = as_method(administration.users)
-    status = as_method(administration.status)
-    close = as_method(administration.close)
+            return await self.runtime.forget(select, where, dry_run=dry_run)
 
     # ---- inside
 

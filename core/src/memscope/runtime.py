@@ -1,7 +1,6 @@
 """Runtime: the settings, store, models, plugins and clock of one memory, and its operations on them.
 
-``memory.runtime`` is public to read. The classes of ``memory.py`` and ``sync.py``, the functions of
-``administration.py``, the chat and the commands all work with it.
+``memory.runtime`` is public to read: memory.py, sync.py, admin.py, the chat and the commands work with it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from memscope import telemetry, validation
 from memscope.errors import ClosedError, PluginError
-from memscope.jobs.in_process import InProcessWork
+from memscope.jobs.in_process import InProcessWork, check_loop
 from memscope.models import Usage
-from memscope.pipeline import Worker, WorkerContext
+from memscope.pipeline import Worker
 from memscope.pipeline import assemble as steps
-from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Turn, WorkReport
+from memscope.records import AddReport, ForgetReport, Json, Kind, Retrieval, Scope, Select, Speak, Turn, WorkReport
 from memscope.records.identity import inserts
+from memscope.services import Services
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from memscope.jobs.runner import StageJob
     from memscope.models import ChatModel, Embedder, Reranker
     from memscope.plugins.loader import Plugins
-    from memscope.retrieval import Query
+    from memscope.plugins.redaction import Redaction
+    from memscope.retrieval import Request
     from memscope.stores import Store
 
 
@@ -37,38 +38,31 @@ if TYPE_CHECKING:
 class Runtime:
     """Made by ``assemble``, which opens nothing; the first operation opens the store."""
 
-    settings: Settings
-    store: Store
+    services: Services
     plugins: Plugins
-    ctx: WorkerContext
-    clock: Callable[[], datetime]
-    zone: tzinfo | None
-    limits: validation.Limits
+    redaction: Redaction
     location: str
     usage_by_operation: dict[str, Usage] = field(default_factory=dict)
     is_open: bool = False
     is_closed: bool = False
     work: InProcessWork = field(init=False)
-    _secret: bytes | None = None
+    _secret: bytes | None = field(default=None, repr=False)
     _retrieve_workers: list[Worker[Any]] | None = None
     _stage_jobs: tuple[StageJob, StageJob] | None = None
 
     def __post_init__(self) -> None:
-        self.work = InProcessWork(lambda: self.ctx, self.stage_jobs, self.counting)
-
-    def now(self, zone: tzinfo | None = None) -> datetime:
-        """The time in ``zone``, else in that of the settings, else in the system's."""
-        return self.clock().astimezone(zone or self.zone)
+        self.work = InProcessWork(self.services, self.stage_jobs, self.counting)
 
     # ---- open and closed
 
     async def open(self) -> None:
         """Open the store unless it is open. ``ClosedError`` after ``close``."""
+        check_loop()
         if self.is_closed:
             raise ClosedError("this memory is closed", hint="make a new one")
         if not self.is_open:
-            await self.ctx.import_operations()
-            await self.store.open()
+            await self.services.import_operations()
+            await self.services.store.open()
             self.is_open = True
 
     async def close(self, drain_s: float) -> None:
@@ -79,34 +73,22 @@ class Runtime:
         if self.is_open:
             await self.work.stop(drain_s)
             await self.work.filler.stop(drain_s)
-            await self.store.close()
-            for model in (self.ctx.chat, self.ctx.embedder, self.ctx.reranker):
+            await self.services.store.close()
+            for model in (self.services.chat, self.services.embedder, self.services.reranker):
                 if close := getattr(model, "close", None):
                     await close()
 
-    async def release_store(self) -> None:
-        """Close the store, so that its file may be replaced; ``reopen`` follows."""
-        if self.is_open:
-            await self.store.close()
-            self.is_open = False
-
-    def reopen(self, location: str) -> None:
-        """Use the store at ``location`` from the next operation on."""
-        self.store = self.plugins.make_store(location, self.settings)
-        self.ctx = replace(self.ctx, store=self.store)
-        self._secret = self._stage_jobs = None
-
     @asynccontextmanager
-    async def operation(self, name: str) -> AsyncIterator[Runtime]:
-        """The open runtime within a span of telemetry; usage of models is counted for ``name``."""
+    async def operation(self, name: str) -> AsyncIterator[Services]:
+        """The services of the open store within a span of telemetry; usage of models is counted for ``name``."""
         await self.open()
         with telemetry.span(name), self.counting(name):
-            yield self
+            yield self.services
 
     @contextmanager
     def counting(self, operation: str) -> Iterator[None]:
         """Count usage of models in total and per operation, that of background tasks started inside included."""
-        with self.ctx.usage.counting(), self.usage_by_operation.setdefault(operation, Usage()).counting():
+        with self.services.usage.counting(), self.usage_by_operation.setdefault(operation, Usage()).counting():
             yield
 
     # ---- writing
@@ -114,7 +96,7 @@ class Runtime:
     async def secret(self) -> bytes:
         """The store's secret for turn keys, read once."""
         if self._secret is None:
-            self._secret = await self.store.secret()
+            self._secret = await self.services.store.secret()
         return self._secret
 
     async def store_turns(
@@ -126,12 +108,14 @@ class Runtime:
         zone: tzinfo | None = None,
     ) -> AddReport:
         """Validate turns, pass them through the plugins' hooks and append them durably."""
-        valid = validation.turns(turns, where, self.now(zone), zone or self.zone, self.limits)
+        valid = validation.turns(
+            turns, where, self.services.now(zone), zone or self.services.zone, self.services.limits
+        )
         hooked = tuple(await self.plugins.before("add_turns", valid.turns, scope=where))
         same = len(hooked) == len(valid.turns)  # else a plugin left some out, and positions say nothing
         timed = valid.timed if same else [turn.time != turn.recorded for turn in hooked]
         drafted = inserts(await self.secret(), hooked, timed, replay=replay)
-        report = valid.report(await self.store.append(where.user, drafted))
+        report = valid.report(await self.services.store.append(where.user, drafted))
         await self.plugins.after("add_turns", report, scope=where)
         return report
 
@@ -139,8 +123,10 @@ class Runtime:
         self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
     ) -> tuple[Turn, bool]:
         """Validate one statement and pass it through the hooks; also returns whether its time was given."""
-        limits = replace(self.limits, text=self.limits.memory)
-        valid = validation.turns([given], where, self.now(zone), zone or self.zone, limits, textless=textless)
+        limits = replace(self.services.limits, text=self.services.limits.memory)
+        valid = validation.turns(
+            [given], where, self.services.now(zone), zone or self.services.zone, limits, textless=textless
+        )
         hooked = await self.plugins.before("add_turns", valid.turns, scope=where)
         if len(hooked) != 1:
             raise PluginError("a plugin left the statement out", hint="nothing was stored")
@@ -160,43 +146,52 @@ class Runtime:
         kinds: Sequence[Kind] | None = None,
         explain: bool = False,
         zone: validation.Zone = None,
-        widen: bool = False,
-    ) -> Query:
+        expand_lists: bool = False,
+        speak: Speak | None = "always",
+    ) -> Request:
         """Validate the arguments of ``retrieve``."""
-        from memscope.retrieval import Query
+        from memscope.retrieval import Request
 
-        local = validation.zone(zone) or self.zone
-        return Query(
-            query=validation.text("query", text, self.limits.query),
+        local = validation.zone(zone) or self.services.zone
+        return Request(
+            text=validation.text("query", text, self.services.limits.query),
             scope=where,
-            now=self.now(local),
-            k=validation.count("k", k, self.limits.k),
-            widen=widen,
+            now=self.services.now(local),
+            k=validation.count("k", k, self.services.limits.k),
+            expand_lists=expand_lists,
             as_of=None if as_of is None else validation.when("as_of", as_of, local),
             exclude=frozenset(validation.ids("exclude", exclude)),
             filter=validation.filter(filter),
             kinds=validation.kinds(kinds),
             explain=explain,
+            speak=self._speak(speak),
         )
 
-    async def retrieve(self, query: Query) -> Retrieval:
+    def _speak(self, speak: Speak | None) -> Speak:
+        """Return what the call asks for; None is the setting."""
+        if speak is None:
+            return self.services.settings.context.speak
+        validation.choice("speak", speak, "when_needed", "always")
+        return speak
+
+    async def retrieve(self, query: Request) -> Retrieval:
         """Run the workers of ``retrieve`` between the plugins' hooks."""
         from memscope import retrieval
 
         if self._retrieve_workers is None:
-            names = self.settings.pipelines.retrieve
-            await self.ctx.prepare_models()
+            names = self.services.settings.pipelines.retrieve
+            await self.services.prepare_models()
             self._retrieve_workers = steps("retrieve", names, self.plugins.workers("retrieve"), retrieval.Query)
         where = query.scope
         self.work.user_seen(where.user)
         query = await self.plugins.before("retrieve", query, scope=where)
-        found = await retrieval.retrieve(query, replace(self.ctx, notes=[]), self._retrieve_workers)
+        found = await retrieval.retrieve(query, replace(self.services, notes=[]), self._retrieve_workers)
         await self.plugins.after("retrieve", found, scope=where)
         return found
 
     async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport:
         select = await self.plugins.before("forget", select, scope=where)
-        report = await self.store.forget(select, dry_run=dry_run)
+        report = await self.services.store.forget(select, dry_run=dry_run)
         await self.plugins.after("forget", report, scope=where)
         return report
 
@@ -209,21 +204,22 @@ class Runtime:
             from memscope.blocks.maintenance import maintain
             from memscope.reflection.summary import with_summary
 
-            names, known = self.settings.pipelines, self.plugins.workers
+            names, known = self.services.settings.pipelines, self.plugins.workers
             consolidate = steps("consolidate", names.consolidate, known("consolidate"), consolidation.FactBatch)
             reflect = steps("reflect", names.reflect, known("reflect"), reflection.TopicBatch)
-            first = consolidation.job(self.ctx, consolidate, self.plugins)
-            if self.settings.context.budget is not None:
+            first = consolidation.job(self.services, consolidate, self.plugins)
+            if self.services.settings.context.budget is not None:
                 first = with_summary(first)
-            self._stage_jobs = first, reflection.job(self.ctx, reflect, self.plugins, maintain)
+            self._stage_jobs = first, reflection.job(self.services, reflect, self.plugins, maintain)
         return self._stage_jobs
 
     async def run(self, *jobs: StageJob, user: str | None, preview: bool, zone: tzinfo | None) -> WorkReport:
         """Work off what is pending of ``user``, or of every user, one stage after the other; returns one report."""
         from memscope.jobs.runner import run_until_idle
 
-        ctx = replace(self.ctx, zone=zone) if zone else self.ctx
-        report = await run_until_idle(ctx, *jobs, user=user, preview=preview)
+        report = await run_until_idle(
+            replace(self.services, zone=zone or self.services.zone), *jobs, user=user, preview=preview
+        )
         self.work.wake()
         return report
 
@@ -246,12 +242,12 @@ def assemble(
 
     configured = load(settings)
     limits = validation.Limits(**configured.limits.model_dump())
-    redaction = [Redaction(configured.redaction.mask)] if configured.redaction.mask else []
-    loaded = Plugins(configured.plugins, extra=[*redaction, *plugins], limits=limits)
+    redaction = Redaction(configured.redaction.mask)
+    loaded = Plugins(configured.plugins, extra=[*redaction.hooks, *plugins], limits=limits)
     loaded.check_workers(configured.pipelines.model_dump())
     place = configured.store if store is None else store
-    made = loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place
-    ctx = WorkerContext(
+    made = redaction.store(loaded.make_store(str(place), configured) if isinstance(place, str | PathLike) else place)
+    services = Services(
         store=made,
         settings=configured,
         clock=checked_clock(clock),
@@ -261,14 +257,9 @@ def assemble(
         reranker=reranker or loaded.make_model("rerank", configured),
         prompts=Prompts(configured.prompts),
         zone=validation.zone(configured.timezone),
-    )
-    return Runtime(
-        settings=configured,
-        store=made,
-        plugins=loaded,
-        ctx=ctx,
-        clock=ctx.clock,
-        zone=ctx.zone,
         limits=limits,
-        location=hide_credentials(str(place)) if isinstance(place, str | PathLike) else type(place).__name__,
+        features=loaded.features(),
+        redact=redaction.redact,
     )
+    location = hide_credentials(str(place)) if isinstance(place, str | PathLike) else type(place).__name__
+    return Runtime(services, loaded, redaction, location)

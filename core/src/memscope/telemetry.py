@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NAMES = {
+METRIC_NAMES = {
     "add_turns": "create_memory",
     "add_memory": "create_memory",
     "import": "create_memory",
@@ -27,7 +27,7 @@ NAMES = {
 def span(operation: str) -> Iterator[None]:
     """Around one operation. Those without a name in the conventions have no span."""
     trace = sys.modules.get("opentelemetry.trace")
-    name = NAMES.get(operation)
+    name = METRIC_NAMES.get(operation)
     if trace is None or name is None:
         yield
         return

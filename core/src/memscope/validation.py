@@ -13,15 +13,15 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memscope.errors import ConfigError, InputError, LimitError, ScopeError
+from memscope.errors import InputError, LimitError, ScopeError
 from memscope.records import ROLES, AddReport, AppendResult, Interval, Json, Kind, Role, Scope, Select, Turn
 from memscope.records.filters import check
 
-MAX_IDENTIFIER = 256  # bytes
+MAX_IDENTIFIER_BYTES = 256  # bytes
 INTEGER_BITS = 64
-FUTURE = timedelta(days=1)
+MAX_CLOCK_SKEW = timedelta(days=1)
 ALL_TIME = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-MILLISECONDS = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
+MIN_MILLISECONDS_EPOCH = 100_000_000_000  # as seconds the year 5138, as milliseconds 1973
 TIME_LIKE = re.compile(
     r"(?i)((sent|created?|posted|said|received|updated?|message)_?)?(at|on|date|time|datetime|timestamp|ts)"
     r"(_?(s|ms|ns|utc|iso|sec|seconds|millis))?|when|created"
@@ -30,11 +30,11 @@ TIME_LIKE = re.compile(
 if TYPE_CHECKING:
     from pathlib import Path
 MAY_BE_SILENT = frozenset({"content", "text", "tool_calls", "function_call"})  # keys of messages without a text
-KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
+MEMORY_KINDS: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
 Zone: TypeAlias = str | tzinfo | None
-HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
-TIME = 'write it as "2026-03-01T10:00+01:00"'
-PERIOD = 'for example period=("2026-03-01", "2026-03-31")'
+HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co"})
+TIME_EXAMPLE = 'write it as "2026-03-01T10:00+01:00"'
+PERIOD_EXAMPLE = 'for example period=("2026-03-01", "2026-03-31")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ValidatedTurns:
         )
 
     def _keys(self, stored: tuple[str, ...]) -> tuple[str, ...]:
-        """Returns a key for each message given; just those stored where a plugin left turns out."""
+        """Return a key for each message given; just those stored where a plugin left turns out."""
         keys = iter(stored)
         return tuple(next(keys) if kept else "" for kept in self.kept) if len(stored) == len(self.turns) else stored
 
@@ -88,11 +88,11 @@ def identifier(what: str, value: object) -> str:
         raise ScopeError(f"{what} must be a text that is not empty, got {type(value).__name__}")
     if value != value.strip():
         raise ScopeError(f"{what} has blanks around it: {value!r}", hint="strip it")
-    hidden = next((char for char in value if unicodedata.category(char) in HIDDEN), None)
+    hidden = next((char for char in value if unicodedata.category(char) in HIDDEN_CATEGORIES), None)
     if hidden is not None:
         raise ScopeError(f"{what} has an invisible character U+{ord(hidden):04X}", hint="remove it")
-    if len(value.encode()) > MAX_IDENTIFIER:
-        raise ScopeError(f"{what} is longer than {MAX_IDENTIFIER} bytes", hint="use an id, or a digest of it")
+    if len(value.encode()) > MAX_IDENTIFIER_BYTES:
+        raise ScopeError(f"{what} is longer than {MAX_IDENTIFIER_BYTES} bytes", hint="use an id, or a digest of it")
     return value
 
 
@@ -145,25 +145,27 @@ def zone(value: Zone) -> tzinfo | None:
     try:
         return ZoneInfo(value)
     except (KeyError, ValueError, OSError, TypeError):
-        raise ConfigError(f"unknown time zone {value!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
+        raise InputError(f"unknown time zone {value!r}", hint="use a name such as 'Europe/Berlin' or 'UTC'") from None
 
 
 def when(what: str, value: object, default_zone: tzinfo | None = None) -> datetime:
-    """A zone-aware time from a datetime or an ISO 8601 text."""
+    """A zone-aware time from a datetime or an ISO 8601 text; without a zone it is local to ``default_zone``.
+
+    ``default_zone`` is that of the call, else of the settings; None is the system's.
+    """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}", hint=TIME) from None
+            raise InputError(f"{what} is not an ISO 8601 time: {str(value)[:40]!r}", hint=TIME_EXAMPLE) from None
     if not isinstance(value, datetime):
         raise InputError(f"{what} must be a datetime or an ISO 8601 text, got {type(value).__name__}")
-    if value.tzinfo is None or value.utcoffset() is None:
-        if default_zone is None:
-            raise InputError(f"{what} has no time zone", hint="give one, or set timezone in the settings")
-        value = value.replace(tzinfo=default_zone)
     try:
+        if value.utcoffset() is None:
+            naive = value.replace(tzinfo=default_zone)
+            value = naive if default_zone else naive.astimezone()
         value.astimezone(UTC)
-    except OverflowError:
+    except (OverflowError, ValueError, OSError):
         raise InputError(f"{what} is out of range") from None
     return value
 
@@ -175,7 +177,7 @@ def period(value: object, default_zone: tzinfo | None) -> Interval | None:
     if isinstance(value, Interval):
         value = (value.start, value.end)
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError("period must be an Interval or a pair", hint=PERIOD)
+        raise InputError("period must be an Interval or a pair", hint=PERIOD_EXAMPLE)
     if all(edge is None for edge in value):
         return None
     sides = zip(value, (0, 1), ALL_TIME, strict=True)
@@ -190,13 +192,11 @@ def _edge(value: object, days: int, default_zone: tzinfo | None) -> datetime:
         try:
             value = date.fromisoformat(value)
         except ValueError:
-            raise InputError(f"period is not a date: {value!r}", hint=PERIOD) from None
+            raise InputError(f"period is not a date: {value!r}", hint=PERIOD_EXAMPLE) from None
     if isinstance(value, date) and not isinstance(value, datetime):
-        midnight = datetime(value.year, value.month, value.day, tzinfo=default_zone or UTC)
         try:
-            value = midnight + timedelta(days=days)
-            value = value if default_zone else value.replace(tzinfo=None).astimezone()  # the system's day
-        except (OverflowError, ValueError, OSError):
+            value = (value + timedelta(days=days)).isoformat()
+        except OverflowError:
             raise InputError("period is out of range") from None
     return when("period", value, default_zone)
 
@@ -273,13 +273,13 @@ def filter(value: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
 def kinds(value: object) -> frozenset[Kind]:
     """Validate kinds of record; all by default."""
     if value is None:
-        return KINDS
+        return MEMORY_KINDS
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"kinds must be a list of {', '.join(sorted(KINDS))}")
+        raise InputError(f"kinds must be a list of {', '.join(sorted(MEMORY_KINDS))}")
     asked = list(value)
     for kind in asked:
-        choice("an entry of kinds", kind, *sorted(KINDS))
-    return frozenset(kind for kind in KINDS if kind in asked)
+        choice("an entry of kinds", kind, *sorted(MEMORY_KINDS))
+    return frozenset(kind for kind in MEMORY_KINDS if kind in asked)
 
 
 def select(where: Scope, default_zone: tzinfo | None, **asked: Any) -> Select:
@@ -317,7 +317,7 @@ def turns(given: object, where: Scope, now: datetime, default_zone: tzinfo | Non
     if parsed and not any(kept):
         raise InputError("turns have no text", hint="give one of them a content that is not empty")
     made = tuple(turn for turn, *_ in compress(parsed, kept))
-    ahead = sum(turn.time > now + FUTURE for turn in made)
+    ahead = sum(turn.time > now + MAX_CLOCK_SKEW for turn in made)
     return ValidatedTurns(
         made,
         timed=tuple(timed for _, timed, _, _ in compress(parsed, kept)),
@@ -355,7 +355,7 @@ def _turn(
 
 
 def _time(path: str, given: Mapping[Any, Any], default_zone: tzinfo | None) -> datetime | None:
-    """Returns the time given as ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
+    """Return the time given as ``time`` or ``timestamp``: a datetime, ISO 8601 text, or seconds since 1970."""
     name = "timestamp" if given.get("time") is None else "time"
     value = given.get(name)
     if value is None:
@@ -369,10 +369,10 @@ def _time(path: str, given: Mapping[Any, Any], default_zone: tzinfo | None) -> d
 
 
 def _from_seconds(what: str, value: float, default_zone: tzinfo | None) -> datetime:
-    if abs(value) >= MILLISECONDS:
+    if abs(value) >= MIN_MILLISECONDS_EPOCH:
         raise InputError(f"{what} is not in seconds since 1970", hint="divide milliseconds by 1000")
     try:
-        return datetime.fromtimestamp(value, default_zone or UTC)
+        return datetime.fromtimestamp(value, UTC).astimezone(default_zone)
     except (OverflowError, ValueError, OSError):
         raise InputError(f"{what} is out of range: {value!r}") from None
 
@@ -385,7 +385,7 @@ def _role(path: str, value: object) -> Role:
 
 
 def _text_of(path: str, given: Mapping[Any, Any]) -> tuple[str, int]:
-    """Returns a message's text (of typed parts the text parts, "" for null) and the number of other parts."""
+    """Return a message's text (of typed parts the text parts, "" for null) and the number of other parts."""
     content = given.get("content", given.get("text"))
     if isinstance(content, str):
         return content, 0

@@ -29,9 +29,8 @@ class _Alias(Loader, MetaPathFinder):
             return None
         if find_spec(f"memscope_{name.partition('.')[0]}") is None:
             adapter = name.partition(".")[0]
-            advice = (
-                install_hint(adapter) if adapter in DISTRIBUTIONS else "memscope plugins lists those that are there"
-            )
+            extra = adapter.replace("_", "-")
+            advice = install_hint(extra) if extra in DISTRIBUTIONS else "memscope plugins lists those that are there"
             raise ModuleNotFoundError(f"there is no adapter {adapter!r} installed; {advice}", name=fullname)
         return ModuleSpec(fullname, self)
 

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from memscope.config.settings import Settings
 
 R = TypeVar("R")
-SECRETS = ("key", "headers", "password", "secret", "token")  # how the names of settings end that are not written down
+SECRET_SUFFIXES = (
+    "key",
+    "headers",
+    "password",
+    "secret",
+    "token",
+)  # how the names of settings end that are not written down
 MemoryLike: TypeAlias = "AsyncMemoryScope | MemoryScope | Settings | Mapping[str, Any] | str | Path | None"
 Operation: TypeAlias = Callable[[AsyncMemoryScope], Coroutine[Any, Any, R]]
 
@@ -86,7 +92,7 @@ def check_settings(given: MemoryLike) -> MemoryLike:
     settings = _settings(given)
     if not any(one.settings == settings for one in _shared):
         made = AsyncMemoryScope(settings=settings)  # opens nothing
-        path = getattr(made.runtime.store, "path", None)
+        path = getattr(made.runtime.services.store, "path", None)
         if isinstance(path, Path) and not path.parent.is_dir():
             raise ConfigError(f"the folder of the store {str(path)!r} does not exist", hint="make it, or mend the path")
     return settings
@@ -116,7 +122,7 @@ def _settings(given: Settings | Mapping[str, Any] | str | Path | None) -> Settin
 
 
 def to_config(given: MemoryLike) -> dict[str, Any] | None:
-    """Returns an argument as JSON that may be written down: without keys, passwords and settings of the environment.
+    """Return an argument as JSON that may be written down: without keys, passwords and settings of the environment.
 
     ``ConfigError`` for a memory given as an object, which only its owner can make again.
     """
@@ -131,14 +137,14 @@ def to_config(given: MemoryLike) -> dict[str, Any] | None:
 
 
 def identity(given: MemoryLike) -> str:
-    """Returns a key: equal for arguments that give the same memory in this process."""
+    """Return a key: equal for arguments that give the same memory in this process."""
     if isinstance(given, AsyncMemoryScope | MemoryScope):
         return f"object {id(given.memory if isinstance(given, MemoryScope) else given)}"
     return json.dumps(to_config(given), sort_keys=True)
 
 
 def _public(told: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {name: _plain(value) for name, value in told.items() if not name.lower().endswith(SECRETS)}
+    plain = {name: _plain(value) for name, value in told.items() if not name.lower().endswith(SECRET_SUFFIXES)}
     return {name: value for name, value in plain.items() if value is not None}
 
 

@@ -16,13 +16,14 @@ from pydantic import Field
 
 from memscope import validation
 from memscope.adapters.session import MemorySession, format_hits
-from memscope.errors import ConfigError, InputError
+from memscope.errors import ConfigError, InputError, MemscopeError
+from memscope.plugins.model_tools import registered
 from memscope.prompts.memory_block import block, strip_memory
-from memscope.records import ROLES, Block, Interval, Kind, Turn
+from memscope.records import ROLES, Block, Interval, Kind, Turn, in_zone
 
 Tool: TypeAlias = Callable[..., Awaitable[str]]
-ToolSet: TypeAlias = Literal["core", "archival", "all"]
-PAGE = 5
+ToolSet: TypeAlias = Literal["core", "archival", "all"] | str  # a plugin's tool by its name
+RESULTS_PER_PAGE = 5
 
 # ---- memories
 
@@ -100,9 +101,9 @@ async def archival_insert(session: MemorySession, text: str) -> str:
 async def archival_search(session: MemorySession, query: str, page: int = 0) -> str:
     """Search everything remembered about this user by meaning, best first, a page at a time."""
     first = _first(page)
-    found = await session.search(query, k=min(first + PAGE + 1, 100))
-    shown = format_hits(found.hits[first : first + PAGE])
-    return f"{shown}\n{_more(page)}" if len(found) > first + PAGE else shown
+    found = await session.search(query, k=min(first + RESULTS_PER_PAGE + 1, 100))
+    shown = format_hits(found.hits[first : first + RESULTS_PER_PAGE])
+    return f"{shown}\n{_more(page)}" if len(found) > first + RESULTS_PER_PAGE else shown
 
 
 # ---- the conversation
@@ -130,28 +131,28 @@ async def conversation_search(
     fitting = [turn for turn in turns if isinstance(turn, Turn) and not turn.statement]
     fitting = [turn for turn in fitting if not roles or turn.role in roles]
     fitting.sort(key=lambda turn: turn.time, reverse=True)
-    shown = fitting[first : first + PAGE]
+    shown = fitting[first : first + RESULTS_PER_PAGE]
     if not shown:
         return "Nothing was said that fits."
     counted = f"{first + 1}-{first + len(shown)} of {len(fitting)}"
-    more = f" {_more(page)}" if first + PAGE < len(fitting) else ""
+    more = f" {_more(page)}" if first + RESULTS_PER_PAGE < len(fitting) else ""
     return f"{block(chr(10).join(_line(turn, zone) for turn in shown))}\nShown: {counted}.{more}"
 
 
 def days(start: str, end: str, zone: tzinfo | None) -> Interval | None:
-    """Returns the time from the first to the last day, both whole, in the user's zone; None for all time."""
+    """Return the time from the first to the last day, both whole, in the user's zone; None for all time."""
     return validation.period((start[:10] or None, end[:10] or None), zone)
 
 
 def _line(turn: Turn, zone: tzinfo | None) -> str:
-    said = turn.time.astimezone(zone)
+    said = in_zone(turn.time, zone)
     return f"[id {turn.key}] [{said:%Y-%m-%d %H:%M}] {turn.speaker}: {' '.join(turn.text.split())}"
 
 
 def _first(page: int) -> int:
     if not 0 <= page < 20:
         raise InputError(f"there is no page {page}", hint="pages go from 0 to 19")
-    return page * PAGE
+    return page * RESULTS_PER_PAGE
 
 
 def _more(page: int) -> str:
@@ -160,17 +161,64 @@ def _more(page: int) -> str:
 
 # ---- sets, and what frameworks need to know
 
-CORE = (memory_append, memory_replace, memory_insert, memory_rethink)
+BLOCK_TOOLS = (memory_append, memory_replace, memory_insert, memory_rethink)
 ARCHIVAL = (archival_insert, archival_search, conversation_search)
+DEFAULT_TOOLS = (search_memory, remember, forget)
 READING = frozenset({"search_memory", "archival_search", "conversation_search"})
-_SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE, "archival": ARCHIVAL, "all": (*CORE, *ARCHIVAL)}
+_SETS: Mapping[str, tuple[Tool, ...]] = {"core": BLOCK_TOOLS, "archival": ARCHIVAL, "all": (*BLOCK_TOOLS, *ARCHIVAL)}
 
 
 def tool_set(name: str) -> dict[str, Tool]:
-    """Returns the tools of "core", "archival" or "all" by name; ``ConfigError`` for another set."""
+    """Return the tools of "core", "archival" or "all" by name, "all" with those of plugins, or a plugin's one alone.
+
+    Raises:
+        ConfigError: There is no such set or tool.
+    """
+    further = registered()
+    if name in further:
+        return {name: further[name]}
     if name not in _SETS:
-        raise ConfigError(f"there is no set of tools {name!r}", hint=f"there are {', '.join(_SETS)}")
-    return {tool.__name__: tool for tool in _SETS[name]}
+        raise ConfigError(f"there is no set of tools {name!r}", hint=f"there are {', '.join((*_SETS, *further))}")
+    tools = {tool.__name__: tool for tool in _SETS[name]}
+    return {**further, **tools} if name == "all" else tools
+
+
+def choose_tools(which: bool | ToolSet) -> tuple[Tool, ...]:
+    """The tools that an adapter's ``tools=`` names: True for search_memory, remember and forget, False for none."""
+    if isinstance(which, bool):
+        return DEFAULT_TOOLS if which else ()
+    return tuple(tool_set(which).values())
+
+
+async def tool_answer(
+    tool: Tool,
+    session: MemorySession,
+    given: Mapping[str, Any],
+    *,
+    seen: Collection[str] = (),
+    strict: bool = False,
+) -> str:
+    """Call a tool with a model's arguments; a failure is the answer too, so that the agent goes on.
+
+    Args:
+        tool: One of this module.
+        session: The memory of the run's user.
+        given: The arguments, as the model or its framework gave them; unknown ones are ignored.
+        seen: Keys of the turns in the conversation, which a search leaves out.
+        strict: Raise a failure instead.
+    """
+    fields = arguments(tool)
+    chosen = {name: given[name] for name in fields if name in given}
+    if tool is search_memory:
+        chosen["seen"] = seen
+    try:
+        if missing := [name for name, (_, default) in fields.items() if default is ... and name not in given]:
+            raise InputError(f"{tool.__name__} needs {', '.join(missing)}")
+        return await tool(session, **chosen)
+    except MemscopeError as error:
+        if strict:
+            raise
+        return f"Error: {error}"
 
 
 def described(tool: Tool) -> str:
@@ -178,19 +226,19 @@ def described(tool: Tool) -> str:
 
 
 def arguments(tool: Tool) -> dict[str, tuple[Any, Any]]:
-    """Returns type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
+    """Return type and default (``...`` for none) of each argument that a model gives, as pydantic wants fields."""
     hints = get_type_hints(tool, include_extras=True)
     return {one.name: (hints[one.name], ... if one.default is one.empty else one.default) for one in _given(tool)}
 
 
 def _given(tool: Tool) -> Iterable[inspect.Parameter]:
-    """Returns the parameters of a model: all but the session and those by keyword only."""
+    """Return the parameters of a model: all but the session and those by keyword only."""
     every = list(inspect.signature(tool).parameters.values())[1:]
     return [one for one in every if one.kind is not one.KEYWORD_ONLY]
 
 
 def bound(tool: Tool, session: MemorySession) -> Tool:
-    """Returns the tool for one session, as a function with the signature and docstring that a model sees."""
+    """Return the tool for one session, as a function with the signature and docstring that a model sees."""
 
     async def call(**given: Any) -> str:
         return await tool(session, **given)
@@ -205,9 +253,12 @@ def bound(tool: Tool, session: MemorySession) -> Tool:
 
 
 def schema(tool: Tool) -> dict[str, Any]:
-    """Returns the JSON schema of the arguments, as small as can be."""
+    """Return the JSON schema of the arguments, as small as can be."""
     fields, plain = arguments(tool), get_type_hints(tool)
     required = [name for name, (_, default) in fields.items() if default is ...]
+    if unknown := [name for name in fields if plain[name] not in _TYPES]:
+        message = f"the argument {unknown[0]!r} of the tool {tool.__name__!r} has a type that models are not given"
+        raise ConfigError(message, hint="take text, whole numbers and lists of text")
     properties = {name: dict(_TYPES[plain[name]]) for name in fields}
     for name, (kind, _) in fields.items():
         for about in getattr(kind, "__metadata__", ()):

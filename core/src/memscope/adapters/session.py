@@ -15,7 +15,6 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
-from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memscope import validation
@@ -23,7 +22,8 @@ from memscope.adapters.instances import MemoryLike, Operation, SharedMemory, acq
 from memscope.chat.assembly import assemble
 from memscope.chat.prompt import fit_hits
 from memscope.errors import ConfigError, InputError, MemscopeError, NotFound
-from memscope.records import Json, Role, Scope, Turn
+from memscope.records import Json, Role, Scope, Speak, Turn
+from memscope.retrieval.window import first_shown
 from memscope.text.tokens import estimate_tokens
 from memscope.validation import Zone
 
@@ -40,7 +40,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 RecordWho = Literal["both", "user", "assistant", "none"]
 RecallFrom = Literal["user", "session"]
-DEADLINE_S = 20.0
+MEMORY_DEADLINE_S = 20.0
 
 
 def to_turn(role: Role, text: str, *, speaker: str | None = None, **more: Json) -> dict[str, Any]:
@@ -53,7 +53,7 @@ NOTHING_FOUND = "Nothing is remembered about this."
 
 
 def format_hits(hits: Sequence[Hit]) -> str:
-    """Returns hits as a block for a tool's answer, each with the id that ``forget`` takes."""
+    """Return hits as a block for a tool's answer, each with the id that ``forget`` takes."""
     from memscope.retrieval.context import line
 
     told = [*getattr(hits, "profile", ()), *hits]
@@ -122,7 +122,8 @@ class MemorySession:
     strict: bool = False
     kinds: Sequence[Kind] | None = None
     zone: Zone = None
-    deadline_s: float = DEADLINE_S
+    speak: Speak | None = None  # whether a block is shown only where the message needs it; None: as the settings say
+    deadline_s: float = MEMORY_DEADLINE_S
     shared: InitVar[MemoryHandle | None] = None  # one of its own by default
     handle: MemoryHandle = field(init=False)
 
@@ -132,6 +133,7 @@ class MemorySession:
         validation.count("k", self.k, validation.Limits().k)
         validation.count("tokens", self.tokens, 1_000_000)
         _one_of("recall", self.recall_from, ("user", "session"))
+        _one_of("speak", self.speak or "always", ("when_needed", "always"))
         _one_of("record", self.record_who, ("both", "user", "assistant", "none"))
         validation.kinds(self.kinds)
         _checked_now(validation.zone, self.zone)
@@ -174,7 +176,7 @@ class MemorySession:
         tokens: int | None = None,
         lasting: bool = False,
     ) -> Recalled:
-        """Returns the block for ``query``; for an empty one what comes before the hits.
+        """Return the block for ``query``; for an empty one what comes before the hits.
 
         ``exclude``: keys of turns, ``shown``: texts, core memory among them, that the model sees anyway. ``lasting``:
         the model keeps the block for good, so that it gets nothing that changes with every turn.
@@ -189,25 +191,25 @@ class MemorySession:
         fresh = "" if core in shown else core
         if not query.strip():
             return Recalled(block("", fresh) if fresh else "", core=core)
-        found = await self.search(query, exclude=exclude, widen=True)
+        found = await self.search(query, exclude=exclude, expand_lists=True, speak=self.speak)
         hits = [hit for hit in found if hit.turn is None or hit.turn.text not in shown]
         profile = [hit for hit in found.profile if hit.turn is None or hit.turn.text not in shown]
         fitted, lines = fit_hits(hits, room, profile)
         return Recalled(block(lines, fresh) if lines or fresh else "", fitted, core)
 
     async def core(self) -> str:
-        """Returns the blocks of core memory as they are shown, "" when all are empty."""
+        """Return the blocks of core memory as they are shown, "" when all are empty."""
         return await self.do(lambda memory: memory.blocks(self.user, agent=self.agent).text())
 
     async def _lead(
         self, memory: AsyncMemoryScope, exclude: Collection[str], tokens: int | None, lasting: bool
     ) -> tuple[str, int]:
-        """Returns what comes before the hits, and the tokens for these.
+        """Return what comes before the hits, and the tokens for these.
 
         Core memory; with ``context.budget`` of the settings, all within it, also entities and a summary of what left
         the agent's window.
         """
-        runtime, budget = memory.runtime, memory.runtime.settings.context.budget
+        runtime, budget = memory.runtime, memory.runtime.services.settings.context.budget
         if budget is None or lasting:
             return await memory.blocks(self.user, agent=self.agent).text(), tokens or self.tokens
         where = Scope(self.user, self.agent, self.session)
@@ -218,12 +220,13 @@ class MemorySession:
     async def recent(
         self, *, tokens: int | None = None, limit: int | None = None, exclude: Collection[str] = ()
     ) -> tuple[Turn, ...]:
-        """The last turns of this session, oldest first: as many as fit into ``tokens``, at most ``limit``."""
+        """The last turns of this session, oldest first: at most ``limit``, and as a window of ``tokens`` shows them."""
         turns = [turn for turn in await self._open("list", self.list_turns(), ()) if turn.key not in exclude]
-        costs = (estimate_tokens(f"{turn.speaker}: {turn.text}\n") for turn in reversed(turns))
-        spent = accumulate(costs) if tokens is not None else repeat(0, len(turns))
-        fitting = sum(1 for _ in takewhile(lambda cost: cost <= (tokens or 0), spent))
-        return tuple(turns[len(turns) - min(fitting, limit if limit is not None else fitting) :])
+        first = 0 if limit is None else max(0, len(turns) - limit)
+        if tokens is not None:
+            costs = [estimate_tokens(f"{turn.speaker}: {turn.text}\n") for turn in turns]
+            first = max(first, first_shown(costs, tokens))
+        return tuple(turns[first:])
 
     async def _open(self, what: str, work: Coroutine[Any, Any, R], otherwise: R) -> R:
         try:
@@ -298,15 +301,15 @@ class MemorySession:
         return await self.do(edit)
 
     async def local_zone(self) -> tzinfo | None:
-        """Returns the user's time zone, else that of the settings; None for the system's."""
+        """Return the user's time zone, else that of the settings; None for the system's."""
 
         async def read(memory: AsyncMemoryScope) -> tzinfo | None:
-            return memory.runtime.zone
+            return memory.runtime.services.zone
 
         return await self._zone() or await self.do(read)
 
     async def _zone(self) -> tzinfo | None:
-        """Returns the zone given here; a name is looked up in a file, off the event loop."""
+        """Return the zone given here; a name is looked up in a file, off the event loop."""
         return await asyncio.to_thread(validation.zone, self.zone) if isinstance(self.zone, str) else self.zone
 
     async def clear(self) -> ForgetReport:
@@ -333,7 +336,7 @@ class MemorySession:
 
     @property
     def _scope(self) -> dict[str, Any]:
-        """Returns where the turns of this session are written, as arguments."""
+        """Return where the turns of this session are written, as arguments."""
         return {"user": self.user, "agent": self.agent, "session": self.session}
 
     async def do(self, operation: Operation[R]) -> R:
@@ -347,7 +350,7 @@ class MemorySession:
 class SessionPool:
     """One memory for many scopes: ``to(user, session)`` is the session of one. ``settings``: of ``MemorySession``.
 
-    ``to(..., zone=)`` is for a user whose time zone the framework knows.
+    ``to(..., agent=, zone=)`` is for an agent, and a user's time zone, that the framework knows.
     """
 
     def __init__(self, memory: MemoryLike = None, **settings: Any) -> None:
@@ -357,8 +360,11 @@ class SessionPool:
     def __deepcopy__(self, memo: dict[int, Any]) -> SessionPool:
         return self
 
-    def to(self, user: str, session: str | None = None, *, zone: Zone = None) -> MemorySession:
-        settings = {**self._settings, "zone": zone} if zone else self._settings
+    def to(
+        self, user: str, session: str | None = None, *, agent: str | None = None, zone: Zone = None
+    ) -> MemorySession:
+        known = {"agent": agent, "zone": zone}
+        settings = {**self._settings, **{name: value for name, value in known.items() if value is not None}}
         return MemorySession(user=user, session=session, memory=self._handle.memory, shared=self._handle, **settings)
 
     async def close(self) -> None:
@@ -377,7 +383,7 @@ def _checked_now(check: Callable[[T], R], given: T) -> R | None:
 
 
 def _in_zone(turn: TurnInput, zone: tzinfo | None) -> TurnInput:
-    """Returns a turn whose own time, where it has one with an offset, is told in the user's zone."""
+    """Return a turn whose own time, where it has one with an offset, is told in the user's zone."""
     time = turn.get("time")
     if zone is None or not isinstance(time, (str, datetime)):
         return turn

@@ -20,11 +20,11 @@ from memscope.records import AUTHORS, BLOCK_LABEL, BLOCK_LIMIT, BLOCK_ORDERS, Au
 from memscope.stores.block_rules import check_limit
 
 if TYPE_CHECKING:
-    from memscope.pipeline import Host
+    from memscope.services import MemoryOperations
 
-TRIES, PAUSE_S = 100, 0.01  # of an edit that others overtake
-LARGEST = 100_000
-TEXT = 1000  # bytes of a reason or a description
+MAX_EDIT_ATTEMPTS, EDIT_PAUSE_S = 100, 0.01  # of an edit that others overtake
+MAX_BLOCK_CHARS = 100_000
+MAX_REASON_BYTES = 1000  # bytes of a reason or a description
 CHARACTERS_PER_TOKEN = 4  # as text.tokens estimates
 
 
@@ -44,31 +44,72 @@ class AsyncBlocks:
     is "person", "model" or "backend". ``version``: the one the edit was made for; ``Conflict`` if it is outdated.
     """
 
-    def __init__(self, host: Host, user: str, agent: str | None = None) -> None:
-        self._host, self._where = host, validation.scope(user, agent)
+    def __init__(self, runtime: MemoryOperations, user: str, agent: str | None = None) -> None:
+        self._runtime, self._services, self._where = runtime, runtime.services, validation.scope(user, agent)
 
     # ---- reading
 
     async def list(self, *, as_of: datetime | str | None = None) -> builtins.list[Block]:
-        """The blocks in the order of the context, empty ones too. Reads write nothing."""
-        when = None if as_of is None else validation.when("as_of", as_of, self._host.zone)
-        async with self._host.operation("blocks"):
+        """List the blocks in the order of the context, empty ones too. Reads write nothing.
+
+        Args:
+            as_of: show them as they were at this time.
+
+        Returns:
+            The blocks.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        when = None if as_of is None else validation.when("as_of", as_of, self._services.zone)
+        async with self._runtime.operation("blocks"):
             return await self._seen(when)
 
     async def get(self, label: str, *, as_of: datetime | str | None = None) -> Block:
-        """The block with this label. ``NotFound`` names those there are."""
+        """Get one block.
+
+        Args:
+            label: its name.
+            as_of: show it as it was at this time.
+
+        Returns:
+            The block.
+
+        Raises:
+            NotFound: there is none; the message names those there are.
+        """
         return labelled(await self.list(as_of=as_of), label)
 
     async def history(self, label: str) -> builtins.list[Block]:
-        """All versions of a block, oldest first; none of one that nobody wrote."""
-        async with self._host.operation("blocks"):
+        """List all versions of a block.
+
+        Args:
+            label: its name.
+
+        Returns:
+            The versions, oldest first; none of a block that nobody wrote.
+
+        Raises:
+            NotFound: there is no such block.
+        """
+        async with self._runtime.operation("blocks"):
             key = labelled(await self._seen(), label).key
-            versions = await self._host.store.blocks(self._where.user, versions=True)
+            versions = await self._services.store.blocks(self._where.user, versions=True)
             return [block for block in versions if block.key == key]
 
     async def text(self, *, as_of: datetime | str | None = None) -> str:
-        """The blocks as ``context`` shows them, within ``blocks.tokens`` of the settings; "" when all are empty."""
-        return render(await self.list(as_of=as_of), self._host.settings.blocks.tokens)
+        """Print the blocks as ``context`` shows them, within ``blocks.tokens`` of the settings.
+
+        Args:
+            as_of: show them as they were at this time.
+
+        Returns:
+            The text; "" when all are empty.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return render(await self.list(as_of=as_of), self._services.settings.blocks.tokens)
 
     # ---- making
 
@@ -86,17 +127,32 @@ class AsyncBlocks:
     ) -> Block:
         """Make a block: the agent's own where this has an agent, else one that all agents of the user share.
 
-        ``LimitError`` when all limits together, at four characters a token, exceed ``blocks.tokens``.
+        Args:
+            label: its name: 1 to 64 letters, digits, ``_``, ``-`` or ``.``.
+            value: its text.
+            limit: characters of its text at most.
+            description: its purpose, for the model.
+            read_only: True: only ``configure`` can change it.
+            order: its place in the context, small ones first.
+            reason: for its history.
+            author: "person", "model" or "backend".
+
+        Returns:
+            The block.
+
+        Raises:
+            Conflict: there is a block with this label.
+            LimitError: all limits together, at four characters per token, exceed ``blocks.tokens``.
         """
         _check_label(label)
-        made = Block(
-            scope=self._where, label=label, recorded=self._host.clock(), version=1, order=order, read_only=read_only,
-            limit=limit, description=description, value=await self._cleaned(value, author),
+        block = Block(
+            scope=self._where, label=label, recorded=self._services.clock(), version=1, order=order,
+            read_only=read_only, limit=limit, description=description, value=await self._cleaned(value, author),
         )  # fmt: skip
-        async with self._host.operation("blocks"):
-            _check_shape(made)
-            await self._check_free(made)
-            return await self._put(made, reason, author, ())
+        async with self._runtime.operation("blocks"):
+            _check_shape(block)
+            await self._check_free(block)
+            return await self._put(block, reason, author, ())
 
     async def configure(
         self,
@@ -109,9 +165,25 @@ class AsyncBlocks:
         reason: str = "",
         author: Author = "person",
     ) -> Block:
-        """Change what is given; the value stays. A read-only block can be opened for edits by this alone."""
-        given = {"limit": limit, "description": description, "read_only": read_only, "order": order}
-        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        """Change the properties of a block that are given; its text stays.
+
+        Args:
+            label: its name.
+            limit: characters of its text at most.
+            description: its purpose, for the model.
+            read_only: False opens it for edits again.
+            order: its place in the context, small ones first.
+            reason: for its history.
+            author: "person", "model" or "backend".
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            NotFound: there is no such block.
+        """
+        properties = {"limit": limit, "description": description, "read_only": read_only, "order": order}
+        changes: dict[str, Any] = {name: value for name, value in properties.items() if value is not None}
 
         def change(old: Block) -> Block:
             new = replace(old, **changes)
@@ -123,53 +195,142 @@ class AsyncBlocks:
     # ---- editing
 
     async def append(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Add a text as new lines at the end."""
+        """Add a text as new lines at the end.
+
+        Args:
+            label: the name of the block.
+            text: the lines.
+            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            LimitError: the text would be too long.
+            Conflict: ``version`` is outdated.
+        """
         return await self._rewrite(label, lambda value, text: edits.append(value, text), text, **more)
 
     async def replace(self, label: str, old: str, new: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the one place where ``old`` stands; ``InputError`` with their number where it is not one."""
+        """Replace the one place where a text stands.
+
+        Args:
+            label: the name of the block.
+            old: the text that stands there once.
+            new: the text in its place.
+            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            InputError: ``old`` is not there, or more than once.
+            Conflict: ``version`` is outdated.
+        """
         return await self._rewrite(label, lambda value, new: edits.replace(value, old, new), new, **more)
 
     async def remove(self, label: str, text: str, **more: Unpack[EditOptions]) -> Block:
-        """Remove the one place where the text stands."""
+        """Remove the one place where a text stands.
+
+        Args:
+            label: the name of the block.
+            text: the text that stands there once.
+            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            InputError: the text is not there, or more than once.
+            Conflict: ``version`` is outdated.
+        """
         return await self._rewrite(label, lambda value, _: edits.remove(value, text), "", **more)
 
     async def insert(self, label: str, text: str, line: int = -1, **more: Unpack[EditOptions]) -> Block:
-        """Insert a text so that it begins at this line, from 1; -1 is the end."""
+        """Insert a text so that it begins at a line.
+
+        Args:
+            label: the name of the block.
+            text: the lines.
+            line: counted from 1; -1 is the end.
+            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            LimitError: the text would be too long.
+            Conflict: ``version`` is outdated.
+        """
         return await self._rewrite(label, lambda value, text: edits.insert(value, text, line), text, **more)
 
     async def rethink(self, label: str, value: str, **more: Unpack[EditOptions]) -> Block:
-        """Replace the whole value. ``Conflict`` when somebody else edits the block at the same time."""
+        """Replace the whole text.
+
+        Args:
+            label: the name of the block.
+            value: the new text.
+            more: ``reason``, ``author``, ``sources`` and ``version`` of the edit (``EditOptions``).
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            LimitError: the text is too long.
+            Conflict: somebody else edited the block at the same time, or ``version`` is outdated.
+        """
         return await self._rewrite(label, lambda _, text: text, value, retry=False, **more)
 
     async def revert(self, label: str, version: int, *, reason: str = "", author: Author = "person") -> Block:
-        """Bring back an earlier version, as a new one. ``NotFound`` for a version there is not."""
+        """Bring back an earlier version, as a new one.
+
+        Args:
+            label: the name of the block.
+            version: the one to bring back.
+            reason: for its history.
+            author: "person", "model" or "backend".
+
+        Returns:
+            The block in its new version.
+
+        Raises:
+            NotFound: there is no such version.
+        """
         wanted = next((block for block in await self.history(label) if block.version == version), None)
         if wanted is None:
             raise NotFound(f"block {label!r} has no version {version!r}", hint="history lists them")
-        told = reason or f"back to version {version}"
-        return await self._edit(label, lambda old: replace(wanted, version=old.version), told, author)
+        note = reason or f"back to version {version}"
+        return await self._edit(label, lambda old: replace(wanted, version=old.version), note, author)
 
     async def erase(self, label: str, *, dry_run: bool = False) -> ForgetReport:
-        """Remove the block that is seen and its whole history, for good; a receipt without content.
+        """Remove the block that is seen and its whole history, for good.
 
-        ``NotFound`` for a block that nobody wrote. A read-only one has to be opened by ``configure`` before.
+        Args:
+            label: the name of the block.
+            dry_run: count, and remove nothing.
+
+        Returns:
+            A receipt without content.
+
+        Raises:
+            NotFound: nobody wrote this block.
+            InputError: it is read-only; ``configure`` opens it.
         """
-        async with self._host.operation("forget") as runtime:
-            found = labelled(await self._seen(), label)
-            _check_open(found, None, locked=True)
-            if not found.version:
+        async with self._runtime.operation("forget"):
+            block = labelled(await self._seen(), label)
+            _check_open(block, None, locked=True)
+            if not block.version:
                 raise NotFound(f"nobody wrote block {label!r} yet")
-            select = Select(self._where.user, found.scope.agent, block=label)
-            return await runtime.forget(select, self._where, dry_run=dry_run)  # type: ignore[no-any-return]
+            select = Select(self._where.user, block.scope.agent, block=label)
+            return await self._runtime.forget(select, self._where, dry_run=dry_run)
 
     # ---- inside
 
     async def _seen(self, when: datetime | None = None) -> builtins.list[Block]:
-        host, user = self._host, self._where.user
-        stored = await host.store.blocks(user, versions=when is not None)
-        view = View(user, self._where.agent, host.clock())
-        return visible(view, at_time(stored, when) if when else stored, host.settings.blocks.shared)
+        services, user = self._services, self._where.user
+        stored = await services.store.blocks(user, versions=when is not None)
+        view = View(user, self._where.agent, services.clock())
+        return visible(view, at_time(stored, when) if when else stored, services.settings.blocks.shared)
 
     async def _rewrite(
         self,
@@ -203,8 +364,8 @@ class AsyncBlocks:
     ) -> Block:
         """Change the block as it is now; an edit that another overtakes is made again on the newer version."""
         validation.choice("author", author, *AUTHORS[:3])
-        async with self._host.operation("blocks"):
-            for left in reversed(range(TRIES)):
+        async with self._runtime.operation("blocks"):
+            for left in reversed(range(MAX_EDIT_ATTEMPTS)):
                 old = labelled(await self._seen(), label)
                 _check_open(old, version, locked=locked)
                 new = change(old)
@@ -215,16 +376,17 @@ class AsyncBlocks:
                 except Conflict:
                     if version is not None or sources or not retry or not left:
                         raise
-                    await asyncio.sleep(PAUSE_S * os.urandom(1)[0] / 255)
+                    await asyncio.sleep(EDIT_PAUSE_S * os.urandom(1)[0] / 255)
         raise AssertionError("unreachable")
 
     async def _put(self, block: Block, reason: str, author: Author, sources: tuple[str, ...]) -> Block:
         validation.choice("author", author, *AUTHORS[:3])
-        told = await self._cleaned(validation.text("reason", reason, TEXT), author)
-        made = replace(block, recorded=self._host.clock(), author=author, reason=told, sources=sources)
-        check_limit(made)
-        await self._host.store.put_blocks(self._where.user, [made])
-        return made
+        note = await self._cleaned(validation.text("reason", reason, MAX_REASON_BYTES), author)
+        new = replace(block, recorded=self._services.clock(), author=author, reason=note, sources=sources)
+        redacted: Block = self._services.redact(new)
+        check_limit(redacted)
+        await self._services.store.put_blocks(self._where.user, [redacted])
+        return redacted
 
     async def _cleaned(self, text: str, author: Author) -> str:
         """Pass a text through the hooks that turns pass through, so that a redactor sees it."""
@@ -233,17 +395,17 @@ class AsyncBlocks:
         if not text:
             return ""
         role = "user" if author == "person" else "assistant"
-        turn, _ = await self._host.check_statement({"role": role, "content": text}, self._where)
+        turn, _ = await self._runtime.check_statement({"role": role, "content": text}, self._where)
         return turn.text
 
-    async def _check_free(self, made: Block) -> None:
+    async def _check_free(self, block: Block) -> None:
         """``Conflict`` for a label that is taken, ``LimitError`` for more than the budget of all blocks."""
         seen = await self._seen()
         for old in seen:
-            if old.label == made.label and ((old.version and old.key == made.key) or old.author == "operator"):
-                raise Conflict(f"there is a block {made.label!r}", hint="edit it, or choose another label")
-        characters = made.limit + sum(block.limit for block in seen if block.label != made.label)
-        budget = self._host.settings.blocks.tokens * CHARACTERS_PER_TOKEN
+            if old.label == block.label and ((old.version and old.key == block.key) or old.author == "operator"):
+                raise Conflict(f"there is a block {block.label!r}", hint="edit it, or choose another label")
+        characters = block.limit + sum(other.limit for other in seen if other.label != block.label)
+        budget = self._services.settings.blocks.tokens * CHARACTERS_PER_TOKEN
         if characters > budget:
             raise LimitError(
                 "characters of all blocks together", limit=budget, got=characters,
@@ -252,8 +414,8 @@ class AsyncBlocks:
 
 
 def _check_shape(block: Block) -> None:
-    validation.count("limit", block.limit, LARGEST)
-    validation.text("description", block.description, TEXT)
+    validation.count("limit", block.limit, MAX_BLOCK_CHARS)
+    validation.text("description", block.description, MAX_REASON_BYTES)
     validation.choice("read_only", block.read_only, True, False)
     order: object = block.order
     if isinstance(order, bool) or not isinstance(order, int) or order not in BLOCK_ORDERS:

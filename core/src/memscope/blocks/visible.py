@@ -10,7 +10,7 @@ from memscope.errors import NotFound
 from memscope.records import Block, Scope
 
 PERSONA, HUMAN = "persona", "human"
-FIRST = 1000  # the texts of the settings come before all others
+SETTINGS_ORDER = 1000  # the texts of the settings come before all others
 DESCRIPTIONS = {
     PERSONA: "You, the assistant: name, manner, what you keep to with this user.",
     HUMAN: "The user: what every answer should know, such as name, work, people, preferences.",
@@ -27,17 +27,17 @@ class View:
 
 
 def visible(view: View, stored: Iterable[Block], texts: Mapping[str, str]) -> list[Block]:
-    """Returns the blocks in the order of the context.
+    """Return the blocks in the order of the context.
 
     Texts of the settings come before all others of their label, an agent's own before the user's, and ``persona`` and
     ``human`` are there before anything was written.
     """
-    found = {block.label: block for block in _defaults(view)}
+    blocks = {block.label: block for block in _defaults(view)}
     mine = [block for block in stored if block.scope.agent in (None, view.agent)]
     for block in sorted(mine, key=lambda block: block.scope.agent is not None):
-        found[block.label] = block
-    found |= {label: _operator_block(view, label, n, text) for n, (label, text) in enumerate(texts.items())}
-    return sorted(found.values(), key=lambda block: (block.order, block.label))
+        blocks[block.label] = block
+    blocks |= {label: _operator_block(view, label, n, text) for n, (label, text) in enumerate(texts.items())}
+    return sorted(blocks.values(), key=lambda block: (block.order, block.label))
 
 
 def _defaults(view: View) -> list[Block]:
@@ -52,7 +52,7 @@ def _defaults(view: View) -> list[Block]:
 def _operator_block(view: View, label: str, place: int, text: str) -> Block:
     return Block(
         scope=Scope(view.user), label=label, recorded=view.now, value=text, limit=len(text), read_only=True,
-        order=place - FIRST, author="operator",
+        order=place - SETTINGS_ORDER, author="operator",
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def at_time(versions: Iterable[Block], when: datetime) -> list[Block]:
 
 
 def labelled(blocks: Sequence[Block], label: str) -> Block:
-    """Returns the block with this label; ``NotFound`` names those there are."""
+    """Return the block with this label; ``NotFound`` names those there are."""
     for block in blocks:
         if block.label == label:
             return block
@@ -73,7 +73,7 @@ def labelled(blocks: Sequence[Block], label: str) -> Block:
 
 
 def same_content(old: Block, new: Block) -> bool:
-    """Returns whether nothing but version, time and author differs."""
+    """Return whether nothing but version, time and author differs."""
     return old == replace(
         new, version=old.version, recorded=old.recorded, author=old.author, reason=old.reason, sources=old.sources
     )

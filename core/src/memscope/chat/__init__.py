@@ -1,7 +1,7 @@
 """An assistant with memory over any chat model.
 
     what was said lately ──▶ record the user's turn ──▶ recall what the window lacks ──▶ prompt ──▶ stream ──▶ record
-       window.py              (durable before the model is request)                        prompt.py   answer.py
+       window.py              (durable before the model is asked)                          prompt.py   answer.py
        assembly.py with ``context.budget`` of the settings: all of it within one budget
 
 Steps of memory that fail are named in ``Answer.notes``; only the chat model's own failure ends an answer.
@@ -25,6 +25,7 @@ from memscope.errors import ConfigError, InputError
 from memscope.prompts.memory_block import choose_query
 from memscope.records import AddReport, Block, Retrieval, Scope
 from memscope.retrieval.window import recent_turns
+from memscope.text.pieces import whole_characters
 from memscope.text.terms import terms
 from memscope.text.tokens import estimate_tokens
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from memscope.runtime import Runtime
 
 __all__ = ["Answer", "ChatRequest", "start"]
-NO_MODEL = "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and MEMSCOPE_CHAT__MODEL"
+NO_MODEL_REMEDY = (
+    "set chat in the settings (docs/models.md), for example MEMSCOPE_CHAT__PRESET and MEMSCOPE_CHAT__MODEL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +63,33 @@ class ChatRequest:
 
 
 def start(runtime: Runtime, request: ChatRequest) -> Answer:
-    """Returns an answer that begins when it is read. ``ConfigError`` without a chat model; ``InputError``."""
-    request = request.checked(runtime.limits)
-    if runtime.ctx.chat is None:
-        raise ConfigError("there is no chat model", hint=NO_MODEL)
+    """Return an answer that begins when it is read. ``ConfigError`` without a chat model; ``InputError``."""
+    request = request.checked(runtime.services.limits)
+    if runtime.services.chat is None:
+        raise ConfigError("there is no chat model", hint=NO_MODEL_REMEDY)
     return Answer(lambda answer: _answer(runtime, request, answer), lambda: runtime.counting("chat"))
 
 
 async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> AsyncGenerator[str]:
     persona, core = await answer.spare("core memory", _core(runtime, request), (request.persona, []))
-    least = AssembledContext(render(core, runtime.settings.blocks.tokens), left=request.tokens)
+    least = AssembledContext(render(core, runtime.services.settings.blocks.tokens), left=request.tokens)
     whole = await answer.spare("recent turns", _assembled(runtime, request, persona, core, least), least)
     report = await answer.spare("recording", _record(runtime, request.scope, "user", request.text), AddReport())
     stored = report.stored
     try:
-        found = await answer.spare("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
-        answer.notes += found.notes
-        answer.memories, lines = fit_hits(found, whole.left)
+        retrieval = await answer.spare("memories", _recall(runtime, request, (*report.keys, *whole.keys)), Retrieval())
+        answer.notes += retrieval.notes
+        answer.memories, lines = fit_hits(retrieval, whole.left)
         messages = build_prompt(
-            request.text, runtime.ctx.prompts, persona, lines, whole.recent, runtime.now(), whole.lead
+            request.text, runtime.services.prompts, persona, lines, whole.recent, runtime.services.now(), whole.lead
         )
-        async with aclosing(runtime.ctx.chat.stream(messages)) as pieces:  # type: ignore[union-attr, type-var]
+        stream = runtime.services.chat.stream(messages)  # type: ignore[union-attr]
+        async with aclosing(stream), aclosing(whole_characters(stream)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 yield piece
         work = _record(runtime, request.scope, "assistant", answer.text)
         stored += (await answer.spare("recording", work, AddReport())).stored
-    finally:  # both sides are embedded together, and not while the user waits for the first word
+    finally:  # embed both sides together, after the user's wait for the first word
         runtime.work.wake()
         if stored:
             runtime.work.work_for(request.scope.user, stored)
@@ -94,12 +98,12 @@ async def _answer(runtime: Runtime, request: ChatRequest, answer: Answer) -> Asy
 async def _assembled(
     runtime: Runtime, request: ChatRequest, persona: str | None, core: list[Block], least: AssembledContext
 ) -> AssembledContext:
-    """Returns the parts within ``context.budget`` of the settings; without one ``least`` with the recent turns."""
-    budget, where = runtime.settings.context.budget, request.scope
+    """Return the parts within ``context.budget`` of the settings; without one ``least`` with the recent turns."""
+    budget, where = runtime.services.settings.context.budget, request.scope
     async with runtime.operation("list"):
         if budget is not None:
             return await assemble(runtime, where, max(1, budget - estimate_tokens(persona or "")), blocks=core)
-        recent = await recent_turns(runtime.store, where, runtime.clock(), request.window)
+        recent = await recent_turns(runtime.services.store, where, runtime.services.clock(), request.window)
         return replace(least, recent=tuple(recent))
 
 
@@ -109,7 +113,7 @@ async def _record(runtime: Runtime, scope: Scope, role: str, text: str) -> AddRe
 
 
 async def _core(runtime: Runtime, request: ChatRequest) -> tuple[str | None, list[Block]]:
-    """Returns the persona, which is the block where none is given, and the other blocks."""
+    """Return the persona, by default the block of that name, and the other blocks."""
     blocks = await AsyncBlocks(runtime, request.scope.user, request.scope.agent).list()
     written = {block.label: block.value for block in blocks}.get(PERSONA)
     return request.persona or written or None, [block for block in blocks if block.label != PERSONA]
@@ -121,4 +125,6 @@ async def _recall(runtime: Runtime, request: ChatRequest, exclude: tuple[str, ..
         return Retrieval()
     where = Scope(request.scope.user, request.scope.agent)
     async with runtime.operation("retrieve"):
-        return await runtime.retrieve(runtime.query(query, where, k=request.k, exclude=exclude, widen=True))
+        return await runtime.retrieve(
+            runtime.query(query, where, k=request.k, exclude=exclude, expand_lists=True, speak=None)
+        )

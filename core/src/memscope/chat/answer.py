@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memscope.records import Hit
 
 T = TypeVar("T")
-DEADLINE_S = 20.0  # of one step of memory
+STEP_DEADLINE_S = 20.0  # per step of memory
 
 
 class Answer:
@@ -35,7 +35,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Returns the text so far."""
+        """Return the text so far."""
         return "".join(self._said)
 
     def __aiter__(self) -> Answer:
@@ -63,7 +63,7 @@ class Answer:
     async def spare(self, what: str, work: Awaitable[T], otherwise: T) -> T:
         """Await a step of memory; if it fails, add a note and return ``otherwise``: the assistant still answers."""
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(STEP_DEADLINE_S):
                 return await work
         except Exception as error:
             self.notes.append(f"{what}: {error.code if isinstance(error, MemscopeError) else type(error).__name__}")

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeGuard
 
+from memscope import languages
 from memscope.blocks import AsyncBlocks, render
-from memscope.entities import operations as entities
+from memscope.entities.operations import AsyncEntities
+from memscope.languages.statements import sentences
 from memscope.records import Block, Insight, Scope, Turn
 from memscope.retrieval.context import context
 from memscope.retrieval.window import fit_turns, said_lately, summary_of
-from memscope.text.language import language
-from memscope.text.statements import sentences
 from memscope.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -27,14 +27,8 @@ if TYPE_CHECKING:
     from memscope.retrieval.context import Lines
     from memscope.runtime import Runtime
 
-_MOST = {"en": "Spoken of most and most lately:", "zh": "最近最常提到的："}
-_EARLIER = {"en": "Earlier in this conversation:", "zh": "这次对话前面的内容："}
-_RECENT = {"en": "The conversation so far:", "zh": "到目前为止的对话："}
-_ENTITY = {"en": "{name} ({kind}{aliases}): {count} turns, last {last:%Y-%m-%d}",
-           "zh": "{name}（{kind}{aliases}）：{count} 次，最近 {last:%Y-%m-%d}"}  # fmt: skip
-_KINDS = {"person": "人", "place": "地点", "organisation": "机构", "thing": "事物", "topic": "话题"}
-FEWEST = 2  # turns of an entity that is shown
-TOP = 20
+MIN_ENTITY_TURNS = 2  # entities in fewer turns are not shown
+MAX_ENTITIES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +50,13 @@ class AssembledContext:
     def keys(self) -> list[str]:
         return [turn.key for turn in self.recent]
 
-    def text(self, found: Retrieval, lines: Lines = "memories") -> str:
-        """Core memory, entities, summary, hits, and the turns of the conversation, each on its lines."""
-        told = context(found, tokens=self.left, lines=lines, core=self.lead)
-        return "\n\n".join(part for part in (told, _conversation(self.recent)) if part)
+    def text(self, retrieval: Retrieval, lines: Lines = "memories") -> str:
+        """The turns of the conversation, core memory, entities, summary and hits, each on its lines.
+
+        The conversation comes first, since its beginning is the same from call to call: a prompt cache keeps it.
+        """
+        remembered = context(retrieval, tokens=self.left, lines=lines, core=self.lead)
+        return "\n\n".join(part for part in (_conversation(self.recent), remembered) if part)
 
 
 async def assemble(
@@ -75,52 +72,53 @@ async def assemble(
 
     ``shown``: keys of the turns that the model sees anyway; then no recent turns are read.
     """
-    shares: ContextSettings = runtime.settings.context
+    shares: ContextSettings = runtime.services.settings.context
     if blocks is None:
         blocks = await AsyncBlocks(runtime, where.user, where.agent).list(as_of=as_of)
-    core = render(blocks, min(int(tokens * shares.core), runtime.settings.blocks.tokens))
+    core = render(blocks, min(int(tokens * shares.core), runtime.services.settings.blocks.tokens))
     core = core if estimate_tokens(core) <= tokens * shares.core else ""
-    found = await entities.entities(runtime, where.user, top=TOP, agent=where.agent, as_of=as_of)
-    named = entity_lines(found, int(tokens * shares.entities))
+    entities = AsyncEntities(runtime, where.user, where.agent)
+    top_entities = await entities.list(top=MAX_ENTITIES_SHOWN, as_of=as_of)
+    named = entity_lines(top_entities, int(tokens * shares.entities))
     recent = list[Turn]()
     if shown is None:
-        turns = await said_lately(runtime.store, where, as_of or runtime.clock())
+        turns = await said_lately(runtime.services.store, where, as_of or runtime.services.clock())
         recent = fit_turns([turn for turn in turns if as_of is None or turn.time <= as_of], int(tokens * shares.recent))
         shown = [turn.key for turn in recent]
-    summary = await summary_of(runtime.store, where)
+    summary = await summary_of(runtime.services.store, where)
     earlier = summary_text(summary, int(tokens * shares.summary)) if _is_news(summary, shown, as_of) else ""
     used = sum(map(estimate_tokens, (core, named, earlier, _conversation(recent))))
     return AssembledContext(core, named, earlier, tuple(recent), max(0, tokens - used))
 
 
 def _is_news(summary: Insight | None, shown: Collection[str], as_of: datetime | None) -> TypeGuard[Insight]:
-    """Returns whether the summary tells of a turn that is not shown, and nothing that was said after ``as_of``."""
+    """Return whether the summary covers a turn that is not shown, and none after ``as_of``."""
     if summary is None or (as_of is not None and summary.said > as_of):
         return False
     return not set(summary.sources) <= set(shown)
 
 
 def summary_text(summary: Insight, tokens: int) -> str:
-    """Returns as many of the summary's first sentences as fit, under a heading; "" for none."""
-    lang = "zh" if language(summary.text) == "zh" else "en"
-    shown, left = "", tokens - estimate_tokens(_EARLIER[lang] + "\n")
+    """Return as many of the summary's first sentences as fit, under a heading; "" if none does."""
+    heading = languages.main(summary.text).phrases.earlier_heading
+    shown, left = "", tokens - estimate_tokens(heading + "\n")
     for sentence in sentences(summary.text):
         longer = f"{shown}{' ' if shown and sentence.isascii() else ''}{sentence}"
         if estimate_tokens(longer) > left:
             break
         shown = longer
-    return f"{_EARLIER[lang]}\n{shown}" if shown else ""
+    return f"{heading}\n{shown}" if shown else ""
 
 
-def entity_lines(found: Sequence[Entity], tokens: int) -> str:
-    """Returns a line per entity that is named more than once, as many as fit; "" for none."""
-    named = [one for one in found if one.count >= FEWEST]
-    lang = "zh" if language("".join(one.name for one in named)) == "zh" else "en"
-    shown, left = [_MOST[lang]], tokens - estimate_tokens(_MOST[lang] + "\n")
-    for one in named:
-        kind = _KINDS[one.kind] if lang == "zh" else one.kind
-        aliases = "".join(f", {alias}" for alias in one.aliases)
-        line = _ENTITY[lang].format(name=one.name, kind=kind, aliases=aliases, count=one.count, last=one.last)
+def entity_lines(entities: Sequence[Entity], tokens: int) -> str:
+    """Return a line per entity with ``MIN_ENTITY_TURNS`` turns, as many as fit; "" if none does."""
+    named = [entity for entity in entities if entity.count >= MIN_ENTITY_TURNS]
+    phrases = languages.main("".join(entity.name for entity in named)).phrases
+    shown, left = [phrases.entities_heading], tokens - estimate_tokens(phrases.entities_heading + "\n")
+    for entity in named:
+        kind = phrases.entity_kinds.get(entity.kind, entity.kind)
+        aliases = "".join(f", {alias}" for alias in entity.aliases)
+        line = phrases.entity.format(name=entity.name, kind=kind, aliases=aliases, count=entity.count, last=entity.last)
         left -= estimate_tokens(line + "\n")
         if left < 0:
             break
@@ -131,5 +129,5 @@ def entity_lines(found: Sequence[Entity], tokens: int) -> str:
 def _conversation(turns: Sequence[Turn]) -> str:
     if not turns:
         return ""
-    lang = "zh" if language("".join(turn.text for turn in turns)) == "zh" else "en"
-    return "\n".join([_RECENT[lang], *(f"{turn.speaker}: {turn.text}" for turn in turns)])
+    heading = languages.main("".join(turn.text for turn in turns)).phrases.conversation_heading
+    return "\n".join([heading, *(f"{turn.speaker}: {turn.text}" for turn in turns)])

@@ -1,7 +1,7 @@
 """Prompt of an answer: persona, the turns of the window, and the new turn after the memories.
 
-The memories come last, so that a server can cache the prefix, which is the same from answer to answer. They are part of
-the user's message, since earlier turns are data and no instructions.
+The memories come last, so that a server can cache the unchanged prefix. They are part of the user's message, since
+earlier turns are data, not instructions.
 """
 
 from __future__ import annotations
@@ -11,33 +11,32 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from memscope import dates
+from memscope import languages
 from memscope.models import Message
 from memscope.prompts.loader import Prompts
 from memscope.prompts.memory_block import block
 from memscope.retrieval.context import context, line
-from memscope.text.language import language
 
 if TYPE_CHECKING:
     from memscope.records import Hit, Turn
 
-PERSONA = {"en": "You are a helpful assistant.", "zh": "你是一个乐于助人的助手。"}
 
-
-def fit_hits(found: Sequence[Hit], tokens: int, profile: Sequence[Hit] = ()) -> tuple[tuple[Hit, ...], str]:
-    """Returns the hits that fit into ``tokens``, and their dated lines, which begin with the ``profile``."""
-    lines = context(found, tokens=tokens, profile=profile)
-    shown = tuple(hit for hit in found if line(hit) in lines)
-    return shown or tuple(found[:1] if lines else ()), lines  # of one too long its beginning
+def fit_hits(hits: Sequence[Hit], tokens: int, profile: Sequence[Hit] = ()) -> tuple[tuple[Hit, ...], str]:
+    """Return the hits that fit into ``tokens``, and their dated lines, which begin with the ``profile``."""
+    lines = context(hits, tokens=tokens, profile=profile)
+    shown = tuple(hit for hit in hits if line(hit) in lines)
+    return shown or tuple(hits[:1] if lines else ()), lines  # one that is too long is cut
 
 
 def build_prompt(
     text: str, prompts: Prompts | None, persona: str | None, lines: str, window: Sequence[Turn], now: datetime,
     core: str = "",
 ) -> list[Message]:  # fmt: skip
-    lang = "zh" if language(text) == "zh" else "en"
-    today = f"{now:%Y-%m-%d}, {dates.weekday(now, lang)}"
-    system = (prompts or Prompts()).text("chat", lang, persona=persona or PERSONA[lang], today=today)
+    users = [turn.text for turn in window if turn.role == "user"]
+    language = languages.main("\n".join([*users, text]))  # one language as long as the talk has one
+    today = f"{now:%Y-%m-%d}, {language.phrases.weekdays[now.weekday()]}"
+    persona = persona or language.phrases.persona
+    system = (prompts or Prompts()).text("chat", language.code, persona=persona, today=today)
     worded = [(_side_of(turn), _text_of(turn)) for turn in window]
     return [Message(role="system", content=system), *_join_sides([*worded, ("user", _add_memories(lines, core, text))])]
 

@@ -12,30 +12,31 @@ import yaml
 from memscope.config.paths import folder
 from memscope.errors import ConfigError
 
-NAME = "memscope.yaml"
-LARGEST = 128 * 1024  # bytes
-MOST_VALUES = 10_000  # names and values, each alias counted as what it stands for
-LONGEST_NUMBER = 400  # characters; the largest float has 309 digits
-NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+FILE_NAME = "memscope.yaml"
+MAX_FILE_BYTES = 128 * 1024
+MAX_YAML_VALUES = 10_000  # names and values, with aliases expanded
+MAX_NUMBER_CHARS = 400  # the largest float has 309 digits
+YAML_NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """``named``: by an argument or MEMSCOPE_CONFIG, or in the configuration folder; not just in the current folder."""
+    """A file. ``named``: by an argument or MEMSCOPE_CONFIG, or in the configuration folder, not the current one."""
 
     path: Path
     named: bool
     content: bytes
 
 
-def find(given: str | Path | None, environ: Mapping[str, str]) -> SettingsFile | None:
-    """Returns the requested file, which must exist, or the first of the usual ones that exists."""
-    if asked := given or environ.get("MEMSCOPE_CONFIG"):
-        return read(Path(asked).expanduser(), named=True)
-    here, own = Path(NAME), folder("config") / NAME
-    if _is_file(here):
-        return read(here, named=_is_file(own) and here.samefile(own))
-    return read(own, named=True) if _is_file(own) else None
+def find(path: str | Path | None, environ: Mapping[str, str]) -> tuple[SettingsFile, ...]:
+    """Read the requested file only, which must exist; else the user's and the current folder's, weakest first."""
+    if requested := path or environ.get("MEMSCOPE_CONFIG"):
+        return (read(Path(requested).expanduser(), named=True),)
+    here, user_file = Path(FILE_NAME), folder("config") / FILE_NAME
+    files = [read(user_file, named=True)] if _is_file(user_file) else []
+    if _is_file(here) and not (files and here.samefile(user_file)):
+        files.append(read(here, named=False))
+    return tuple(files)
 
 
 def _is_file(path: Path) -> bool:
@@ -49,17 +50,18 @@ def _is_file(path: Path) -> bool:
 def read(path: Path, *, named: bool) -> SettingsFile:
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        said = getattr(error, "strerror", None) or error
-        raise ConfigError(f"cannot read the settings file {str(path)[:200]!r}: {said}") from None
-    if len(content) > LARGEST:
-        raise ConfigError(f"the settings file {str(path)!r} has more than {LARGEST // 1024} kB")
+        reason = getattr(error, "strerror", None) or error
+        hint = "let it be read, or name another with --config or MEMSCOPE_CONFIG"
+        raise ConfigError(f"cannot read the settings file {str(path)[:200]!r}: {reason}", hint=hint) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise ConfigError(f"the settings file {str(path)!r} has more than {MAX_FILE_BYTES // 1024} kB")
     return SettingsFile(path, named, content)
 
 
 def parse(file: SettingsFile) -> tuple[dict[str, Any], dict[tuple[str, ...], str]]:
-    """Returns the values of a file and their places: "line 3 of 'memscope.yaml'"."""
+    """Return the values of a file and their places: "line 3 of 'memscope.yaml'"."""
     name = repr(str(file.path))
     try:
         values, places = _construct(file.content.decode("utf-8-sig"), name)
@@ -101,18 +103,18 @@ def _hint(error: yaml.MarkedYAMLError) -> str:
 def _count(node: yaml.Node | None, name: str, counts: dict[int, int]) -> int:
     """Count a node and all below it. ``ConfigError`` for aliases that multiply or contain themselves, and for numbers
     that are too long to be read."""
-    if isinstance(node, yaml.ScalarNode) and node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+    if isinstance(node, yaml.ScalarNode) and node.tag in YAML_NUMBER_TAGS and len(node.value) > MAX_NUMBER_CHARS:
         place = f"line {node.start_mark.line + 1} of {name}"
         raise ConfigError(f"{place}: a number of {len(node.value):,} characters")
     if node is None or isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in counts:
-        counts[id(node)] = MOST_VALUES + 1  # found again below itself, it is too many
+        counts[id(node)] = MAX_YAML_VALUES + 1  # found again below itself, it is too many
         below = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
         counts[id(node)] = 1 + sum(_count(part, name, counts) for part in below)
-    if counts[id(node)] > MOST_VALUES:
+    if counts[id(node)] > MAX_YAML_VALUES:
         hint = "aliases (*name) that multiply or contain themselves are refused"
-        raise ConfigError(f"{name} stands for more than {MOST_VALUES:,} values", hint=hint)
+        raise ConfigError(f"{name} stands for more than {MAX_YAML_VALUES:,} values", hint=hint)
     return counts[id(node)]
 
 

@@ -19,28 +19,28 @@ from memscope.errors import PluginError
 
 GROUP = "memscope.settings"
 # Sections, and stores of the same name, that memscope's own distributions bring: each is the name of its extra too.
-EXTRAS = ("elasticsearch",)
+EXTRAS = ("elasticsearch", "postgres")
 Model: TypeAlias = type[BaseModel]
 
 
 class UnreadSection(BaseModel):
-    """Stands for a section whose plugin is not installed or cannot be imported. Its values are dropped."""
+    """Placeholder for a section whose plugin is not installed or cannot be imported; drops its values."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-def section_names(given: Collection[str] = ()) -> set[str]:
-    """Returns the names of all sections that are known besides the core's."""
-    return {*EXTRAS, *(entry.name for entry in entry_points(group=GROUP)), *given}
+def section_names(more: Collection[str] = ()) -> set[str]:
+    """Return the names of all known sections besides the core's."""
+    return {*EXTRAS, *(entry.name for entry in entry_points(group=GROUP)), *more}
 
 
-def find_sections(unknown: Collection[str], given: Mapping[str, Model]) -> dict[str, Model]:
-    """Returns the models of the sections among ``unknown``: names, or variables that begin with a name."""
+def find_sections(unknown: Collection[str], models: Mapping[str, Model]) -> dict[str, Model]:
+    """Return the models of the sections among ``unknown`` names and variables (which begin with a section's name)."""
     if not unknown:
         return {}
-    names = sorted(section_names(given))
-    wanted = [name for name in names if any(one == name or one.startswith(f"{name.lower()}_") for one in unknown)]
-    return {name: given.get(name) or _installed(name) for name in wanted}
+    names = sorted(section_names(models))
+    wanted = [name for name in names if any(entry == name or entry.startswith(f"{name.lower()}_") for entry in unknown)]
+    return {name: models.get(name) or _installed(name) for name in wanted}
 
 
 def _installed(name: str) -> Model:

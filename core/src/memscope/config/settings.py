@@ -4,7 +4,8 @@
     environment        MEMSCOPE_CHAT__MODEL=gpt-4.1-mini
     arguments          MemoryScope(settings={"chat": {"model": "gpt-4.1-mini"}})
 
-The file is MEMSCOPE_CONFIG, else ./memscope.yaml, else memscope/memscope.yaml in the platform's configuration folder.
+The file is MEMSCOPE_CONFIG alone; else memscope/memscope.yaml in the platform's configuration folder and, over it,
+./memscope.yaml, of which ``trust.py`` says what it may set.
 ``sources.py`` reads them; docs/settings.md explains every field. Loaded when a memory is made, not on import.
 """
 
@@ -14,6 +15,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -25,6 +27,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     create_model,
@@ -36,16 +39,16 @@ from pydantic import (
 from memscope.config import trust
 from memscope.config.paths import folder
 from memscope.config.sections import UnreadSection, find_sections, section_names
-from memscope.config.sources import Layers, SettingsSources, meant, merged, place_of, section
+from memscope.config.sources import Layers, SettingsSources, meant, merged, origins, place_of, section
 from memscope.errors import ConfigError, nearest
 from memscope.models.endpoint import Format, checked_url, presets
-from memscope.records import BLOCK_LABEL, LONGEST_WAIT_S
-from memscope.text.secrets import PATTERNS
+from memscope.records import BLOCK_LABEL, MAX_WAIT_S, Speak
+from memscope.text.secrets import SECRET_PATTERNS
 from memscope.validation import Limits, json_object
 
 
 def _listed(value: object) -> object:
-    """Parse "a, b" and '["a", "b"]' as lists: an environment variable has no other way."""
+    """Parse "a, b" and '["a", "b"]' as lists, for environment variables."""
     if not isinstance(value, str):
         return value
     return (
@@ -65,12 +68,12 @@ def _json(value: str) -> object:
 
 
 def _parameters(value: object) -> object:
-    found = _mapping(value)
-    return json_object("it", found, Limits()) if isinstance(found, Mapping) else found
+    parameters = _mapping(value)
+    return json_object("it", parameters, Limits()) if isinstance(parameters, Mapping) else parameters
 
 
-LONGEST_REPR = 4000  # characters
-UNKNOWN = ("extra_forbidden", "invalid_key")  # pydantic's complaints of a name that is not in the schema
+MAX_REPR_CHARS = 4000
+UNKNOWN_NAME_ERRORS = ("extra_forbidden", "invalid_key")  # pydantic's complaints of a name that is not in the schema
 log = logging.getLogger("memscope")
 S = TypeVar("S", bound=BaseModel)
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -87,13 +90,13 @@ class Section(BaseModel):
 
     def __repr__(self) -> str:
         shown = super().__repr__()
-        return shown if len(shown) <= LONGEST_REPR else f"{shown[:LONGEST_REPR]}...)"
+        return shown if len(shown) <= MAX_REPR_CHARS else f"{shown[:MAX_REPR_CHARS]}...)"
 
     __str__ = __repr__
 
 
 class PluginSettings(Section):
-    """Selection of entry points: all, or those in ``allow``; never those in ``block``; ``require`` must load."""
+    """Selection of entry points: all, or those in ``allow``, without those in ``block``; ``require`` must load."""
 
     allow: Names | None = None
     block: Names = ()
@@ -104,7 +107,9 @@ class PluginSettings(Section):
 class PipelineSettings(Section):
     """The workers of each operation, in order."""
 
-    retrieve: Names = ("understand", "search", "rank", "hop", "further", "rerank", "profile", "gather")
+    retrieve: Names = (
+        "understand", "search", "rank", "second_hop", "list_coverage", "limit_lines", "rerank", "profile", "build_hits",
+    )  # fmt: skip
     consolidate: Names = ("extract", "filter", "date", "reconcile")
     reflect: Names = ("update", "split", "reconcile")
 
@@ -112,7 +117,7 @@ class PipelineSettings(Section):
 class ConsolidationSettings(Section):
     """Selection of observations: ``levels`` of the 0-3 scale, said by ``roles``. A batch has ``batch_turns`` turns.
 
-    ``instructions`` say in the operator's words what to note or not; they are part of the prompt.
+    ``instructions``: the operator's own rules on what to note, part of the prompt.
     """
 
     levels: Levels = (2, 3)
@@ -122,9 +127,10 @@ class ConsolidationSettings(Section):
 
 
 class ReflectionSettings(Section):
-    """``batch`` observations are placed by one call, which brings their subjects up to date."""
+    """A call places ``batch`` observations and updates their subjects; fewer wait until the first is ``wait_s`` old."""
 
     batch: Count = 20
+    wait_s: Seconds = 86_400.0
 
 
 class BlockSettings(Section):
@@ -146,6 +152,7 @@ class ContextSettings(Section):
     entities: Share = 0.05
     recent: Share = 0.4
     summary: Share = 0.1
+    speak: Speak = "when_needed"
 
     @model_validator(mode="after")
     def _check_shares(self) -> ContextSettings:
@@ -167,15 +174,15 @@ class LimitSettings(Section):
 
 
 class RedactionSettings(Section):
-    """``mask``: kinds of secrets that are masked before turns are stored (``text/secrets.py``)."""
+    """``mask``: kinds of secrets that are masked in all that is stored (``text/secrets.py``)."""
 
     mask: Annotated[frozenset[str], BeforeValidator(_listed)] = frozenset()
 
     @field_validator("mask")
     @classmethod
     def _check_kinds(cls, kinds: frozenset[str]) -> frozenset[str]:
-        if unknown := kinds - PATTERNS.keys():
-            raise ValueError(f"has no kind {min(unknown)[:40]!r}; known: {', '.join(PATTERNS)}")
+        if unknown := kinds - SECRET_PATTERNS.keys():
+            raise ValueError(f"has no kind {min(unknown)[:40]!r}; known: {', '.join(SECRET_PATTERNS)}")
         return kinds
 
 
@@ -222,10 +229,10 @@ class ModelSettings(Section):
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``models.endpoint.endpoint``; a model without address or preset is OpenAI's."""
-        given = {name: getattr(self, name) for name in type(self).model_fields if name not in ("provider", "budget")}
-        given["preset"] = self.preset or ("" if self.base_url else "openai")
-        given["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}
-        return given
+        values = {name: getattr(self, name) for name in type(self).model_fields if name not in ("provider", "budget")}
+        values["preset"] = self.preset or ("" if self.base_url else "openai")
+        values["headers"] = self.headers and {name: value.get_secret_value() for name, value in self.headers.items()}
+        return values
 
 
 class BudgetSettings(Section):
@@ -241,6 +248,19 @@ class ChatSettings(ModelSettings):
     budget: BudgetSettings | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Origins:
+    """Places of values by dotted name. All are equal: where values stand does not make settings different."""
+
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origins)
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class Settings(Section):
     """``store``: a path, "sqlite:///path", ":memory:" or another store's URL. Without its section no such model.
 
@@ -251,9 +271,9 @@ class Settings(Section):
     timezone: str | None = None
     index_cache_mb: Count = 256
     batch_turns: Count = 10
-    lease_s: Annotated[float, Field(gt=0, le=LONGEST_WAIT_S)] = 60.0
+    lease_s: Annotated[float, Field(gt=0, le=MAX_WAIT_S)] = 60.0
     retry_s: Seconds = 5.0
-    idle_s: Seconds = 60.0
+    idle_s: Seconds = 900.0
     poll_s: Seconds = 30.0
     background: bool = True
     retrieve_s: Seconds = 60.0
@@ -272,15 +292,21 @@ class Settings(Section):
     chat: ChatSettings | None = None
     embedding: ModelSettings | None = None
     rerank: ModelSettings | None = None
+    _origins: Origins = PrivateAttr(default_factory=Origins)
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """The place of every value that is not a default: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
+        return self._origins.places
 
     def section(self, name: str, model: type[S]) -> S:
-        """Returns a plugin's section; the defaults of ``model`` where the settings do not have it."""
-        found = getattr(self, name, None)
-        return found if isinstance(found, model) else model()
+        """Return a plugin's section, the defaults of ``model`` if the settings lack it."""
+        section = getattr(self, name, None)
+        return section if isinstance(section, model) else model()
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Returns the names of sections that no installed plugin reads."""
+        """Return the names of sections that no installed plugin reads."""
         return tuple(name for name in type(self).model_fields if isinstance(getattr(self, name), UnreadSection))
 
     @field_validator("store")
@@ -311,25 +337,33 @@ class Settings(Section):
 
 
 def hide_credentials(location: str) -> str:
-    """Returns a store's location without user and password."""
+    """Return a store's location without user and password."""
     scheme, mark, rest = location.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}" if mark else location
 
 
 def load(
-    given: Settings | Mapping[str, Any] | str | Path | None = None,
+    source: Settings | Mapping[str, Any] | str | Path | None = None,
     *,
     environ: Mapping[str, str] = os.environ,
     sections: Mapping[str, type[BaseModel]] | None = None,
 ) -> Settings:
-    """Load the settings in force. ``given``: arguments, or the path of a YAML file in place of the usual ones.
+    """Load the settings in force.
 
-    ``sections``: models of further sections, beside those that installed plugins bring. Raises ``ConfigError`` with the
-    place of the fault: the variable, the file and line, or the argument.
+    Args:
+        source: Arguments, or the path of a YAML file instead of the usual ones.
+        environ: Environment variables.
+        sections: Models of sections beside those of installed plugins.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigError: Names the place of the fault: the variable, the file and line, or the argument.
     """
-    if isinstance(given, Settings):
-        return given
-    sources, more = SettingsSources.read(given, environ), sections or {}
+    if isinstance(source, Settings):
+        return source
+    sources, more = SettingsSources.read(source, environ), sections or {}
     unknown = sources.unknown(Settings)
     schema = _extended(tuple(find_sections(unknown, more).items()))
     layers = sources.layers(schema)
@@ -337,15 +371,16 @@ def load(
         settings = schema.model_validate(merged(layers))
     except ValidationError as error:
         raise _explained(error, layers, schema, section_names(more)) from None
-    if sources.source:
-        trust.check(sources.source, sources.file, layers[1:])
-        log.info("settings are read from %s", trust.describe(sources.source))
+    for file, layer in sources.files:
+        trust.check(file, layer)
+        log.info("settings are read from %s", trust.describe(file))
+    settings._origins = Origins(origins(layers))
     return settings
 
 
 @cache
 def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Settings]:
-    """Returns settings with these sections. Cached, so that equal settings are equal: the class counts."""
+    """Return settings with these sections. Cached, so that equal settings are equal: the class counts."""
     fields: dict[str, Any] = {name: (model, ...) for name, model in sections}
     return create_model("Settings", __base__=Settings, **fields) if fields else Settings
 
@@ -353,13 +388,13 @@ def _extended(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[Setting
 def _explained(
     error: ValidationError, layers: Layers, schema: type[BaseModel], sections: Collection[str]
 ) -> ConfigError:
-    """Returns the first complaint and its place, unknown names before wrong values, which are never repeated."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    first = min(found, key=lambda one: one["type"] not in UNKNOWN)
+    """Return the first complaint with its place, unknown names before wrong values; values are never repeated."""
+    complaints = error.errors(include_url=False, include_input=False, include_context=False)
+    first = min(complaints, key=lambda complaint: complaint["type"] not in UNKNOWN_NAME_ERRORS)
     path = tuple(str(part) for part in first["loc"])
     name = ".".join(path)
-    if first["type"] in UNKNOWN:
+    if first["type"] in UNKNOWN_NAME_ERRORS:
         known = {*section(schema, path[:-1]).model_fields, *(sections if len(path) == 1 else ())}
         return ConfigError(f"{place_of(path, *layers)}: there is no setting {name[:80]!r}", hint=meant(path[-1], known))
-    said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return ConfigError(f"{place_of(path, *layers)}: {name} {said}")
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return ConfigError(f"{place_of(path, *layers)}: {name} {message}")

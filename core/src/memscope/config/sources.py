@@ -16,10 +16,12 @@ from pydantic import BaseModel
 from memscope.config.files import SettingsFile, find, parse
 from memscope.errors import ConfigError, nearest
 
-PREFIX = "MEMSCOPE_"
-# Read elsewhere, or by the tests of this project.
-OTHERS = frozenset({"CONFIG", "DATA", "NO_PLUGINS", "USER"})
-TESTS = "TEST_"
+ENVIRONMENT_PREFIX = "MEMSCOPE_"
+# Variables read elsewhere, or by the tests.
+OTHER_VARIABLES = frozenset({"CONFIG", "DATA", "NO_PLUGINS", "USER"})
+TEST_PREFIX = "TEST_"
+MODEL_SECTIONS = ("chat", "embedding", "rerank")
+SERVER_FIELDS = frozenset({"provider", "preset", "base_url"})  # fields of a model that name where its requests go
 
 Path_: TypeAlias = tuple[str, ...]
 
@@ -43,12 +45,18 @@ Layers: TypeAlias = tuple[Layer, ...]  # weakest first
 
 
 def place_of(path: Path_, *layers: Layer) -> str:
-    """Returns the place of the value in force for ``path``, or of its section."""
+    """Return the place of the value in force for ``path``, or of its section, or of the first value in it."""
     for length in range(len(path), 0, -1):
         for layer in reversed(layers):
             if path[:length] in layer.places:
                 return layer.places[path[:length]]
-    return "settings"
+    below = (
+        place
+        for layer in reversed(layers)
+        for field_path, place in layer.places.items()
+        if field_path[: len(path)] == path
+    )
+    return next(below, "settings")
 
 
 def merged(layers: Layers) -> dict[str, Any]:
@@ -66,38 +74,79 @@ def _over(weak: dict[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 class SettingsSources:
     """The given values, before their names are checked."""
 
-    source: SettingsFile | None
-    file: Layer
+    files: tuple[tuple[SettingsFile, Layer], ...]  # weakest first
     environ: Mapping[str, str]
     given: Layer
 
     @classmethod
-    def read(cls, given: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> SettingsSources:
-        source = find(given if isinstance(given, str | Path) else None, environ)
-        arguments: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
+    def read(cls, source: Mapping[str, Any] | str | Path | None, environ: Mapping[str, str]) -> SettingsSources:
+        files = find(source if isinstance(source, str | Path) else None, environ)
+        arguments: Mapping[Any, Any] = source if isinstance(source, Mapping) else {}
         if odd := [type(name).__name__ for name in arguments if not isinstance(name, str)]:
             raise ConfigError(f"settings argument: the name of a setting is text, not {odd[0]}")
         places: dict[Path_, str] = {(name,): "settings argument" for name in arguments}
-        return cls(source, Layer(*parse(source)) if source else Layer(), environ, Layer(dict(arguments), places))
+        layers = tuple((file, Layer(*parse(file))) for file in files)
+        return cls(layers, environ, Layer(dict(arguments), places))
 
     def unknown(self, schema: type[BaseModel]) -> set[str]:
-        """Returns the sections and the variables that ``schema`` does not have, in lower case without prefix."""
+        """Return the sections and the variables that ``schema`` does not have, in lower case without prefix."""
         variables = {name for name, _, _ in _variables(self.environ) if variable_path(name, schema) is None}
-        return {*map(str, self.file.values), *self.given.values, *variables} - schema.model_fields.keys()
+        named = {str(name) for _, layer in self.files for name in layer.values}
+        return {*named, *self.given.values, *variables} - schema.model_fields.keys()
 
     def layers(self, schema: type[BaseModel]) -> Layers:
-        return self.file, _environment(self.environ, schema), self.given
+        files = [layer for _, layer in self.files]
+        files[:-1] = [_keep_keys_apart(layer, files[-1]) for layer in files[:-1]]
+        return *files, _environment(self.environ, schema), self.given
+
+
+def _keep_keys_apart(weak: Layer, strong: Layer) -> Layer:
+    """Drop models from ``weak`` for which ``strong`` names another server, so that no key goes to a wrong address."""
+    sections = {name: strong.values.get(name) for name in MODEL_SECTIONS}
+    moved = {name for name, values in sections.items() if isinstance(values, Mapping) and SERVER_FIELDS & values.keys()}
+    values = {
+        name: {key: inner for key, inner in value.items() if key == "budget"}
+        if name in moved and isinstance(value, Mapping)
+        else value
+        for name, value in weak.values.items()
+    }
+    return Layer(values, weak.places)
+
+
+def origins(layers: Layers) -> dict[str, str]:
+    """Return the place of every value in force by its dotted name: {"redaction.mask": "line 3 of 'memscope.yaml'"}."""
+    places = {}
+    for path in _paths(merged(layers)):
+        owner = next(layer for layer in reversed(layers) if _holds(layer.values, path))
+        places[".".join(map(str, path))] = place_of(path, owner)
+    return places
+
+
+def _paths(values: Mapping[str, Any], before: Path_ = ()) -> Iterator[Path_]:
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _paths(value, (*before, name))
+        else:
+            yield (*before, name)
+
+
+def _holds(values: Any, path: Path_) -> bool:
+    for name in path:
+        if not isinstance(values, Mapping) or name not in values:
+            return False
+        values = values[name]
+    return True
 
 
 def meant(name: str, known: Collection[str]) -> str:
-    """Returns the hint for a name that is no setting: MemoryScope's successor here, else the nearest of ours."""
-    successor = _successors().get(name.removeprefix(PREFIX).lower())
+    """Return the hint for an unknown name: the successor of a setting of MemoryScope 0.1, else the nearest name."""
+    successor = _successors().get(name.removeprefix(ENVIRONMENT_PREFIX).lower())
     return f"MemoryScope's; here: {successor}" if successor else nearest(name, known)
 
 
 @cache
 def _successors() -> dict[str, str]:
-    """Returns ours by the names of MemoryScope's settings, from the table of docs/coming-from-memoryscope.md."""
+    """Return ours by the names of MemoryScope's settings, from the table of docs/coming-from-memoryscope.md."""
     rows = json.loads(Path(__file__).with_name("memoryscope.json").read_text(encoding="utf-8"))
     plain = [(names, re.sub(r"\(\[(.*?)\]\(.*?\)\)", r"(docs/\1)", ours).replace("`", "")) for names, ours in rows]
     return {name: ours for names, ours in plain for name in names.split()}
@@ -110,7 +159,7 @@ def section(schema: type[BaseModel], path: Path_) -> type[BaseModel]:
 
 
 def _section_of(schema: type[BaseModel], name: str) -> type[BaseModel] | None:
-    """Returns the section that a field holds, if it holds one."""
+    """Return the section that a field holds, if it holds one."""
     held = schema.model_fields[name].annotation if name in schema.model_fields else None
     kinds = get_args(held) if get_origin(held) in (UnionType, Annotated) else (held,)
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
@@ -124,7 +173,7 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
     for name, variable, value in _variables(environ):
         path = variable_path(name, schema)
         if path is None:
-            known = [PREFIX + "__".join(path).upper() for path in fields(schema)]
+            known = [ENVIRONMENT_PREFIX + "__".join(path).upper() for path in fields(schema)]
             raise ConfigError(f"{variable} is no setting", hint=meant(variable, known))
         layer.put(path, value, variable)
     if environ.get("MEMSCOPE_NO_PLUGINS", "") not in ("", "0", "false"):
@@ -133,15 +182,15 @@ def _environment(environ: Mapping[str, str], schema: type[BaseModel]) -> Layer:
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yields, per variable that is a setting: the name in lower case without prefix, the variable and its value."""
+    """Yield for each variable of a setting: the name in lower case without prefix, the variable and its value."""
     for variable, value in sorted(environ.items()):
-        name = variable.removeprefix(PREFIX)
-        if name != variable and value and name not in OTHERS and not name.startswith(TESTS):
+        name = variable.removeprefix(ENVIRONMENT_PREFIX)
+        if name != variable and value and name not in OTHER_VARIABLES and not name.startswith(TEST_PREFIX):
             yield name.lower(), variable, value
 
 
 def fields(schema: type[BaseModel], before: Path_ = ()) -> Iterator[Path_]:
-    """Returns the path of every field that is no section."""
+    """Return the path of every field other than sections."""
     for name in schema.model_fields:
         inner = _section_of(schema, name)
         if inner:

@@ -18,53 +18,56 @@ from memscope.consolidation.date import by_rules
 from memscope.consolidation.extract import extract
 from memscope.consolidation.filter import by_level
 from memscope.consolidation.reconcile import reconcile
-from memscope.consolidation.transcript import CHARACTERS, CONTEXT, spoken_text
-from memscope.jobs.runner import ALONE, Hooks, StageJob
-from memscope.pipeline import Worker, WorkerContext, run
-from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn
+from memscope.consolidation.transcript import MAX_CONTEXT_CHARS, MAX_TRANSCRIPT_CHARS, spoken_text
+from memscope.jobs.runner import RETRY_FIRST_ITEM_ALONE, Hooks, StageJob
+from memscope.languages.worded import every
+from memscope.pipeline import Worker, run
+from memscope.records import INJECTED, ChangeSet, Claim, Interval, Scope, Select, Turn, in_zone
+from memscope.services import Services
 
-STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
-CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
-PAUSE = timedelta(hours=6)  # what is said after one is said apart
-AI = frozenset("ai assistant bot chatbot chatgpt 助手 机器人 機器人 智能助手".split())
+CONSOLIDATION_STEPS: tuple[Worker[FactBatch], ...] = (extract, by_level, by_rules, reconcile)
+MAX_CONTEXT_AGE = timedelta(days=1)  # what was said longer ago is no context
+MIN_CONVERSATION_GAP = timedelta(hours=6)  # what is said after one is said apart
 
 
-def job(ctx: WorkerContext, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> StageJob:
+def job(ctx: Services, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> StageJob:
     return StageJob("consolidate", partial(_plan, steps=steps, hooks=hooks), ctx.settings.batch_turns, hooks)
 
 
-async def _plan(ctx: WorkerContext, claim: Claim, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> ChangeSet:
+async def _plan(ctx: Services, claim: Claim, steps: Sequence[Worker[FactBatch]], hooks: Hooks) -> ChangeSet:
     records = (await ctx.store.fetch(claim.user, claim.items)).records
     turns = [turn for key in claim.items if isinstance(turn := records.get(key), Turn)]
     chosen = choose_turns(turns, ctx)
-    if ctx.save and len(claim.items) > 1 and [len(turn.text) > CHARACTERS for turn in chosen] == [True]:
-        return ChangeSet(report={ALONE: True})  # its parts are saved and fail apart from the other turns
+    if ctx.save and len(claim.items) > 1 and [len(turn.text) > MAX_TRANSCRIPT_CHARS for turn in chosen] == [True]:
+        return ChangeSet(
+            report={RETRY_FIRST_ITEM_ALONE: True}
+        )  # its parts are saved and fail apart from the other turns
     done = tuple(turn.key for turn in chosen) or claim.items
     hooked = await hooks.before("consolidate", chosen, scope=Scope(claim.user))
     given = tuple(in_user_zone(turn, ctx) for turn in hooked)
     if not given:
         return ChangeSet(done=done)
-    quiet = frozenset(turn.key for turn in given if not is_heard(turn, ctx))
+    excluded = frozenset(turn.key for turn in given if not is_eligible(turn, ctx))
     id = "/".join((claim.user, claim.id, *claim.items))
-    batch = FactBatch(id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), quiet)
+    batch = FactBatch(
+        id, given, tuple(in_user_zone(turn, ctx) for turn in await earlier_turns(ctx, given[0])), excluded
+    )
     return change_set(await run(steps, resumed(batch, claim.change_set), ctx), done, propose=ctx.settings.approve)
 
 
-def in_user_zone(turn: Turn, ctx: WorkerContext) -> Turn:
+def in_user_zone(turn: Turn, ctx: Services) -> Turn:
     """Return the turn with its time in the user's zone, so that its "tomorrow" is the user's."""
-    with suppress(OverflowError):  # at the ends of the calendar
-        return replace(turn, time=turn.time.astimezone(ctx.zone)) if ctx.zone else turn
-    return turn
+    return replace(turn, time=in_zone(turn.time, ctx.zone)) if ctx.zone else turn
 
 
-def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
+def choose_turns(turns: Sequence[Turn], ctx: Services) -> list[Turn]:
     """Select the turns of one call: of one agent, and said together once they are half a batch."""
     chosen: list[Turn] = []
-    room = CHARACTERS
+    room = MAX_TRANSCRIPT_CHARS
     for turn in turns:
         if turn.scope.agent != turns[0].scope.agent:
             continue
-        room -= len(turn.text) if is_heard(turn, ctx) else min(len(turn.text), CONTEXT)
+        room -= len(turn.text) if is_eligible(turn, ctx) else min(len(turn.text), MAX_CONTEXT_CHARS)
         enough = 2 * len(chosen) >= ctx.settings.batch_turns
         if chosen and (room < 0 or (enough and not _together(chosen[-1], turn))):
             break
@@ -73,24 +76,24 @@ def choose_turns(turns: Sequence[Turn], ctx: WorkerContext) -> list[Turn]:
 
 
 def _together(one: Turn, other: Turn) -> bool:
-    return one.scope == other.scope and abs(other.time - one.time) < PAUSE
+    return one.scope == other.scope and abs(other.time - one.time) < MIN_CONVERSATION_GAP
 
 
-def is_heard(turn: Turn, ctx: WorkerContext) -> bool:
-    """Returns whether facts may rest on the turn: its role counts, memory did not inject it, and no AI said it."""
-    if turn.role == "person" and turn.speaker.casefold() in AI:
+def is_eligible(turn: Turn, ctx: Services) -> bool:
+    """Return whether facts may rest on the turn: its role counts, memory did not inject it, and no AI said it."""
+    if turn.role == "person" and turn.speaker.casefold() in every("assistant_names"):
         return False
     return turn.role in ctx.settings.consolidation.roles and not turn.metadata.get(INJECTED) and bool(spoken_text(turn))
 
 
-async def earlier_turns(ctx: WorkerContext, first: Turn) -> tuple[Turn, ...]:
-    """Returns the turns stored right before the batch, of its session and agent and about its time."""
+async def earlier_turns(ctx: Services, first: Turn) -> tuple[Turn, ...]:
+    """Return the turns stored right before the batch, of its session and agent and about its time."""
     wanted = ctx.settings.consolidation.context_turns
     if not wanted:
         return ()
     scope = first.scope
     with suppress(OverflowError):  # at the ends of the calendar
-        period = Interval(first.time - CONTEXT_AGE, first.time + CONTEXT_AGE)
+        period = Interval(first.time - MAX_CONTEXT_AGE, first.time + MAX_CONTEXT_AGE)
         select = Select(scope.user, scope.agent, scope.session, kinds=frozenset({"turn"}), period=period)
         found: list[Turn] = []
         async for page in ctx.store.scan(select):
@@ -103,4 +106,4 @@ def _is_before(turn: Turn, first: Turn) -> bool:
     return turn.seq < first.seq and turn.scope == first.scope and not turn.metadata.get(INJECTED)
 
 
-__all__ = ["STEPS", "FactBatch", "extract", "job", "reconcile"]
+__all__ = ["CONSOLIDATION_STEPS", "FactBatch", "extract", "job", "reconcile"]

@@ -12,46 +12,31 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from memscope.consolidation.batch import FactBatch
-from memscope.dates import Mention, mentions, readings, recurrences, recurring
+from memscope.dates import Mention, mentions, nearest, readings, recurrences, recurring
+from memscope.dates.calendar import ONE_DAY
 from memscope.dates.iso import brief, parse
-from memscope.pipeline import WorkerContext, worker
-from memscope.records import Interval, Json, Observation
+from memscope.languages.statements import is_question
+from memscope.languages.statements import sentences as sentences_of
+from memscope.languages.worded import worded
+from memscope.pipeline import worker
+from memscope.records import Interval, Json, Observation, Quote
+from memscope.services import Services
 
 RECURS = "recurs"  # in the data of an observation: the rule of what is repeated
-DAY = timedelta(days=1)
 _CODE = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\b\w+(?:[._]\w+)*\(.*?\)|\b[A-Za-z]+_\w+|\b[A-Za-z]+\.[A-Za-z]\w+", re.DOTALL
 )
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
-_NAMED_DAY = (
-    r"(?i:\b(?:birthday|anniversary|wedding day|eve|holidays?|easter|passover|ramadan|eid|diwali|hanukkah|thanksgiving"
-    r"|christmas)\b)"
-    r"|生日|纪念日|紀念日|[^\W\d_]节|[^\W\d_]節|清明|端午|中秋|重阳|冬至|夏至|除夕|年三十|过年|過年|元宵|五一|十一(?![点點个個月岁歲号號日年块塊元])|国庆|國慶|元旦"
-)
+_CLAUSE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BRACKETED = re.compile(r"\s?[(（](?P<date>\d{4}(?:-\d\d){0,2}(?:/\d{4}(?:-\d\d){0,2})?)[)）]")
-_STATE = re.compile(  # what is so, not what happened
-    r"(?i:\b(?:is|are|has|have|likes?|loves?|wants?|lives?|works?|plans?|needs?|prefers?|enjoys?|hates?|owns?)\b)"
-    r"|是|喜欢|喜歡|住在|有(?!过|過)|想|打算|希望|叫"
-)
-_TIMELESS = re.compile(  # tastes and traits, which no day is that of
-    r"(?i:\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?)\b"
-    r"|\bis (?:an? )?(?:allergic|vegetarian|vegan|called|named)\b)"
-    r"|喜欢|喜歡|讨厌|討厭|爱吃|愛吃|吃素|过敏|過敏|名叫"
-)
-_DAY = re.compile(_NAMED_DAY)  # days that a model may know and the rules do not
-_TIME = re.compile(
-    _NAMED_DAY + r"|(?i:\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
-    r"|when|(?:day|night|week|month|year|decade)s?)\b)|\b(?:19|20)\d\d\b|\b\d{1,2}(?:st|nd|rd|th)\b"
-    r"|学期|學期|假|[年月周週]|星期|礼拜|禮拜|时候|時候|那天|当天|當天|[0-9一二三四五六七八九十][日号號]"
-)
 
 
 @worker(reads=["facts", "turns", "before"], writes=["facts"], name="date")
-async def by_rules(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Returns ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
+async def by_rules(batch: FactBatch, ctx: Services) -> FactBatch:
+    """Return ``happened`` confirmed, corrected or dropped; the start of validity; and the recurrence rule."""
     return await asyncio.to_thread(_date_facts, batch)  # a large batch takes longer than an agent's loop may wait
 
 
@@ -65,11 +50,13 @@ def _date_facts(batch: FactBatch) -> FactBatch:
 class TimeExpressions:
     """Time expressions of the quoted words, and those beside them in their sentences; the words, and the sentences.
 
-    ``said``: when the first of the quoted turns was said.
+    ``said``: when the first of the quoted turns was said. ``asked``: those in quotes of a question that another speaker
+    answers: they can only confirm.
     """
 
     said: datetime
     quoted: tuple[Mention, ...]
+    asked: tuple[Mention, ...]
     beside: tuple[Mention, ...]
     words: tuple[str, ...]
     sentences: tuple[str, ...]
@@ -78,7 +65,7 @@ class TimeExpressions:
 def date_fact(fact: Observation, batch: FactBatch) -> Observation:
     found = find_evidence(fact, batch)
     happened = None if _is_timeless(fact, found.said) else choose_date(fact.happened, found)
-    ends = any(one.shape in ("until", "before") for one in found.quoted)
+    ends = any(one.shape in ("until", "before") for one in (*found.quoted, *found.asked))
     rule = _rule(fact, batch, found)
     return replace(
         fact,
@@ -89,26 +76,30 @@ def date_fact(fact: Observation, batch: FactBatch) -> Observation:
 
 
 def choose_date(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
-    if found.quoted:
-        return _named_day(proposed, found) or confirm(found.quoted, proposed, found.said) or _only(found, proposed)
-    if found.beside and not any(map(_TIME.search, found.words)):
+    if told := (*found.quoted, *found.asked):
+        return _named_day(proposed, found) or confirm(told, proposed, found.said) or _only(found, proposed)
+    if found.beside and not any(map(_names_time, found.words)):
         return confirm(found.beside, proposed, found.said)
-    named = any(map(_TIME.search, (*found.words, *found.sentences)))
+    named = any(map(_names_time, (*found.words, *found.sentences)))
     return proposed if named and not _is_day_of_saying(proposed, found.said) else None
 
 
 def _is_timeless(fact: Observation, said: datetime) -> bool:
-    """Returns whether the fact is a taste or trait told without a time, however dated the words it was told in."""
-    return bool(_TIMELESS.search(fact.text)) and not _TIME.search(fact.text) and not mentions(fact.text, said)
+    """Return whether the fact is a taste or trait told without a time, however dated the words it was told in."""
+    return worded("timeless", fact.text) and not _names_time(fact.text) and not mentions(fact.text, said)
+
+
+def _names_time(words: str) -> bool:
+    return any(worded(sign, words) for sign in ("named_day", "time_word")) or _YEAR.search(words) is not None
 
 
 def _is_day_of_saying(proposed: Interval | None, said: datetime) -> bool:
-    return proposed is not None and said in proposed and proposed.end - proposed.start <= DAY
+    return proposed is not None and said in proposed and proposed.end - proposed.start <= ONE_DAY
 
 
 def follow_event(fact: Observation, proposed: Interval | None, dated: Sequence[Observation]) -> Observation:
     """Date a part of an event by another fact of the same turns, where the model proposed that time for it too."""
-    if fact.happened or proposed is None or _STATE.search(fact.text):
+    if fact.happened or proposed is None or worded("state_verb", fact.text) or worded("denial", fact.text):
         return fact
     of_same_turns = (one for one in dated if not set(one.sources).isdisjoint(fact.sources))
     fitting = (one.happened for one in of_same_turns if one.happened and one.happened.overlaps(proposed))
@@ -138,24 +129,42 @@ def with_confirmed_dates(fact: Observation) -> Observation:
 
 def find_evidence(fact: Observation, batch: FactBatch) -> TimeExpressions:
     quoted: list[Mention] = []
+    asked: list[Mention] = []
     beside: list[Mention] = []
     sentences: list[str] = []
+    words: list[str] = []
     for quote in fact.quotes:
-        turn = batch.turn(quote.turn)
+        turn, of_question = batch.turn(quote.turn), _is_answered(quote, fact, batch)
+        silent = _is_denied(quote, fact, batch)
+        words += [] if silent else [_without_code(quote.text)]
         for start, end in _places(turn.text, quote.text):
             first, last = _sentence(turn.text, start, end)
             sentence = _without_code(turn.text[first:last])
-            sentences.append(sentence)
+            sentences += [] if silent else [sentence]
             for one in filter(_dates, mentions(sentence, turn.time)):
+                if silent and one.text.casefold() not in fact.text.casefold():
+                    continue  # "never" is not of the day that the question names
                 inside = one.start < end - first and start - first < one.end
-                (quoted if inside else beside).append(one)
+                (beside if not inside else asked if of_question else quoted).append(one)
     said = batch.turn(fact.quotes[0].turn).time if fact.quotes else fact.said
-    words = tuple(_without_code(quote.text) for quote in fact.quotes)
-    return TimeExpressions(said, tuple(map(widened, quoted)), tuple(map(widened, beside)), words, tuple(sentences))
+    quoted, asked, beside = ([*map(widened, some)] for some in (quoted, asked, beside))
+    return TimeExpressions(said, tuple(quoted), tuple(asked), tuple(beside), tuple(words), tuple(sentences))
+
+
+def _is_answered(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
+    """Return whether the quote is of a turn that asks, and a later quote of another speaker."""
+    turns = [batch.turn(one.turn) for one in fact.quotes]
+    own = batch.turn(quote.turn)
+    answered = any(one.speaker != own.speaker and (one.time, one.seq) > (own.time, own.seq) for one in turns)
+    return answered and any(map(is_question, sentences_of(own.text)))
+
+
+def _is_denied(quote: Quote, fact: Observation, batch: FactBatch) -> bool:
+    return worded("denial", fact.text) and _is_answered(quote, fact, batch)
 
 
 def _dates(mention: Mention) -> bool:
-    """Returns whether the mention can date a fact; "at the moment" names only the time of the turn."""
+    """Return whether the mention can date a fact; "at the moment" names only the time of the turn."""
     return mention.grain != "second"
 
 
@@ -166,23 +175,23 @@ def _places(text: str, quote: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """Returns the bounds of the sentences that hold ``text[start:end]``."""
-    first = max((mark.end() for mark in _SENTENCE_END.finditer(text, 0, start)), default=0)
-    last = next((mark.end() for mark in _SENTENCE_END.finditer(text, max(end - 1, 0))), len(text))
+    """Return the bounds of the sentences that hold ``text[start:end]``."""
+    first = max((mark.end() for mark in _CLAUSE_END.finditer(text, 0, start)), default=0)
+    last = next((mark.end() for mark in _CLAUSE_END.finditer(text, max(end - 1, 0))), len(text))
     return first, last
 
 
 def _without_code(text: str) -> str:
-    """Returns the text with code blanked out: its "today" is no date of the user's."""
+    """Return the text with code blanked out: its "today" is no date of the user's."""
     return _CODE.sub(lambda found: " " * len(found.group()), text)
 
 
 def widened(mention: Mention) -> Mention:
     """Widen the mention to the unit it names: months counted back give a month, years a year."""
     interval = mention.interval
-    if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > DAY:
+    if mention.shape != "point" or mention.grain not in ("month", "year") or interval.end - interval.start > ONE_DAY:
         return mention
-    whole_year = mention.grain == "year" and not re.search(r"(?i)\bhalf\b|半", mention.text)
+    whole_year = mention.grain == "year" and not worded("half", mention.text)
     unit = f"{interval.start:%Y}" if whole_year else f"{interval.start:%Y-%m}"
     return replace(mention, interval=parse(unit, interval.start.tzinfo) or interval)
 
@@ -191,7 +200,7 @@ def widened(mention: Mention) -> Mention:
 
 
 def confirm(found: Sequence[Mention], proposed: Interval | None, said: datetime) -> Interval | None:
-    """Returns the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
+    """Return the narrowest mention that overlaps the proposal. "Since May" confirms a start, but gives no end."""
     if proposed is None:
         return None
     fitting = [interval for one in found for interval in _readings(one, proposed, said) if interval.overlaps(proposed)]
@@ -199,45 +208,50 @@ def confirm(found: Sequence[Mention], proposed: Interval | None, said: datetime)
 
 
 def _readings(mention: Mention, proposed: Interval, said: datetime) -> list[Interval]:
-    """Returns the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last.
+    """Return the readings of a mention: "in May" in the year proposed, "last Friday" of this week or the last.
 
     What is to be done "by March 31" is done between the day of saying and that day.
     """
     meant = readings(mention)
     if mention.shape in ("before", "until"):
-        meant = [Interval(max(one.start, said - DAY), one.end) if one.end > said else one for one in meant]
+        meant = [Interval(max(one.start, said - ONE_DAY), one.end) if one.end > said else one for one in meant]
     if mention.shape not in ("point", "range"):
         return [proposed] if any(one.overlaps(proposed) or one.end == proposed.start for one in meant) else []
     return [mention.interval, *meant[1:], *recurrences(mention, proposed.start, proposed.end)]
 
 
 def _named_day(proposed: Interval | None, found: TimeExpressions) -> Interval | None:
-    """Returns the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
-    if proposed is None or not any(_DAY.search(words) for words in found.words):
+    """Return the proposal if the words name a day unknown to the rules within a known period ("last Diwali")."""
+    if proposed is None or not any(worded("named_day", words) for words in found.words):
         return None
-    inside = [one for one in found.quoted if one.interval.start <= proposed.start and proposed.end <= one.interval.end]
-    return proposed if inside and not any(_DAY.search(one.text) for one in inside) else None
+    inside = [
+        one
+        for one in (*found.quoted, *found.asked)
+        if one.interval.start <= proposed.start and proposed.end <= one.interval.end
+    ]
+    return proposed if inside and not any(worded("named_day", one.text) for one in inside) else None
 
 
 def _only(found: TimeExpressions, proposed: Interval | None) -> Interval | None:
-    """Returns the date that the words name, if they name exactly one day or period.
+    """Return the date that the words name, if they name exactly one day or period.
 
     Where nothing was proposed, neither a day of two readings ("on Thursday") nor the time around ("this year") counts.
     """
     plain = [one for one in found.quoted if one.shape in ("point", "range") and not one.dayless]
     if len(plain) != 1 or (proposed is None and _vague(plain[0], found.said)):
         return None
-    return plain[0].interval
+    return nearest(plain[0], found.said)
 
 
 def _vague(mention: Mention, said: datetime) -> bool:
     interval = mention.interval
-    return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > DAY)
+    return len(readings(mention)) > 1 or (said in interval and interval.end - interval.start > ONE_DAY)
 
 
 def _rule(fact: Observation, batch: FactBatch, found: TimeExpressions) -> Mapping[str, Json] | None:
-    """Returns the recurrence rule named by the quoted words, as JSON, if there is one."""
-    rules = [one.rule for quote in fact.quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
+    """Return the recurrence rule named by the quoted words, as JSON, if there is one."""
+    quotes = [quote for quote in fact.quotes if not _is_denied(quote, fact, batch)]
+    rules = [one.rule for quote in quotes for one in recurring(quote.text, batch.turn(quote.turn).time)]
     if len(rules) != 1 or (rules[0].day and not any(one.yearless for one in found.quoted)):
         return None
     told = {name: value for name, value in asdict(rules[0]).items() if value}

@@ -23,34 +23,43 @@ from pydantic import BaseModel, ValidationError, field_validator, model_validato
 from memscope.consolidation.batch import FactBatch, progress
 from memscope.consolidation.find_quote import find_quote
 from memscope.consolidation.known_names import known_names
-from memscope.consolidation.transcript import CHARACTERS, TranscriptLine, halves, heard, lines_data, lines_per_call
+from memscope.consolidation.transcript import (
+    MAX_TRANSCRIPT_CHARS,
+    TranscriptLine,
+    halves,
+    heard,
+    lines_data,
+    lines_per_call,
+)
 from memscope.dates.iso import parse
 from memscope.errors import ModelReplyError
+from memscope.languages.worded import calls_user
 from memscope.models.structured_output import ask, with_instruction
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.prompts.loader import Prompts
-from memscope.reconciliation.approval import REFUSED, WORDS
+from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
 from memscope.reconciliation.similarity import translated
 from memscope.records import Observation, Quote, Scope, Turn
 from memscope.records.identity import memory_id
+from memscope.services import Services
 
-LONGEST = 2_000  # characters of a fact, or of a quote
-LONGEST_NAME = 200
-KEYWORDS = 8
+MAX_FACT_CHARS = 2_000  # characters of a fact, or of a quote
+MAX_NAME_CHARS = 200
+MAX_KEYWORDS = 8
 FACTS_A_TURN = 20
 CHARACTERS_A_FACT = 40  # of a turn so long that it may hold more
-AGAIN = (
+RETRY_NOTICE = (
     "Your last answer could not be used: copy the quotes letter for letter from turns without context, by their number,"
     " and write each fact in the language of its turn."
 )
-INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
-USELESS = 2  # turns read alone without a usable reply, before any was
-SHOWN = 20  # refused facts in a report
-DOUBTFUL = frozenset(("no_quote", "translated", "not_said_by_user", "code"))
+OPERATOR_INSTRUCTIONS = "What the operator of this memory wants noted, or not, besides:"
+MAX_USELESS_SINGLE_TURNS = 2  # turns read alone without a usable reply, before any was
+MAX_REPORTED_REFUSALS = 20  # refused facts in a report
+REVIEWABLE_REFUSALS = frozenset(("no_quote", "translated", "not_said_by_user", "code"))
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-USER = frozenset({"", "user", "the user", "用户"})
+USER_NAMES = frozenset({"", "user"})  # beside what each language calls the user
 
 
 # ------------------------------------------------------------------------------------------------------------ the reply
@@ -75,7 +84,7 @@ class Fact(BaseModel):  # a docstring would be part of the schema that the model
     quotes: list[Words]
 
 
-MALFORMED = Fact(text="", about="", when="", keywords=[], quotes=[])
+MALFORMED_FACT = Fact(text="", about="", when="", keywords=[], quotes=[])
 
 
 class Extraction(BaseModel):
@@ -90,7 +99,7 @@ class Extraction(BaseModel):
         if not isinstance(facts, list):
             return facts
         read = [_read_fact(fact) for fact in facts]
-        if read and all(fact is MALFORMED for fact in read):
+        if read and all(fact is MALFORMED_FACT for fact in read):
             Fact.model_validate(facts[0])  # says what is wrong
         return read
 
@@ -98,12 +107,12 @@ class Extraction(BaseModel):
 def _read_fact(given: Any) -> Fact:
     with suppress(ValidationError):
         return Fact.model_validate(given)
-    return MALFORMED
+    return MALFORMED_FACT
 
 
 @lru_cache(64)
 def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
-    """Returns an ``Extraction`` that must judge each of these turns, and hold facts if any turn is worth keeping."""
+    """Return an ``Extraction`` that must judge each of these turns, and hold facts if any turn is worth keeping."""
 
     class Judged(Extraction):
         @model_validator(mode="after")
@@ -123,11 +132,11 @@ def schema(numbers: tuple[int, ...], kept: frozenset[int]) -> type[Extraction]:
 
 
 @worker(
-    reads=["turns", "before", "quiet", "read"],
-    writes=["facts", "doubtful", "levels", "left", "read", "rejected", "actions"],
+    reads=["id", "turns", "before", "excluded", "read"],
+    writes=["facts", "refused_facts", "levels", "unread", "read", "rejected", "actions"],
 )
-async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
-    """Extract facts with their quotes, and a level for every turn; ``left`` are turns without a usable reply."""
+async def extract(batch: FactBatch, ctx: Services) -> FactBatch:
+    """Extract facts with their quotes, and a level for every turn; ``unread`` are turns without a usable reply."""
     waiting = lines_per_call(batch)
     names = await known_names(batch, ctx) if waiting else {}
     while waiting:
@@ -139,12 +148,12 @@ async def extract(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
                 waiting = [*split, *waiting]
                 continue
             batch = leave(batch, lines, error)
-            waiting = [call for call in waiting if not batch.left.issuperset(heard_keys(call))]
+            waiting = [call for call in waiting if not batch.unread.issuperset(heard_keys(call))]
         if waiting and ctx.save:
             await ctx.save(progress(batch))
-    facts = tuple(fact for fact in batch.facts if batch.left.isdisjoint(fact.sources))
-    doubtful = tuple(fact for fact in batch.doubtful if batch.left.isdisjoint(fact.sources))
-    return replace(batch, facts=facts, doubtful=doubtful)
+    facts = tuple(fact for fact in batch.facts if batch.unread.isdisjoint(fact.sources))
+    refused_facts = tuple(fact for fact in batch.refused_facts if batch.unread.isdisjoint(fact.sources))
+    return replace(batch, facts=facts, refused_facts=refused_facts)
 
 
 def heard_keys(lines: Sequence[TranscriptLine]) -> set[str]:
@@ -161,15 +170,15 @@ def leave(batch: FactBatch, lines: Sequence[TranscriptLine], error: ModelReplyEr
 
     Raises the error for the only turn of a batch, and after ``USELESS`` turns where no reply was any use so far.
     """
-    left = batch.left | heard_keys(lines)
-    turns = len(batch.turns) - len(batch.quiet)
-    if turns == 1 or (not batch.levels and len(left) >= min(USELESS, turns)):
+    left = batch.unread | heard_keys(lines)
+    turns = len(batch.turns) - len(batch.excluded)
+    if turns == 1 or (not batch.levels and len(left) >= min(MAX_USELESS_SINGLE_TURNS, turns)):
         raise error
-    return replace(batch, left=left)
+    return replace(batch, unread=left)
 
 
 async def extract_lines(
-    batch: FactBatch, lines: Sequence[TranscriptLine], ctx: WorkerContext, names: Mapping[str, str]
+    batch: FactBatch, lines: Sequence[TranscriptLine], ctx: Services, names: Mapping[str, str]
 ) -> FactBatch:
     """Make one call; a second one if all of its facts fail the checks, since a lost fact would look like none.
 
@@ -179,10 +188,10 @@ async def extract_lines(
     said = [line.text for line in heard(lines).values()]
     messages = (ctx.prompts or Prompts()).messages("extract", said, lines_data(lines, names))
     if own := ctx.settings.consolidation.instructions:
-        messages = with_instruction(messages, f"{INSTRUCTIONS}\n{own}")
+        messages = with_instruction(messages, f"{OPERATOR_INSTRUCTIONS}\n{own}")
     kept = frozenset(ctx.settings.consolidation.levels)
     wanted = await asyncio.to_thread(schema, tuple(heard(lines)), kept)  # pydantic takes some 20 ms for a class
-    for asked in (messages, with_instruction(messages, AGAIN)):
+    for asked in (messages, with_instruction(messages, RETRY_NOTICE)):
         reply = await ask(ctx.chat, asked, wanted)
         taken = await asyncio.to_thread(take_facts, batch, lines, reply, ctx)
         if not reply.facts or len(taken.facts) > len(batch.facts) or not worth_keeping(reply, kept):
@@ -193,22 +202,22 @@ async def extract_lines(
 def leave_refused(
     batch: FactBatch, taken: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, kept: frozenset[int]
 ) -> FactBatch:
-    """Returns the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
+    """Return the batch with the turns of refused facts left. Raises ``ModelReplyError`` if those are all there are."""
     cited = {quote.turn for fact in reply.facts for quote in fact.quotes}
     numbers = heard(lines).keys()
     refused = (cited & numbers) or {level.turn for level in worth_keeping(reply, kept)} & numbers
     if refused == numbers:
         raise ModelReplyError("none of the facts stands in the turns", hint="try again, or another model")
     left = {lines[number - 1].turn.key for number in refused}
-    return replace(batch, levels=taken.levels, left=batch.left | left)
+    return replace(batch, levels=taken.levels, unread=batch.unread | left)
 
 
 def worth_keeping(reply: Extraction, kept: frozenset[int]) -> list[Level]:
     return [level for level in reply.turns if level.level in kept - {0, 1}]
 
 
-def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: WorkerContext) -> FactBatch:
-    """Returns the facts that pass the checks, and the number of rejected ones by reason."""
+def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction, ctx: Services) -> FactBatch:
+    """Return the facts that pass the checks, and the number of rejected ones by reason."""
     batch = replace(batch, levels=turn_levels(batch, lines, reply))
     taken: list[Observation] = []
     refused: list[tuple[str, Fact]] = []
@@ -218,17 +227,19 @@ def take_facts(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extract
             refused.append((cited, fact))
         else:
             taken.append(make_observation(fact, cited, batch, ctx, len(batch.facts) + len(taken)))
-    for reason, fact in refused[:SHOWN]:
-        batch = batch.refuse(reason, fact.text[:LONGEST], [quote.words[:LONGEST] for quote in fact.quotes])
-    batch = batch.reject(Counter(reason for reason, _ in refused[SHOWN:]))
+    for reason, fact in refused[:MAX_REPORTED_REFUSALS]:
+        batch = batch.refuse(
+            reason, fact.text[:MAX_FACT_CHARS], [quote.words[:MAX_FACT_CHARS] for quote in fact.quotes]
+        )
+    batch = batch.reject(Counter(reason for reason, _ in refused[MAX_REPORTED_REFUSALS:]))
     if ctx.settings.approve:
-        doubtful = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
-        batch = replace(batch, doubtful=(*batch.doubtful, *filter(None, doubtful)))
+        refused_facts = [make_doubtful(fact, reason, lines, batch, ctx, n) for n, (reason, fact) in enumerate(refused)]
+        batch = replace(batch, refused_facts=(*batch.refused_facts, *filter(None, refused_facts)))
     return replace(batch, facts=(*batch.facts, *taken))
 
 
 def turn_levels(batch: FactBatch, lines: Sequence[TranscriptLine], reply: Extraction) -> dict[str, int]:
-    """Returns the level of each turn; the highest for a turn in several parts."""
+    """Return the level of each turn; the highest for a turn in several parts."""
     found = dict(batch.levels)
     told = {level.turn: level.level for level in reply.turns}
     for number, line in heard(lines).items():
@@ -253,10 +264,13 @@ class Citation:
 
 
 def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | str:
-    """Returns the fact's citations, or the reason to reject it."""
-    if fact is MALFORMED or not clean(fact.text) or not fact.quotes:
+    """Return the fact's citations, or the reason to reject it."""
+    if fact is MALFORMED_FACT or not clean(fact.text) or not fact.quotes:
         return "malformed"
-    if max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > LONGEST or len(fact.about) > LONGEST_NAME:
+    if (
+        max(len(fact.text), *(len(quote.words) for quote in fact.quotes)) > MAX_FACT_CHARS
+        or len(fact.about) > MAX_NAME_CHARS
+    ):
         return "too_long"
     if any(not 1 <= quote.turn <= len(lines) for quote in fact.quotes):
         return "unknown_source"
@@ -272,12 +286,14 @@ def cite_turns(fact: Fact, lines: Sequence[TranscriptLine]) -> list[Citation] | 
 
 
 def _citation(line: TranscriptLine, words: str) -> Citation:
-    text = line.turn.text if len(line.turn.text) <= CHARACTERS else line.text  # of a long turn what the model was shown
+    text = (
+        line.turn.text if len(line.turn.text) <= MAX_TRANSCRIPT_CHARS else line.text
+    )  # of a long turn what the model was shown
     return Citation(line.turn, find_quote(words, text) or "", line.context)
 
 
 def make_observation(
-    fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: WorkerContext, ordinal: int
+    fact: Fact, cited: Sequence[Citation], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation:
     turns = [one.turn for one in cited if not one.context]
     level = fact.level if 0 <= fact.level <= 3 else max(batch.levels[turn.key] for turn in turns)
@@ -298,34 +314,38 @@ def make_observation(
 
 
 def make_doubtful(
-    fact: Fact, reason: str, lines: Sequence[TranscriptLine], batch: FactBatch, ctx: WorkerContext, ordinal: int
+    fact: Fact, reason: str, lines: Sequence[TranscriptLine], batch: FactBatch, ctx: Services, ordinal: int
 ) -> Observation | None:
-    """Returns a refused fact for a person to decide on; None where it names no turn, or is no fact at all."""
+    """Return a refused fact for a person to decide on; None where it names no turn, or is no fact at all."""
     numbers = {quote.turn for quote in fact.quotes if 1 <= quote.turn <= len(lines)}
     cited = [Citation(lines[number - 1].turn, "", lines[number - 1].context) for number in sorted(numbers)]
-    if reason not in DOUBTFUL or all(one.context for one in cited):
+    if reason not in REVIEWABLE_REFUSALS or all(one.context for one in cited):
         return None
     made = make_observation(fact, cited, batch, ctx, ordinal)
     words = [clean(quote.words) for quote in fact.quotes]
-    id = memory_id(f"{batch.id}/{len(batch.doubtful)}/refused", ordinal)
-    return replace(made, id=id, quotes=(), happened=None, data={REFUSED: reason, WORDS: words})
+    id = memory_id(f"{batch.id}/{len(batch.refused_facts)}/refused", ordinal)
+    return replace(made, id=id, quotes=(), happened=None, data={REFUSAL_FIELD: reason, WORDS_FIELD: words})
 
 
 def fact_subject(name: str, turns: Sequence[Turn]) -> str:
-    """Returns the subject; "user" also where the model wrote the user's name. Among people nobody is "user"."""
+    """Return the subject; "user" also where the model wrote the user's name. Among people nobody is "user"."""
     name = clean(name)
     users = {turn.speaker.casefold() for turn in turns if turn.role == "user"}
     people = {turn.speaker for turn in turns if turn.role == "person"}
-    if name.casefold() in USER and len(people) == 1 and not users:
+    if _means_user(name) and len(people) == 1 and not users:
         return clean(people.pop())
-    return "user" if name.casefold() in USER | users else name
+    return "user" if _means_user(name) or name.casefold() in users else name
+
+
+def _means_user(name: str) -> bool:
+    return name.casefold() in USER_NAMES or calls_user(name)
 
 
 def clean_keywords(given: Sequence[str]) -> tuple[str, ...]:
-    clean_ones = (clean(word)[:LONGEST_NAME] for word in given[:KEYWORDS])
+    clean_ones = (clean(word)[:MAX_NAME_CHARS] for word in given[:MAX_KEYWORDS])
     return tuple(dict.fromkeys(word for word in clean_ones if word))
 
 
 def clean(text: str) -> str:
-    """Returns the text without invisible characters and halves of surrogate pairs, which no store takes."""
+    """Return the text without invisible characters and halves of surrogate pairs, which no store takes."""
     return _SURROGATE.sub("", visible(text)).strip()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memscope.consolidation.batch import FactBatch
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
+from memscope.services import Services
 
 
 @worker(reads=["facts"], writes=["facts", "rejected", "actions"], name="filter")
-async def by_level(batch: FactBatch, ctx: WorkerContext) -> FactBatch:
+async def by_level(batch: FactBatch, ctx: Services) -> FactBatch:
     """Drop and count facts of other levels: fiction, hypothesis, small talk."""
     kept = tuple(fact for fact in batch.facts if fact.level in ctx.settings.consolidation.levels)
     for fact in batch.facts:

@@ -13,24 +13,23 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
-from memscope.prompts.loader import HIDDEN
-from memscope.text.language import CJK, has_cjk
+from memscope.languages.registry import registered
+from memscope.prompts.loader import COMMENT
+from memscope.text.language import CJK, has_cjk, usual_rules
 from memscope.text.tokens import content_stems
 
-LONGEST_SPAN = 600  # characters of a quote with something left out
-FOUND = 0.8  # of its words that stand in the text
-ALIKE = 0.7  # letters of a word and of its correction
+MAX_ELIDED_QUOTE_CHARS = 600  # characters of a quote with something left out
+MIN_FOUND_WORD_SHARE = 0.8  # of its words that stand in the text
+MIN_WORD_SIMILARITY = 0.7  # letters of a word and of its correction
 _SHAPES = str.maketrans("’‘“”„«»「」『』＂＇", '\'\'""""""""""\'')
-_EDGES = " .…,;:!?\"'。，；：！？"
-_LEFT_OUT = re.compile(r"\s*(?:\[?…\]?|\[?\.{3,}\]?)\s*")
+_QUOTE_EDGES = " .…,;:!?\"'。，；：！？"
+_OMISSION = re.compile(r"\s*(?:\[?…\]?|\[?\.{3,}\]?)\s*")
 _SPEAKER = re.compile(r"\A\W*[^\n:：]{1,40}[:：]\s*(?=\S)")
-_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
-_NEGATION = frozenset("not no never none nothing nobody without cannot hardly 不 没 沒 别 別 无 無 未 非".split())
-_NUMBERS = frozenset("零一二两三四五六七八九十百千万")
+_QUOTE_WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:'[^\W\d_{CJK}]+)?")
 
 
 def find_quote(quote: str, text: str) -> str | None:
-    """Returns the quoted words as they stand in ``text``; None if they do not."""
+    """Return the quoted words as they stand in ``text``; None if they do not."""
     for words in dict.fromkeys((quote, _SPEAKER.sub("", quote))):
         if found := _literally(words, text) or _in_pieces(words, text):
             return found
@@ -44,7 +43,7 @@ def _literally(quote: str, text: str) -> str | None:
 
 def _in_pieces(quote: str, text: str) -> str | None:
     """Find "a … b": from the first piece to the last, or the longest piece where they stand far apart."""
-    pieces = [piece for piece in _LEFT_OUT.split(quote) if piece.strip(_EDGES)]
+    pieces = [piece for piece in _OMISSION.split(quote) if piece.strip(_QUOTE_EDGES)]
     if len(pieces) < 2:
         return None
     spans: list[tuple[int, int]] = []
@@ -54,15 +53,15 @@ def _in_pieces(quote: str, text: str) -> str | None:
             return None
         spans.append(span)
     start, end = spans[0][0], spans[-1][1]
-    if end - start > LONGEST_SPAN:
+    if end - start > MAX_ELIDED_QUOTE_CHARS:
         start, end = max(spans, key=lambda span: span[1] - span[0])
     return text[start:end]
 
 
 def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
-    """Returns where the words stand in ``text``, from place ``after`` on."""
+    """Return where the words stand in ``text``, from place ``after`` on."""
     plain, _ = _plain(quote)
-    wanted = plain.strip(_EDGES) or plain.strip()
+    wanted = plain.strip(_QUOTE_EDGES) or plain.strip()
     if not wanted:
         return None
     among, places = _plain(text)
@@ -75,7 +74,7 @@ def _span(quote: str, text: str, after: int) -> tuple[int, int] | None:
 @lru_cache(16)
 def _plain(text: str) -> tuple[str, list[int]]:
     """Normalise to small letters, single blanks, no invisible characters; and the place of each in ``text``."""
-    unseen = {place for found in HIDDEN.finditer(text) for place in range(*found.span())}
+    unseen = {place for found in COMMENT.finditer(text) for place in range(*found.span())}
     letters: list[str] = []
     places: list[int] = []
     for place, letter in enumerate(text.translate(_SHAPES)):
@@ -99,14 +98,14 @@ class _Token(NamedTuple):
 
 
 def _aligned(quote: str, text: str) -> str | None:
-    """Returns the words of the text that the quote renders, if nothing of weight differs."""
+    """Return the words of the text that the quote renders, if nothing of weight differs."""
     wanted, among = _tokens(quote), _tokens(text)
     if len(wanted) < 3 or not among:
         return None
     among = _around(wanted, among)
     steps = SequenceMatcher(None, _words(wanted), _words(among), autojunk=False).get_opcodes()
     equal = [step for step in steps if step[0] == "equal"]
-    if not equal or sum(step[2] - step[1] for step in equal) < FOUND * len(wanted):
+    if not equal or sum(step[2] - step[1] for step in equal) < MIN_FOUND_WORD_SHARE * len(wanted):
         return None
     first, last = equal[0][3], equal[-1][4]
     for _, wanted_from, wanted_to, from_, to in steps:
@@ -114,12 +113,12 @@ def _aligned(quote: str, text: str) -> str | None:
         if not _harmless(wanted[wanted_from:wanted_to], inside):
             return None
     start, end = among[first].start, among[last - 1].end
-    return text[start:end] if end - start <= LONGEST_SPAN else None
+    return text[start:end] if end - start <= MAX_ELIDED_QUOTE_CHARS else None
 
 
 def _tokens(text: str) -> list[_Token]:
     plain, places = _plain(text)
-    found = ((one.group(), *one.span()) for one in _WORD.finditer(plain))
+    found = ((one.group(), *one.span()) for one in _QUOTE_WORD.finditer(plain))
     return [_Token(word, places[start], places[end - 1] + 1) for word, start, end in found]
 
 
@@ -128,14 +127,14 @@ def _words(tokens: Sequence[_Token]) -> list[str]:
 
 
 def _around(wanted: Sequence[_Token], among: list[_Token]) -> list[_Token]:
-    """Returns the neighbourhood of the longest run of words that quote and text share."""
+    """Return the neighbourhood of the longest run of words that quote and text share."""
     run = SequenceMatcher(None, _words(wanted), _words(among), autojunk=False).find_longest_match()
     room = 2 * len(wanted)
     return among[max(0, run.b - run.a - room) : run.b + len(wanted) + room]
 
 
 def _harmless(quoted: Sequence[_Token], there: Sequence[_Token]) -> bool:
-    """Returns whether what differs is a typo, or small words, and what was left out denies nothing."""
+    """Return whether what differs is a typo, or small words, and what was left out denies nothing."""
     if _words(quoted) == _words(there):
         return True
     if any(_denies(token.word) for token in (*quoted, *there)):
@@ -146,15 +145,19 @@ def _harmless(quoted: Sequence[_Token], there: Sequence[_Token]) -> bool:
 
 
 def _denies(word: str) -> bool:
-    return word in _NEGATION or word.endswith("n't")
+    return any(one.wording.negation.fullmatch(word) for one in registered())
 
 
 def _is_small(word: str) -> bool:
-    """Returns whether the word alone changes nothing: a function word, or one CJK character that is no number."""
-    return word not in _NUMBERS if has_cjk(word) else not content_stems(word)
+    """Return whether the word alone changes nothing: a function word, or one CJK character that is no number."""
+    return not _is_digit(word) if has_cjk(word) else not content_stems(word, usual_rules("latin"))
+
+
+def _is_digit(character: str) -> bool:
+    return any(character in one.wording.digits for one in registered())
 
 
 def _alike(one: str, other: str) -> bool:
     if any(map(str.isdigit, one + other)) or has_cjk(one + other):
         return False
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE
+    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= MIN_WORD_SIMILARITY

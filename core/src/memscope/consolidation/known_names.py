@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from memscope.consolidation.batch import FactBatch
 from memscope.entities.cache import ask
 from memscope.entities.index import EntityIndex, EntityView
 from memscope.errors import StoreError
-from memscope.pipeline import WorkerContext
+from memscope.reconciliation.subjects import Aliases, role_names, subjects
 from memscope.records.filters import has_name
+from memscope.services import Services
+from memscope.text.tokens import fold
 
-MOST = 12  # in one call
-MOST_TURNS = 5_000  # of a user whose names are read anew each time, where the store tells no changes
+MAX_KNOWN_NAMES = 12  # in one call
+MAX_TURNS_READ = 5_000  # of a user whose names are read anew each time, where the store tells no changes
 
 
-async def known_names(batch: FactBatch, ctx: WorkerContext) -> Mapping[str, str]:
-    """Returns the full name for each shorter one in the batch that means one entity only; none if the store fails."""
+async def known_names(batch: FactBatch, ctx: Services) -> Mapping[str, str]:
+    """Return the full name for each shorter one in the batch that means one entity only; none if the store fails."""
     text = "\n".join(turn.text for turn in (*batch.before, *batch.turns))
+    found = await _names_by_alias(batch, ctx, lambda alias: has_name(text, alias))
+    return dict(list(found.items())[:MAX_KNOWN_NAMES])
+
+
+async def known_aliases(batch: FactBatch, about: Iterable[str], ctx: Services) -> Aliases:
+    """Return the names of those whom facts are ``about`` under an alias: "my sister", or what a person merged."""
+    named = {name for one in about for name in subjects(one)}
+    found = await _names_by_alias(batch, ctx, lambda alias: not named.isdisjoint(role_names(_folded(alias))))
+    return frozenset((role, _folded(name)) for alias, name in found.items() for role in role_names(_folded(alias)))
+
+
+def _folded(name: str) -> str:
+    return " ".join(fold(name).split())
+
+
+async def _names_by_alias(batch: FactBatch, ctx: Services, is_wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Return the name of the entity for each wanted alias that means one entity only; none if the store fails."""
 
     def question(index: EntityIndex) -> dict[str, str]:
         found: dict[str, set[str]] = {}
         for node in index.nodes:
             for alias in node.aliases if node.kind != "topic" else ():
-                if has_name(text, alias):
+                if is_wanted(alias):
                     found.setdefault(alias, set()).add(node.name)
         return {alias: next(iter(names)) for alias, names in found.items() if len(names) == 1}
 
     try:
-        if not hasattr(ctx.store, "changes") and (await ctx.store.stats(batch.user)).turns > MOST_TURNS:
+        if not hasattr(ctx.store, "changes") and (await ctx.store.stats(batch.user)).turns > MAX_TURNS_READ:
             return {}
-        view = EntityView(batch.agent, None, None, ctx.clock())
-        return dict(list((await ask(ctx.store, batch.user, view, question)).items())[:MOST])
+        return await ask(ctx.store, batch.user, EntityView(batch.agent, None, None, ctx.clock()), question)
     except StoreError:
         return {}

@@ -11,13 +11,13 @@ from memscope.consolidation.batch import FactBatch
 from memscope.prompts import visible
 from memscope.records import Json, Turn
 from memscope.records.filters import has_name
-from memscope.text.units import chunks
+from memscope.search.units import chunks
 
-CHARACTERS = 8_000  # of turns in one call; a longer turn is read in several
-CONTEXT = 400  # characters of a turn that is only context
-CONTEXT_TURNS = 4  # of the first half that the second half of a batch is shown
-SMALLEST_PART = 1_000  # characters of a turn that is not split further
-_BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # what an adapter shows to a model
+MAX_TRANSCRIPT_CHARS = 8_000  # of turns in one call; a longer turn is read in several
+MAX_CONTEXT_CHARS = 400  # characters of a turn that is only context
+MAX_CONTEXT_TURNS = 4  # of the first half that the second half of a batch is shown
+MIN_PART_CHARS = 1_000  # characters of a turn that is not split further
+_SHOWN_BLOCK = re.compile(r'<memory source="memscope">.*?</memory>', re.DOTALL)  # what an adapter shows to a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,36 +31,36 @@ class TranscriptLine:
 
 
 def spoken_text(turn: Turn) -> str:
-    return visible(_BLOCK.sub(" ", turn.text)).strip()
+    return visible(_SHOWN_BLOCK.sub(" ", turn.text)).strip()
 
 
 def lines_per_call(batch: FactBatch) -> list[list[TranscriptLine]]:
-    """Returns the lines of each call: one call, but for a turn that is longer than a call may be."""
+    """Return the lines of each call: one call, but for a turn that is longer than a call may be."""
     before = [line for turn in batch.before if (line := _line(turn, context=True)).text]
     calls: list[list[TranscriptLine]] = [[]]
     for line in (_unread(turn, batch) for turn in batch.turns):
-        if len(line.text) > CHARACTERS:
-            calls += [[part] for part in _parts(line, CHARACTERS)] + [[]]
+        if len(line.text) > MAX_TRANSCRIPT_CHARS:
+            calls += [[part] for part in _parts(line, MAX_TRANSCRIPT_CHARS)] + [[]]
         elif line.text:
             calls[-1].append(line)
     return [[*before, *call] for call in calls if heard(call)]
 
 
 def halves(lines: Sequence[TranscriptLine]) -> list[list[TranscriptLine]]:
-    """Returns two calls in the place of one: half of the turns each, or of a lone long turn; none for a short one."""
+    """Return two calls in the place of one: half of the turns each, or of a lone long turn; none for a short one."""
     places = [number - 1 for number in heard(lines)]
     if len(places) > 1:
         middle = places[len(places) // 2]
-        before = [_as_context(line) for line in lines[:middle]][-CONTEXT_TURNS:]
+        before = [_as_context(line) for line in lines[:middle]][-MAX_CONTEXT_TURNS:]
         return [list(lines[:middle]), [*before, *lines[middle:]]]
     line = lines[places[0]]
-    size = max(len(line.text) // 2 + 1, SMALLEST_PART)
+    size = max(len(line.text) // 2 + 1, MIN_PART_CHARS)
     parts = _parts(line, size) if len(line.text) > size else []
     return [[*lines[: places[0]], part] for part in parts]
 
 
 def heard(lines: Sequence[TranscriptLine]) -> dict[int, TranscriptLine]:
-    """Returns the lines that facts may rest on, by their numbers in the call."""
+    """Return the lines that facts may rest on, by their numbers in the call."""
     return {number: line for number, line in enumerate(lines, 1) if not line.context}
 
 
@@ -70,16 +70,16 @@ def _line(turn: Turn, *, context: bool) -> TranscriptLine:
 
 
 def _unread(turn: Turn, batch: FactBatch) -> TranscriptLine:
-    """Returns what is still to be read of the turn; the turn as context where that is nothing."""
+    """Return what is still to be read of the turn; the turn as context where that is nothing."""
     line, read = _line(turn, context=False), batch.read.get(turn.key, 0)
-    if turn.key in batch.quiet | batch.left or 0 < len(line.text) <= read:
+    if turn.key in batch.excluded | batch.unread or 0 < len(line.text) <= read:
         return _as_context(line)
     return replace(line, text=line.text[read:], continued=read > 0)
 
 
 def _as_context(line: TranscriptLine) -> TranscriptLine:
     text = line.text
-    short = text if len(text) <= CONTEXT else f"{text[: CONTEXT - 120]} … {text[-100:]}"
+    short = text if len(text) <= MAX_CONTEXT_CHARS else f"{text[: MAX_CONTEXT_CHARS - 120]} … {text[-100:]}"
     return replace(line, text=short, context=True)
 
 
@@ -99,7 +99,7 @@ def _parts(line: TranscriptLine, size: int) -> list[TranscriptLine]:
 def lines_data(
     lines: Sequence[TranscriptLine], names: Mapping[str, str] = MappingProxyType({})
 ) -> list[dict[str, Json]]:
-    """Returns a line of JSON per turn; where there are several conversations, each with its number.
+    """Return a line of JSON per turn; where there are several conversations, each with its number.
 
     ``names``: full names by shorter ones; a line has those that its text uses.
     """

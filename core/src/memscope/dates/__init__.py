@@ -10,27 +10,31 @@ Conventions:
 - a week begins on Monday; "last week" is the calendar's, "the last 3 weeks" end yesterday;
 - 5/8/2023 is May 8th, unless the first number can only be a day; 2023-05-08 and 20230508 are ISO dates;
 - "from May to July" ends with July, "3 to 5 pm" at 5;
-- without a direction the last one is meant ("Friday", "in May"), with a future tense the next;
+- without a direction the last one is meant ("Friday", "in May"), with a future tense the next; ``event_time`` and
+  ``nearest`` go by the clause of each time: "got tickets for May 5" is ahead, "May 5 was fun" is past;
 - "at 3" is at 15:00 unless a part of the day is named; 03:30, with its zero, is of the morning;
 - "by March 31" is the next one, and so is Friday in "a week from Friday", unless the sentence tells of the past;
   "before March 31" is where it tells of a duty ("due", "must", 必须);
 - a day that does not exist (June 31st), a lunar one and one of many ("a Friday in June") are silent;
+- "the weekend" and "the next few days" are times only in a question, where a day of the week is the last one and the
+  next unless its words look one way;
 - a repetition ("every second Tuesday") is a rule, no mention; a figure of speech ("feels like yesterday") is neither;
 - a morning is 8-12, an afternoon 12-16, an evening 16-20, a night 20-24; seasons are those of the northern half.
 """
 
-from memscope.dates.calendar import EARLIEST, LATEST
-from memscope.dates.mentions import Mention, is_undirected, mentions, nearest, readings, resolve
+from memscope.dates.calendar import FIRST_DAY, LAST_DAY
+from memscope.dates.mentions import Mention, asked, event_time, is_undirected, mentions, nearest, readings, resolve
 from memscope.dates.recurrences import Recurrence, occurrences, recurrences, recurring
 from memscope.dates.repeated import Rule
-from memscope.dates.weekday import weekday
 
 __all__ = [
-    "EARLIEST",
-    "LATEST",
+    "FIRST_DAY",
+    "LAST_DAY",
     "Mention",
     "Recurrence",
     "Rule",
+    "asked",
+    "event_time",
     "is_undirected",
     "mentions",
     "nearest",
@@ -39,5 +43,4 @@ __all__ = [
     "recurrences",
     "recurring",
     "resolve",
-    "weekday",
 ]

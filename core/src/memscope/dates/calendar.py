@@ -35,30 +35,25 @@ Cycle = Literal["", "day", "week", "month", "year"]
 
 
 def wall(year: int, month: int, day: int) -> datetime:
-    """Returns a day on the speaker's wall calendar; its zone is put back when a mention is made."""
+    """Return a day as a naive local time."""
     return datetime(year, month, day)  # noqa: DTZ001
 
 
-EARLIEST, LATEST = wall(1, 1, 2), wall(9999, 12, 30)  # a day of room for any zone
-DAY = timedelta(days=1)
+FIRST_DAY, LAST_DAY = wall(1, 1, 2), wall(9999, 12, 30)  # a day of room for any zone
+ONE_DAY = timedelta(days=1)
 SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 DAYS = {"day": 1, "week": 7, "weekend": 7, "workweek": 7, "fortnight": 14}
-MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
+MONTHS_PER_UNIT = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
 _REACH = 48  # cycles looked at for a period that is not in each of them (29 February, Friday the 13th)
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The reference, and the direction the sentence states.
-
-    ``decided`` where it has words of the past, verbs included, or of the future, and not both; ``due`` where it tells
-    of what has to be done.
-    """
+    """The reference time, and the tense of the sentence or clause, if any; ``due``: it states a duty."""
 
     when: datetime
     future: bool = False
     past: bool = False
-    decided: bool = False
     due: bool = False
 
     @property
@@ -80,17 +75,22 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """``other``: the second reading of ambiguous words: "last Friday" said on a Sunday."""
+    """A span that may recur.
+
+    ``other``: the second reading of ambiguous words, such as "last Friday" said on a Sunday. ``coming``: the next one
+    is meant, unless the clause is in the past tense.
+    """
 
     find: Callable[[int], Span | None]
     grain: Grain
     cycle: Cycle = ""
     other: Period | None = None
+    coming: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Seconds of a day. ``sure`` when the half of the day is known; ``grain`` "part" for a morning or a night."""
+    """Seconds of a day. ``sure``: am or pm is known; ``grain``: "part" for a morning or a night."""
 
     start: int
     end: int
@@ -118,18 +118,18 @@ def once(span: Span | None) -> Period | None:
 
 
 def then(period: Period, change: Callable[[Span], Span | None], grain: Grain | None = None) -> Period:
-    """Returns the period made of each of ``period``'s spans."""
+    """Map each span of a period to another one."""
 
     def find(n: int) -> Span | None:
         span = period.find(n)
         return change(span) if span else None
 
     other = then(period.other, change, grain) if period.other else None
-    return Period(find, grain or period.grain, period.cycle, other)
+    return Period(find, grain or period.grain, period.cycle, other, period.coming)
 
 
 def number_of(cycle: Cycle, when: datetime) -> int:
-    """Returns the number of the year, month, week or day that ``when`` is in."""
+    """Return the number of the year, month, week or day that ``when`` is in."""
     if cycle == "year":
         return when.year
     if cycle == "month":
@@ -138,22 +138,23 @@ def number_of(cycle: Cycle, when: datetime) -> int:
 
 
 def look(period: Period, n: int) -> Span | None:
-    """Returns ``find``'s span, None for a date that does not exist or lies outside the calendar."""
+    """Return ``find``'s span, None for a date that does not exist or lies outside the calendar."""
     try:
         span = period.find(n)
     except (ValueError, OverflowError):
         return None
-    return span if span and EARLIEST <= span.start < span.end <= LATEST else None
+    return span if span and FIRST_DAY <= span.start < span.end <= LAST_DAY else None
 
 
 def place(period: Period, now: Now) -> Span | None:
-    """Returns the reading that is meant: the last one begun, or with a future tense the next one not yet over."""
+    """Choose a span: the last one begun, or with a future tense the next one not yet over."""
     if not period.cycle:
         return look(period, 0)
     n = number_of(period.cycle, now.local)
-    for step in range(-1 if now.future else 1, _REACH):
-        span = look(period, n + step if now.future else n - step + 1)
-        if span and (not is_over(span, now) if now.future else has_begun(span, now)):
+    future = now.future or (period.coming and not now.past)
+    for step in range(-1 if future else 1, _REACH):
+        span = look(period, n + step if future else n - step + 1)
+        if span and (not is_over(span, now) if future else has_begun(span, now)):
             return span
     return None
 
@@ -184,19 +185,19 @@ def midnight(when: datetime) -> datetime:
 
 
 def months_later(when: datetime, months: int) -> datetime:
-    """Returns the same day ``months`` later, or the last of that month."""
+    """Return the same day ``months`` later, or the last of that month."""
     year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
     return when.replace(year=year, month=month + 1, day=min(when.day, month_length(year, month + 1)))
 
 
 def month_length(year: int, month: int) -> int:
-    return ((wall(year, month, 28) + 4 * DAY).replace(day=1) - DAY).day
+    return ((wall(year, month, 28) + 4 * ONE_DAY).replace(day=1) - ONE_DAY).day
 
 
 def later(when: datetime, amount: float, unit: str) -> datetime:
-    """Returns ``when`` moved by an amount of units; half a year is six months, half a month fifteen days."""
-    if unit in MONTHS:
-        whole, rest = divmod(amount * MONTHS[unit], 1)
+    """Return ``when`` moved by an amount of units; half a year is six months, half a month fifteen days."""
+    if unit in MONTHS_PER_UNIT:
+        whole, rest = divmod(amount * MONTHS_PER_UNIT[unit], 1)
         return months_later(when, int(whole)) + timedelta(days=round(rest * 30))
     if unit == "workday":
         return workdays_later(when, int(amount))
@@ -207,7 +208,7 @@ def workdays_later(when: datetime, count: int) -> datetime:
     """Count workdays from the beginning of a day: to the end of the last, or back to the beginning."""
     if abs(count) > 10_000:
         raise OverflowError
-    step = DAY if count > 0 else -DAY
+    step = ONE_DAY if count > 0 else -ONE_DAY
     while count:
         passed = when if count > 0 else when + step
         when += step
@@ -217,18 +218,18 @@ def workdays_later(when: datetime, count: int) -> datetime:
 
 
 def move(span: Span, length: Length, sign: int) -> Span:
-    """Returns the day (or, for hours, the instant) at this distance from the start of ``span``."""
+    """Return the day (or, for hours, the instant) at this distance from the start of ``span``."""
     start = span.start
     for amount, unit in length.parts:
         start = later(start, sign * amount, unit)
         while unit == "workday" and start.weekday() > 4:
-            start += sign * DAY
+            start += sign * ONE_DAY
     grain = length.parts[-1][1]
-    return Span(start, start + DAY, "day") if grain not in SECONDS else instant(start, grain)
+    return Span(start, start + ONE_DAY, "day") if grain not in SECONDS else instant(start, grain)
 
 
 def instant(when: datetime, grain: str) -> Span:
-    """Returns the unit that begins at ``when``, the place of an event "3 hours ago"."""
+    """Return the unit that begins at ``when``, the place of an event "3 hours ago"."""
     when = when.replace(microsecond=0)
     names: dict[str, Grain] = {"second": "second", "minute": "minute"}
     return Span(when, when + timedelta(seconds=SECONDS[grain]), names.get(grain, "hour"))
@@ -262,7 +263,7 @@ def named(length: Length) -> Grain:
 
 
 def day_at(when: datetime) -> Span:
-    return Span(when, when + DAY, "day")
+    return Span(when, when + ONE_DAY, "day")
 
 
 def date_of(year: int, month: int, day: int) -> Span:
@@ -279,31 +280,31 @@ def year_of(year: int, count: int = 1, grain: Grain = "year") -> Span:
 
 
 def week_of(when: datetime) -> Span:
-    monday = midnight(when) - when.weekday() * DAY
-    return Span(monday, monday + 7 * DAY, "week")
+    monday = midnight(when) - when.weekday() * ONE_DAY
+    return Span(monday, monday + 7 * ONE_DAY, "week")
 
 
 def weekend_of(when: datetime) -> Span:
-    saturday = week_of(when).start + 5 * DAY
-    return Span(saturday, saturday + 2 * DAY, "weekend")
+    saturday = week_of(when).start + 5 * ONE_DAY
+    return Span(saturday, saturday + 2 * ONE_DAY, "weekend")
 
 
 def unit_at(when: datetime, unit: str) -> Span | None:
-    """Returns the unit of the calendar that ``when`` is in."""
-    if unit in _UNITS:
-        return _UNITS[unit](when)
+    """Return the unit of the calendar that ``when`` is in."""
+    if unit in _SPAN_OF_UNIT:
+        return _SPAN_OF_UNIT[unit](when)
     if unit in SECONDS:
         start = when.replace(microsecond=0, second=0, minute=0 if unit == "hour" else when.minute)
         return Span(start, start + timedelta(seconds=SECONDS[unit]), "hour" if unit == "hour" else "minute")
     return None
 
 
-_UNITS: dict[str, Callable[[datetime], Span]] = {
+_SPAN_OF_UNIT: dict[str, Callable[[datetime], Span]] = {
     "day": lambda when: day_at(midnight(when)),
     "week": week_of,
     "weekend": weekend_of,
-    "workweek": lambda when: replace(week_of(when), end=week_of(when).start + 5 * DAY),
-    "fortnight": lambda when: replace(week_of(when), end=week_of(when).start + 14 * DAY),
+    "workweek": lambda when: replace(week_of(when), end=week_of(when).start + 5 * ONE_DAY),
+    "fortnight": lambda when: replace(week_of(when), end=week_of(when).start + 14 * ONE_DAY),
     "month": lambda when: month_of(when.year, when.month),
     "quarter": lambda when: month_of(when.year, (when.month - 1) // 3 * 3 + 1, 3, "quarter"),
     "half": lambda when: month_of(when.year, (when.month - 1) // 6 * 6 + 1, 6, "season"),
@@ -314,32 +315,32 @@ _UNITS: dict[str, Callable[[datetime], Span]] = {
 
 
 def nth_unit(n: int, unit: str, span: Span) -> Span | None:
-    """Returns the n-th (from the end if negative) unit of ``span``; a week belongs where its Thursday is (ISO 8601)."""
+    """Return the n-th unit of ``span``, from its end if negative; a week belongs where its Thursday is (ISO 8601)."""
     if unit == "week":
-        first = week_of(span.start + 3 * DAY if span.start.weekday() > 3 else span.start).start
-        last = week_of(span.end - 4 * DAY).start
-        start = first + (n - 1) * 7 * DAY if n > 0 else last + (n + 1) * 7 * DAY
-        found: Span | None = week_of(start)
+        first = week_of(span.start + 3 * ONE_DAY if span.start.weekday() > 3 else span.start).start
+        last = week_of(span.end - 4 * ONE_DAY).start
+        start = first + (n - 1) * 7 * ONE_DAY if n > 0 else last + (n + 1) * 7 * ONE_DAY
+        nth: Span | None = week_of(start)
     elif unit == "weekend":
-        first = span.start + (5 - span.start.weekday()) % 7 * DAY
-        last = weekend_of(span.end - 6 * DAY).start
-        found = weekend_of(first + (n - 1) * 7 * DAY if n > 0 else last + (n + 1) * 7 * DAY)
+        first = span.start + (5 - span.start.weekday()) % 7 * ONE_DAY
+        last = weekend_of(span.end - 6 * ONE_DAY).start
+        nth = weekend_of(first + (n - 1) * 7 * ONE_DAY if n > 0 else last + (n + 1) * 7 * ONE_DAY)
     else:
-        found = unit_at(later(span.start, n - 1, unit) if n > 0 else later(span.end, n, unit), unit)
-    return found if found and span.start - 4 * DAY <= found.start < span.end else None
+        nth = unit_at(later(span.start, n - 1, unit) if n > 0 else later(span.end, n, unit), unit)
+    return nth if nth and span.start - 4 * ONE_DAY <= nth.start < span.end else None
 
 
 def nth_weekday(n: int, weekday: int, span: Span) -> Span | None:
     if n > 0:
-        start = span.start + (weekday - span.start.weekday()) % 7 * DAY + (n - 1) * 7 * DAY
+        start = span.start + (weekday - span.start.weekday()) % 7 * ONE_DAY + (n - 1) * 7 * ONE_DAY
     else:
-        last = span.end - DAY
-        start = last - (last.weekday() - weekday) % 7 * DAY + (n + 1) * 7 * DAY
+        last = span.end - ONE_DAY
+        start = last - (last.weekday() - weekday) % 7 * ONE_DAY + (n + 1) * 7 * ONE_DAY
     return day_at(start) if span.start <= start < span.end else None
 
 
 def easter(year: int) -> Span:
-    """Returns Gregorian Easter Sunday (Meeus/Jones/Butcher)."""
+    """Return Gregorian Easter Sunday (Meeus/Jones/Butcher)."""
     a, (b, c) = year % 19, divmod(year, 100)
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7

@@ -23,7 +23,7 @@ Build = Callable[..., Any]  # (now, *values of the matched tokens) -> the new to
 
 
 class _Codes(dict[str, str]):
-    """The character of each kind; allotted on first sight, from the private use area."""
+    """Map kinds to characters of the private use area, assigned on first use."""
 
     def __missing__(self, kind: str) -> str:
         return self.setdefault(kind, chr(0xE000 + len(self)))
@@ -57,11 +57,11 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def needed(pattern: str) -> Sequence[frozenset[str]]:
-    """Returns the kinds without which each alternative matches nothing: a cheap test before the search."""
+    """Return the kinds that each alternative requires, for a cheap test before the search."""
     bare, dropped = pattern, 1
     while dropped:
         bare, dropped = _GROUP.subn(" ", bare)
-    return [frozenset(map(_CODES.__getitem__, _REQUIRED.findall(one))) for one in bare.split("|")]
+    return [frozenset(map(_CODES.__getitem__, _REQUIRED.findall(alternative))) for alternative in bare.split("|")]
 
 
 _GROUP = re.compile(r"\([^()]*\)[?*]?|\[[^\[\]]*\][?*]?")
@@ -73,7 +73,7 @@ def spell(tokens: Sequence[Token]) -> str:
 
 
 class Cascade:
-    """Rows in order; remembers per string of kinds which rows match it, for many sentences are built alike."""
+    """Apply rows in order, with a cache of the matching rows per string of kinds, since many sentences share one."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows

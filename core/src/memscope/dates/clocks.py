@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from memscope.dates.calendar import EARLIEST, LATEST, SECONDS, Clock, Length, Now, Period, Shape, Span, then
+from memscope.dates.calendar import FIRST_DAY, LAST_DAY, SECONDS, Clock, Length, Now, Period, Shape, Span, then
 from memscope.dates.written import clock
 
 HALF_DAY = 12 * 3600
@@ -145,9 +145,11 @@ def time_for(now: Now, *values: Any) -> Clock | None:
 
 
 def open_time(now: Now, shape: Shape, time: Clock) -> Clock | None:
-    """Since, after or before a time; after a part of the day is after its end."""
+    """Since, after, before or by a time; after a part of the day is after its end."""
     if time.shape != "point":
         return None
+    if shape == "until":
+        return replace(time, end=time.start, shape=shape)
     if shape != "after":
         return replace(time, shape=shape)
     return replace(time, start=time.end if time.grain == "part" else time.start, end=time.end + 1, shape="since")
@@ -158,9 +160,9 @@ def opened(span: Span, shape: Shape) -> Span | None:
     if span.shape != "point" and shape != "point":
         return None
     if shape in ("since", "after"):
-        return replace(span, start=span.start if shape == "since" else span.end, end=LATEST, shape=shape)
+        return replace(span, start=span.start if shape == "since" else span.end, end=LAST_DAY, shape=shape)
     if shape in ("before", "until"):
-        return replace(span, start=EARLIEST, end=span.start if shape == "before" else span.end, shape=shape)
+        return replace(span, start=FIRST_DAY, end=span.start if shape == "before" else span.end, shape=shape)
     return replace(span, shape=shape)
 
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from memscope.dates.calendar import (
-    DAY,
+    DAYS,
+    ONE_DAY,
     SECONDS,
     Clock,
     Length,
@@ -56,7 +57,7 @@ def anniversary(now: Now, outer: Period, inner: Period) -> Period | None:
     if not there or not here or "point" != there.shape:
         return None
     if there.grain == "week" and here.grain == "day":
-        return fixed(day_at(there.start + here.start.weekday() * DAY))
+        return fixed(day_at(there.start + here.start.weekday() * ONE_DAY))
     if (there.grain, here.grain) not in (("year", "day"), ("month", "day"), ("year", "month")):
         return None
     months = 12 * (there.start.year - here.start.year)
@@ -73,7 +74,7 @@ def same_time_in(now: Now, inner: Period, outer: Period) -> Period | None:
 def counted_from(now: Now, counted: Period, date: Period) -> Period | None:
     """A week ago yesterday, two years ago today."""
     start, day = look(counted, 0), None if date.cycle else look(date, 0)
-    if not start or not day or start.shape != "point" or abs(day.start - now.today) > 2 * DAY:
+    if not start or not day or start.shape != "point" or abs(day.start - now.today) > 2 * ONE_DAY:
         return None
     return fixed(day_at(start.start + (day.start - now.today)))
 
@@ -143,7 +144,9 @@ def weekday_of_counted(now: Now, *values: Any) -> Period | None:
     weekday, period = sorted(values, key=lambda item: isinstance(item, Period))
     if period.grain not in ("day", "week", "month", "year"):
         return None
-    return then(period, lambda span: day_at(week_of(span.start + DAY).start + ((weekday + 1) % 7 - 1) * DAY), "day")
+    return then(
+        period, lambda span: day_at(week_of(span.start + ONE_DAY).start + ((weekday + 1) % 7 - 1) * ONE_DAY), "day"
+    )
 
 
 def week_with(now: Now, period: Period) -> Period | None:
@@ -157,7 +160,7 @@ def weekend_with(now: Now, period: Period) -> Period | None:
     def change(span: Span) -> Span:
         saturday, monday = weekend_of(span.start).start, week_of(span.start).end
         if span.start.weekday() == 0:  # a long one
-            return Span(span.start - 2 * DAY, span.end, "weekend")
+            return Span(span.start - 2 * ONE_DAY, span.end, "weekend")
         return Span(min(span.start, saturday) if span.start.weekday() > 2 else saturday, monday, "weekend")
 
     return then(period, change, "weekend") if period.grain in ("day", "week") else None
@@ -193,10 +196,17 @@ def away(now: Now, sign: int, length: Length, period: Period) -> Period | None:
     return then(period, lambda span: move(span, length, sign), "day") if counted else None
 
 
+def week_after(now: Now, period: Period, unit: str) -> Period | None:
+    """Friday week, a week today, tomorrow fortnight."""
+    if unit not in ("week", "fortnight") or period.cycle not in ("", "week") or period.grain != "day":
+        return None
+    return then(coming(now, period), lambda span: day_at(span.start + DAYS[unit] * ONE_DAY))
+
+
 def unit_beside(now: Now, sign: int, unit: str, period: Period) -> Period | None:
     """The day before (-1) Christmas, the week after (1) May 5th."""
     if unit == "day":
-        return then(period, lambda span: unit_at(span.end if sign > 0 else span.start - DAY, unit))
+        return then(period, lambda span: unit_at(span.end if sign > 0 else span.start - ONE_DAY, unit))
     return then(period, lambda span: unit_at(later(span.start, sign, unit), unit))
 
 
@@ -204,7 +214,7 @@ def weekday_beside(now: Now, sign: int, weekday: int, period: Period) -> Period 
     """The Friday after (1) or before (-1) Thanksgiving."""
 
     def change(span: Span) -> Span:
-        return day_at(span.start + ((sign * (weekday - span.start.weekday()) - 1) % 7 + 1) * sign * DAY)
+        return day_at(span.start + ((sign * (weekday - span.start.weekday()) - 1) % 7 + 1) * sign * ONE_DAY)
 
     return then(period, change) if period.grain == "day" else None
 
@@ -260,7 +270,7 @@ def _latest(period: Period, end: Span) -> Span | None:
 
 
 def _next(period: Period, n: int, start: Span | None) -> Span | None:
-    """Returns the first of ``period`` from its n-th on that does not end before ``start`` begins."""
+    """Return the first of ``period`` from its n-th on that does not end before ``start`` begins."""
     if not start:
         return None
     return next((span for step in range(3) if (span := period.find(n + step)) and span.end > start.start), None)
@@ -287,13 +297,18 @@ def now_to_time(now: Now, _: str, time: Clock) -> Period | None:
 
 def open_to(now: Now, shape: Shape, period: Period) -> Period | None:
     """Since, after, before or until (that is, not after) a period."""
-    span = place(period, now) if period.cycle in ("week", "day") else None
+    span = place(period, now) if period.cycle in ("week", "day") and not period.coming else None
     return then(fixed(span) if span else period, lambda each: opened(each, shape))
 
 
 def due(now: Now, period: Period) -> Period:
     """Before May 5, the next one in a sentence of what has to be done."""
-    return coming(now, period) if now.due else period
+    return to_come(now, period) if now.due else period
+
+
+def to_come(now: Now, period: Period) -> Period:
+    """By March 31: the next one, unless its clause tells of the past."""
+    return replace(period, coming=True)
 
 
 def coming(now: Now, period: Period) -> Period:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memscope.dates.calendar import (
-    DAY,
+    ONE_DAY,
     Grain,
     Now,
     Period,
@@ -49,14 +49,14 @@ def moving_feast(month_number: int, weekday: int, number: int, days: int = 0) ->
     """A feast some days after the n-th (the last: -1) weekday of a month."""
 
     def find(year: int) -> Span | None:
-        found = nth_weekday(number, weekday, month_of(year, month_number))
-        return day_at(found.start + days * DAY) if found else None
+        span = nth_weekday(number, weekday, month_of(year, month_number))
+        return day_at(span.start + days * ONE_DAY) if span else None
 
     return yearly(find, "day")
 
 
 def easter_feast(away: int) -> Period:
-    return yearly(lambda year: day_at(easter(year).start + away * DAY), "day")
+    return yearly(lambda year: day_at(easter(year).start + away * ONE_DAY), "day")
 
 
 def season(now: Now, first_month: int) -> Period:
@@ -66,8 +66,8 @@ def season(now: Now, first_month: int) -> Period:
 
 def season_over(now: Now, first_month: int, year: int, last: int) -> Period | None:
     """The winter of 2019-20."""
-    found = season(now, first_month).find(year)
-    return fixed(found) if found and first_month == 12 and last in (year + 1, (year + 1) % 100) else None
+    winter = season(now, first_month).find(year)
+    return fixed(winter) if winter and first_month == 12 and last in (year + 1, (year + 1) % 100) else None
 
 
 def quarter(now: Now, which: int | str, *_: str) -> Period | None:
@@ -143,7 +143,7 @@ def days_in(now: Now, first: int, last: int, period: Period) -> Period | None:
 
 
 def _days(year: int, month_number: int, first: int, last: int) -> Span:
-    return Span(wall(year, month_number, first), wall(year, month_number, last) + DAY, "day", "range")
+    return Span(wall(year, month_number, first), wall(year, month_number, last) + ONE_DAY, "day", "range")
 
 
 def day_of_month(now: Now, day: int | str) -> Period | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from memscope.dates.calendar import DAY, Grain, Now, Period, Span, fixed, later, once, place, then, unit_at
+from memscope.dates.calendar import ONE_DAY, Grain, Now, Period, Span, fixed, later, once, place, then, unit_at
 from memscope.dates.relative import day_from_today, stepped_unit
 
-_EDGES: dict[Grain, dict[str, tuple[float, float]]] = {
+_SHARES_OF_SPAN: dict[Grain, dict[str, tuple[float, float]]] = {
     "year": {"start": (0, 4), "early": (0, 6), "mid": (3, 9), "late": (6, 12), "end": (8, 12)},
     "decade": {"start": (0, 3), "early": (0, 3), "mid": (4, 7), "late": (7, 10), "end": (7, 10)},
     "month": {"start": (0, 15), "early": (0, 15), "mid": (9, 20), "late": (15, 31), "end": (15, 31)},
@@ -22,11 +22,11 @@ def edge(now: Now, name: str, period: Period) -> Period | None:
     """The start, middle or end of a year (in months), a month, a week (in days) or a day (in hours)."""
     if period.grain == "day" and name == "end":
         return day_end(now, period)
-    if name not in _EDGES.get(period.grain, {}):
+    if name not in _SHARES_OF_SPAN.get(period.grain, {}):
         return None
 
     def change(span: Span) -> Span | None:
-        bounds = _EDGES.get(span.grain, {}).get(name)
+        bounds = _SHARES_OF_SPAN.get(span.grain, {}).get(name)
         if not bounds:
             return None
         unit, (first, last) = _EDGE_UNITS[span.grain], bounds
@@ -46,8 +46,8 @@ def this(now: Now, unit: str) -> Period | None:
 
 def later_in(now: Now, step: int, unit: str) -> Period | None:
     """Later this year: its second half, from today on; later next year: its second half."""
-    found = stepped_unit(now, step, unit)
-    here = edge(now, "late", found) if found else None
+    span = stepped_unit(now, step, unit)
+    here = edge(now, "late", span) if span else None
     return then(here, lambda span: replace(span, start=max(span.start, now.today))) if here else None
 
 
@@ -63,14 +63,14 @@ def limit(now: Now, name: str, period: Period) -> Period | None:
     """The end of 2008 as the end of a stretch: its last instant."""
     if name == "mid":
         return None
-    return then(period, lambda span: Span(at := span.end if name == "end" else span.start, at, span.grain))
+    return then(period, lambda span: Span(at := span.end if name == "end" else span.start, at, "second"), "second")
 
 
 def day_end(now: Now, *values: Any) -> Period | None:
     period = next((item for item in values if isinstance(item, Period)), day_from_today(now, 0))
     if period.grain != "day":
         return None
-    return then(period, lambda span: Span(span.end - DAY / 86400, span.end, "second"), "second")
+    return then(period, lambda span: Span(span.end - ONE_DAY / 86400, span.end, "second"), "second")
 
 
 def same_edge(now: Now, unit: str, period: Period, name: str) -> Period | None:

@@ -11,20 +11,20 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?
 
 
 def written(interval: Interval) -> str:
-    """Returns its first and its last day."""
+    """Write an interval as its first and last day."""
     first, last = interval.start.date().isoformat(), (interval.end - timedelta(microseconds=1)).date().isoformat()
     return first if first == last else f"{first}/{last}"
 
 
 def brief(interval: Interval) -> str:
-    """Returns the year or month where the interval is one, else its days."""
+    """Write an interval as a year or month if it is one, else as days."""
     first = interval.start.date().isoformat()
     short = (first[:length] for length in (4, 7))
-    return next((one for one in short if parse(one, interval.start.tzinfo) == interval), written(interval))
+    return next((text for text in short if parse(text, interval.start.tzinfo) == interval), written(interval))
 
 
 def parse(text: str, zone: tzinfo | None) -> Interval | None:
-    """Returns the interval, the last date included; None if there is no date. A time of day is taken to the minute."""
+    """Parse one or two dates as an interval that includes the last; None without a date. Times have minutes at most."""
     first, _, last = text.strip().partition("/")
     begin = _one(first.strip(), zone or UTC)
     end = _one(last.strip(), zone or UTC) if last.strip() else begin
@@ -34,10 +34,10 @@ def parse(text: str, zone: tzinfo | None) -> Interval | None:
 
 
 def _one(text: str, zone: tzinfo) -> Interval | None:
-    found = _DATE.fullmatch(text)
-    if not found:
+    match = _DATE.fullmatch(text)
+    if not match:
         return None
-    year, month, day, hour, minute = (int(part) if part else None for part in found.groups())
+    year, month, day, hour, minute = (int(part) if part else None for part in match.groups())
     try:
         start = datetime(year or 0, month or 1, day or 1, hour or 0, minute or 0, tzinfo=zone)
         return Interval(start, _end(start, month, day, hour))

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from memscope.dates import written
 from memscope.dates.cascade import Token
-from memscope.dates.vocabulary import WORDS, lines
+from memscope.dates.languages import Further, meaning
+from memscope.dates.vocabulary import VOCABULARY, lines
 from memscope.imports import pattern
 
 # One character for one character, so that offsets stay: capitals, full-width forms, dashes, quotation marks, commas.
@@ -20,18 +21,15 @@ _FOLD |= {ord("A") + i: ord("a") + i for i in range(26)} | {0xFF21 + i: ord("a")
 _FOLD |= dict.fromkeys(map(ord, "‐‑‒–—―−~～〜"), ord("-")) | dict.fromkeys(map(ord, "’‘ʼ"), ord("'"))
 _FOLD |= dict.fromkeys(map(ord, "、"), ord(",")) | {0x3000: ord(" ")}
 
-SIGNS = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
-SIGNS |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
+PUNCTUATION_ROLES = {",": "comma", "-": "hyphen", "/": "slash", ".": "dot", "=": "equals", ">": "more", "<": "less"}
+PUNCTUATION_ROLES |= {"(": "paren", ")": "paren", ":": "colon", "@": "at"}
 
 # Characters that Chinese dates and numbers begin with, and those that may be in them.
 _STARTS = rf"\d{written.NUMERALS}每上{''.join(sorted({era[0] for era in written.ERAS}))}"
-_TIMELY = f"{written.NUMERALS}{''.join(written.ERAS)}每个天日周星期礼拜月季度年次回世纪代元上中下初末底"
-_INERT = f"[\u4e00-\u9fff](?<![{''.join(sorted({*''.join(WORDS), *_TIMELY}))}])"  # in no word of time
-_NO_ONE = "(?![直向起样般边切共定些家])"  # behind a Monday: 上周一直下雨 is none
 
 
 class Figures(NamedTuple):
-    """A line of ``data/figures.txt``; ``begin`` is the look-ahead for where it may begin, "" for anywhere."""
+    """A line of ``data/figures.txt``; ``begin``: look-ahead for its start, "" for anywhere."""
 
     begin: str
     kind: str
@@ -51,108 +49,155 @@ def _figures() -> Iterator[Figures]:
         yield Figures(begin, kind, pattern, getattr(written, reader) if reader else lambda text, east: True)
 
 
-FIGURES = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
+FIGURE_PATTERNS = {f"figures{n}": one for n, one in enumerate(_figures())}  # by the name of the group in the lexicon
+
+# A Chinese character that no word and no figure of time begins with: runs of them are read at once.
+_TOKEN_BEGINNINGS = (*(word[0] for word in VOCABULARY), _STARTS, *(one.begin for one in FIGURE_PATTERNS.values()))
+_INITIALS = "".join(sorted(set(re.findall("[\u4e00-\u9fff]", "".join(_TOKEN_BEGINNINGS)))))
+_INERT = f"[\u4e00-\u9fff](?<![{_INITIALS}])"
 
 
 @lru_cache(maxsize=1)
 def lexicon() -> re.Pattern[str]:
     """Compiled on first use: numbers; phrases and Chinese words by their first character, the longest first; words."""
-    runs = groupby(FIGURES.items(), lambda item: item[1].begin)
+    runs = groupby(FIGURE_PATTERNS.items(), lambda item: item[1].begin)
     numbers = "|".join(
-        f"{begin}(?:{'|'.join(f'(?P<{name}>{one.pattern})' for name, one in run)})" for begin, run in runs
+        f"{begin}(?:{'|'.join(f'(?P<{name}>{figures.pattern})' for name, figures in run)})" for begin, run in runs
     )
-    phrases = sorted((word for word in WORDS if not word.isalpha() or not word.isascii()), key=len, reverse=True)
+    phrases = sorted((word for word in VOCABULARY if not word.isalpha() or not word.isascii()), key=len, reverse=True)
     first = groupby(sorted(phrases, key=itemgetter(0)), itemgetter(0))  # a stable sort: the longest stay first
     alike = {start: f"(?:{'|'.join(map(_phrase, phrases))})" for start, phrases in first}
     latin = "|".join(words for start, words in alike.items() if start.isascii())
     others = "|".join(words for start, words in alike.items() if not start.isascii())
     blank = rf"(?P<space>\s+)|(?P<unknown>zzz+(?: +zzz+)*(?![\w'])|(?:{_INERT})+)"
     known = f"(?P<phrase>(?=[\0-\x7f])(?:{latin})|(?![\0-\x7f])(?:{others}))|(?P<numerals>[{written.NUMERALS}]+)"
-    return re.compile(rf"{blank}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])")
+    own = r"(?P<own>(?P<meaning>[\U000F0000-\U000FFFFD])(?P=meaning)*)"
+    return re.compile(
+        rf"{blank}|{own}|{numbers}|{known}|(?P<word>[a-z]+(?:'(?!s(?![a-z]))[a-z]+)?)|(?P<other>[^\sa-z0-9])"
+    )
 
 
 def _phrase(words: str) -> str:
     if not words.isascii():
-        return words + (_NO_ONE if words[-1] == "一" and WORDS[words][0] == "weekday" else "")
+        return words
     return re.escape(words).replace(r"\ ", r"[\s-]{1,3}") + "(?![a-z0-9])"
 
 
 # Unknown words are blanked first: the patterns of numbers and phrases need not be tried at each of them.
-_PLAIN = pattern(r"(?<![\w$#@'])([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
-_PARTS = frozenset(part for word in WORDS if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
+_PLAIN = pattern(r"(?<![\w$#@'])(?!zz+ing\b)([a-z]{3,}(?:'(?!s(?![a-z]))[a-z]+)?)(?!\w)")
+_PARTS = frozenset(part for word in VOCABULARY if word.isascii() for part in (word, *re.split("[^a-z]+", word)))
 
 
 @lru_cache(maxsize=1 << 14)
 def _blank(word: str) -> str:
-    return word if word in _PARTS or word.partition("'")[0] in _PARTS else "z" * len(word)
+    """Return a known word, else meaningless letters of the same length, ending in "ed" if it may be a past tense."""
+    if word in _PARTS or word.partition("'")[0] in _PARTS:
+        return word
+    return "z" * (len(word) - 2) + "ed" if word.endswith("ed") and len(word) > 3 else "z" * len(word)
 
 
-def blanked(sentence: str) -> str:
-    """Returns a sentence folded, its unknown words blanked, all at their places."""
+def _opening(match: re.Match[str]) -> str:
+    """Blank the first word of a clause in -ing: "Picking it up on the 2nd"."""
+    word = match[2]
+    return f"{match[1]}{'z' * (len(word) - 3)}ing" if _blank(word) != word else match[0]
+
+
+def blanked(sentence: str, further: Further | None = None) -> str:
+    """Fold a sentence and blank its unknown words, keeping all offsets; ``further``: the words of its language."""
+    if further is not None:
+        sentence = further.blanked(sentence)
     folded = sentence.lower().replace("~", "-") if sentence.isascii() else sentence.translate(_FOLD)
+    if "up to" in folded:
+        folded = _OCCUPIED.sub(lambda match: f"{match[0][:-5]}zzzzz", folded)
+    if "ing" in folded:
+        folded = _OPENING_GERUND.sub(_opening, folded)
     parts = _PLAIN.split(folded)
     parts[1::2] = map(_blank, parts[1::2])
     return "".join(parts)
 
 
-def skeleton(sentence: str) -> str:
-    """Returns a sentence blanked, each run of unknown words one short word: sentences built alike have one skeleton."""
-    return _RUN.sub("zzz", blanked(sentence))
+# "What am I up to next week?" asks for what happens then, not for what happens until then.
+_BE = "(?:'[smr]e?| (?:am|is|are|was|were))"
+_OCCUPIED = pattern(
+    rf"\bwhat{_BE}(?: (?:the|my|our|your|his|her|their))? [\w'-]+(?: and [\w'-]+)? up to\b"
+    rf"|\bwhat (?:(?:the|my|our|your|his|her|their) )?[\w-]+(?: and [\w'-]+)?{_BE} up to\b"
+    r"|\b(?:been|be|gets?|got|getting) up to\b"
+)
 
 
+def skeleton(sentence: str, further: Further | None = None) -> str:
+    """Blank a sentence and shorten each run of unknown words to one, so that similar sentences are equal."""
+    return _SUFFIX.sub(r"zz\1", _RUN.sub("zzz", blanked(sentence, further)))
+
+
+_SUFFIX = pattern(r"\bzz+(ed|ing)\b")
+_OPENING_GERUND = pattern(r"((?:^|[,;:(!.-])\s*)([a-z]{2,}ing)(?![\w'])")
+_PAST = pattern(r"[a-z]{2,}ed")
 _RUN = pattern(r"zzz+(?: +zzz+)*(?![\w'])")
 
 
 @lru_cache(maxsize=1 << 11)  # a line that is shown, and a skeleton, is read more than once
 def tokens(text: str) -> Sequence[Token]:
-    """Returns the tokens of a blanked sentence; a run of unknown words is one token."""
-    found: list[Token] = []
-    east = bool(_EAST.search(text))
+    """Return the tokens of a blanked sentence; a run of unknown words is one token."""
+    result: list[Token] = []
+    east = bool(_IDEOGRAPH.search(text))
     for match in lexicon().finditer(text):
         name = match.lastgroup
         if name == "space":
             continue
         kind, value = ("word", None) if name == "unknown" else lexeme(match, east)
-        if kind == "word" and found and found[-1].kind == "word":
-            found[-1] = Token("word", found[-1].start, match.end())
+        if kind == "word" and value is None and result and result[-1].kind == "word" and not result[-1].value:
+            result[-1] = Token("word", result[-1].start, match.end())
         elif kind:
-            found.append(Token(kind, match.start(), match.end(), value))
-    return found
+            result.append(Token(kind, match.start(), match.end(), value))
+    return result
 
 
 def lexeme(match: re.Match[str], east: bool) -> tuple[str, Any]:
     name, text = match.lastgroup or "other", match[0]
     if name == "other":
-        return ("", None) if text in "'\"" else (SIGNS.get(text, "word" if text.isalnum() else "stop"), None)
+        return (
+            ("", None) if text in "'\"" else (PUNCTUATION_ROLES.get(text, "word" if text.isalnum() else "stop"), None)
+        )
+    if name == "own":
+        return meaning(text)
     if name == "numerals":
         number = written.numeral(text)
         return ("number", number) if number is not None else ("word", None)
-    if name in FIGURES:
-        figures = FIGURES[name]
+    if name in FIGURE_PATTERNS:
+        figures = FIGURE_PATTERNS[name]
         value = figures.read(text, east) if figures.kind != "word" else None
         return (figures.kind, value) if value is not None else ("word", None)
-    return WORDS.get(text) or WORDS.get(" ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None))
+    if name == "word" and text not in VOCABULARY and _PAST.fullmatch(text):
+        return "word", "ed"
+    if name == "word" and _SUFFIX.fullmatch(text):
+        return "word", "hint"
+    return VOCABULARY.get(text) or VOCABULARY.get(
+        " ".join(re.split(r"[\s-]+", text)) if name == "phrase" else "", ("word", None)
+    )
 
 
-_EAST = pattern("[\u4e00-\u9fff]")
+_IDEOGRAPH = pattern("[\u4e00-\u9fff]")
 
 # No expression reaches over the end of a sentence; "a.m." and initials end none.
-_END = pattern(
-    r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.))"
+_SENTENCE_BREAK = pattern(
+    r"[.!?。！？；\n](?:(?<!\.)[!?。！？；\n]*|(?<=\.)(?=\s+[A-Z])(?<![ap]\.m\.)(?<![ap]m\.)(?<!\b[A-Za-z]\.)(?<!\b[DM]r\.)(?<!\b[MS][st]\.)(?<!\bMrs\.))"
 )
 
 
-_LONGEST = 1000  # characters of a sentence: patterns may look at each of its tokens from each other
+_MAX_SENTENCE_CHARS = 1000  # characters of a sentence: patterns may look at each of its tokens from each other
 _PAUSES = " ,;\t"
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a text with their offsets; an endless one is cut."""
     start = 0
-    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        while end - start > _LONGEST:
-            pause = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in _PAUSES)
-            cut = pause + 1 if pause > 0 else start + _LONGEST
+    for end in (*(match.end() for match in _SENTENCE_BREAK.finditer(text)), len(text)):
+        while end - start > _MAX_SENTENCE_CHARS:
+            pause = max(
+                text.rfind(sign, start + _MAX_SENTENCE_CHARS // 2, start + _MAX_SENTENCE_CHARS) for sign in _PAUSES
+            )
+            cut = pause + 1 if pause > 0 else start + _MAX_SENTENCE_CHARS
             yield start, text[start:cut]
             start = cut
         yield start, text[start:end]

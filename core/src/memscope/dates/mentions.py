@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from memscope.dates.calendar import DAYS, Clock, Grain, Now, Period, Shape, Span, day_at, place
+from memscope.dates.calendar import (
+    Clock,
+    Grain,
+    Now,
+    Period,
+    Shape,
+    Span,
+    day_at,
+    look,
+    number_of,
+    place,
+    unit_at,
+)
 from memscope.dates.cascade import Token
 from memscope.dates.clocks import on_day
+from memscope.dates.cues import Direction
 from memscope.dates.figurative import is_figurative
-from memscope.dates.parsing import parsed, parsed_sentence
+from memscope.dates.parsing import Parsed, parsed, parsed_sentence
 from memscope.records import Interval
 
-LONG_AGO = timedelta(days=300)  # who tells of a day of so long ago names its year
+_DAYS = frozenset({"minute", "hour", "part", "day", "weekend", "week"})
+MIN_FAR, MAX_NEAR = (
+    timedelta(days=300),
+    timedelta(days=65),
+)  # the year of a far day is named, if another is soon or lately over
+MAX_AMBIGUOUS_WEEKDAY = timedelta(
+    days=10
+)  # beside a time before that, a day of the week is neither the last one nor the next
 _MENTIONED = frozenset({"date", "period", "moment", "open", "time"})
+_ASKED = _MENTIONED | {"asked"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +46,9 @@ class Mention:
     ends ("range", its grain that of the last) and an open one ("since", "after", "before", "until" for "not after"; it
     reaches to the end or the beginning of the calendar) from the rest. ``yearless`` if neither a year nor anything
     relative was named: "in May", "on the 5th"; see ``recurrences``. ``dayless`` for a time without a named day ("at 3
-    pm"), which takes the reference's day.
+    pm"), which takes the reference's day. ``vague`` for what a question may name and a statement leaves open ("the
+    weekend", "the next few days"); only ``asked`` returns these. ``direction`` tells where its clause puts the event;
+    ``interval`` follows the sentence only, see ``nearest``.
     """
 
     text: str
@@ -36,37 +59,70 @@ class Mention:
     shape: Shape = "point"
     yearless: bool = False
     dayless: bool = False
+    vague: bool = False
+    direction: Direction = ""
     calendar_period: Period | None = field(default=None, repr=False, compare=False)
     _now: Now | None = field(default=None, repr=False, compare=False)
 
 
 def mentions(text: str, reference: datetime) -> list[Mention]:
-    """Returns the time expressions of ``text``, in order, none overlapping; ``reference``: when it was said
-    (zone-aware).
-    """
+    """Return the time expressions of ``text``, in order, without overlaps; ``reference``: when it was said (zoned)."""
     return _named(text, parsed(text, reference))
+
+
+def asked(text: str, reference: datetime, *, past: bool, ahead: bool) -> list[Mention]:
+    """Return the time expressions of a question, the ``vague`` ones among them.
+
+    ``ahead``: its words look ahead, ``past``: they look back. With both or neither "on Thursday" is mentioned twice, as
+    the last one and the next. So is whatever has two readings: "last Friday" on a Sunday, and a Thursday on a Thursday,
+    which may be today or a week away. Beside a date ("Fridays in August", 8月的周五) there is none of this.
+    """
+    one_way = ahead and not past
+    mentioned = _named(text, parsed(text, reference, ahead=one_way), _ASKED)
+    if not one_way and any(
+        mention.yearless or reference - mention.interval.end > MAX_AMBIGUOUS_WEEKDAY for mention in mentioned
+    ):
+        return [mention for mention in mentioned if not mention.vague]
+    if mentioned and past == ahead:
+        coming = _named(text, parsed(text, reference, ahead=True), _ASKED)
+        mentioned += [
+            mention for mention in coming if mention.calendar_period and mention.calendar_period.cycle in ("", "week")
+        ]
+    weeks = [-1] * (past or not ahead) + [1] * (ahead or not past)
+    beside = [other for mention in mentioned for other in _other_readings(mention, reference, weeks)]
+    return list({(mention.start, mention.interval): mention for mention in (*mentioned, *beside)}.values())
+
+
+def _other_readings(mention: Mention, reference: datetime, weeks: Sequence[int]) -> Iterator[Mention]:
+    period, now = mention.calendar_period, mention._now
+    if not period or not now:
+        return
+    spans = [place(period.other, now)] if period.other else []
+    if period.cycle == "week" and mention.shape == "point" and reference in mention.interval:
+        spans += [look(period, number_of("week", now.local) + step) for step in weeks]
+    yield from (replace(mention, interval=interval(span, reference.tzinfo)) for span in spans if span)
 
 
 def mentions_of_skeleton(skeleton: str, reference: datetime) -> list[Mention]:
     return _named(skeleton, parsed_sentence(skeleton, reference))
 
 
-def _named(text: str, parts: Iterable[tuple[Sequence[Token], Now]]) -> list[Mention]:
-    found = ((token, now) for part, now in parts for token in part if token.kind in _MENTIONED)
-    named = (one for token, now in found if (one := mention(text, token, now)))
-    return [one for one in named if not is_figurative(text, one.start, one.end)]
+def _named(text: str, parts: Iterable[Parsed], kinds: frozenset[str] = _MENTIONED) -> list[Mention]:
+    pairs = ((token, part) for part in parts for token in part.tokens if token.kind in kinds)
+    named = (candidate for token, part in pairs if (candidate := mention(text, token, part)))
+    return [candidate for candidate in named if not is_figurative(text, candidate.start, candidate.end)]
 
 
 def resolve(text: str, reference: datetime) -> Interval | None:
-    """Returns the one interval a text names: the span of its mentions. None when no day is named."""
-    found = [mention.interval for mention in mentions(text, reference) if not mention.dayless]
-    if not found:
+    """Return the interval that spans all mentions of a text; None if it names no day."""
+    intervals = [mention.interval for mention in mentions(text, reference) if not mention.dayless]
+    if not intervals:
         return None
-    return Interval(min(one.start for one in found), max(one.end for one in found))
+    return Interval(min(interval.start for interval in intervals), max(interval.end for interval in intervals))
 
 
 def readings(mention: Mention) -> list[Interval]:
-    """Returns every interval that the words may name, the likelier first.
+    """Return every interval that a mention may name, the likeliest first.
 
     "Last Friday", said on a Sunday, is that of the last week or two days ago; "Friday" is the last one or the next.
     """
@@ -79,29 +135,110 @@ def readings(mention: Mention) -> list[Interval]:
     return list(dict.fromkeys([mention.interval, *(interval(span, zone) for span in others if span)]))
 
 
-def nearest(mention: Mention, said: datetime) -> Interval:
-    """Returns the reading of the sentence's tense; without one, or with both, the one nearest to ``said``.
+def nearest(mention: Mention, reference: datetime) -> Interval:
+    """Return the reading before or after ``reference``, as the clause's tense says; without a tense the nearest.
 
-    A future one counts as half as far there, since it is more often meant. A day that the tense puts ``LONG_AGO`` is
-    one soon to come: "I bought tickets for December 3", said in November.
+    The distance to a future reading counts half, since it is more often meant. "Last Friday" is the nearer one, "this
+    Monday", said on a Friday, the coming one, unless the clause is in the past tense.
     """
-    long_ago = mention.grain in DAYS and said - mention.interval.end > LONG_AGO
-    if mention._now and mention._now.decided and not long_ago:
+
+    def distance(candidate: Interval) -> timedelta:
+        return (
+            (candidate.start - reference) / 2
+            if candidate.start > reference
+            else max(reference - candidate.end, timedelta())
+        )
+
+    period, now = mention.calendar_period, mention._now
+    if not period or not now:
         return mention.interval
+    if mention.direction in ("past", "ahead") and not period.other:
+        span = place(period, _told_from(now, mention.direction))
+        return interval(span, mention.interval.start.tzinfo) if span else mention.interval
+    candidates = readings(mention)
+    ahead = [candidate for candidate in candidates if candidate.end > reference]
+    if period.other and len(ahead) == len(candidates):
+        return mention.interval
+    if period.other and ahead:
+        candidates = (
+            ahead if mention.direction != "past" else [candidate for candidate in candidates if candidate not in ahead]
+        )
+    return min(candidates, key=distance)
 
-    def distance(one: Interval) -> timedelta:
-        return (one.start - said) / 2 if one.start > said else max(said - one.end, timedelta())
 
-    return min(readings(mention), key=distance)
+def _told_from(now: Now, direction: Direction) -> Now:
+    """Return the reference with a clause's direction; what is past may be of later today: "at noon", told at 11:59."""
+    when = now.when if direction == "ahead" else now.when.replace(hour=23, minute=59, second=59)
+    return replace(now, when=when, future=direction == "ahead")
+
+
+def event_time(mention: Mention, reference: datetime) -> Interval | None:
+    """Return the time of the event that a mention dates; of a future open one ("by May 5", "from June on") its day.
+
+    None for a past open one ("since May"), a time without a day, "now", and a day from which the event was moved.
+    """
+    if mention.dayless or (mention.grain == "second" and reference in mention.interval and mention.shape == "point"):
+        return None
+    if mention.direction == "moved":
+        return _edge(mention, reference, last=True) if mention.shape == "range" else None
+    if mention.shape in ("point", "range"):
+        return nearest(mention, reference)
+    return _edge(mention, reference, last=mention.shape in ("before", "until"))
+
+
+def _edge(mention: Mention, reference: datetime, *, last: bool) -> Interval | None:
+    """Return the first or last day (week, month) of a future stretch; "before May 5" names May 5."""
+    period, now, zone = mention.calendar_period, mention._now, mention.interval.start.tzinfo
+    span = place(period, replace(now, future=_is_ahead(mention, reference, last))) if period and now else None
+    if not span:
+        return None
+    timed = mention.grain in ("second", "minute", "hour", "part")
+    at = span.end - timedelta(seconds=mention.shape != "before" or timed)
+    unit = "day" if timed else mention.grain if mention.grain in ("day", "week", "weekend", "month") else ""
+    named = unit_at(at if last else span.start - timedelta(seconds=mention.shape == "after"), unit)
+    edge = interval(named, zone) if named else None
+    if not edge or (period and period.cycle == "year" and edge.start - reference > MIN_FAR):
+        return None
+    return edge if (edge.end if last else edge.start) > reference else None
+
+
+def _is_ahead(mention: Mention, reference: datetime, last: bool) -> bool:
+    """Return whether a future stretch is meant; without a tense, decide by its end, or by the nearer start."""
+    if mention.direction or last:
+        return mention.direction != "past"
+    begun = min(
+        readings(mention), key=lambda reading: abs(reading.start - reference) / (2 if reading.start > reference else 1)
+    )
+    return begun.start > reference
 
 
 def is_undirected(mention: Mention) -> bool:
-    """Returns whether it names a day of the week, and no word tells of the past or of what is to come."""
+    """Return whether its words may as well name another day: "on Thursday" or "on the 15th", a few days ago, where
+    nothing tells of the past or of what is to come; "next Friday", said on a Monday; December 3 of last year, or of the
+    next, where one lies within weeks.
+    """
     period, now = mention.calendar_period, mention._now
-    return bool(period and period.cycle == "week" and now and not (now.decided or now.past or now.future))
+    if not period or not now or mention.shape not in ("point", "range"):
+        return False
+    if period.other:
+        return all(reading.start > now.when for reading in readings(mention))
+    if mention.direction and period.cycle != "year":
+        return False
+    meant = nearest(mention, now.when)
+    if period.cycle == "year":
+        near = [
+            reading for reading in readings(mention) if reading != meant and _distance(reading, now.when) < MAX_NEAR
+        ]
+        return bool(near) and mention.grain in _DAYS and _distance(meant, now.when) > MIN_FAR
+    return period.cycle == "week" or (period.cycle == "month" and meant.end <= now.when)
 
 
-def mention(text: str, token: Token, now: Now) -> Mention | None:
+def _distance(reading: Interval, reference: datetime) -> timedelta:
+    return max(reading.start - reference, reference - reading.end, timedelta())
+
+
+def mention(text: str, token: Token, part: Parsed) -> Mention | None:
+    now = part.now
     dayless = isinstance(token.value, Clock)
     period = on_reference(token.value, now) if isinstance(token.value, Clock) else token.value
     span = place(period, now)
@@ -110,7 +247,23 @@ def mention(text: str, token: Token, now: Now) -> Mention | None:
     yearless = period.cycle in ("year", "month") and span.shape in ("point", "range")
     placed = interval(span, now.when.tzinfo)
     words = text[token.start : token.end]
-    return Mention(words, token.start, token.end, placed, span.grain, span.shape, yearless, dayless, period, now)
+    direction = part.direction(token) if period.cycle or period.other else ""
+    if direction == "lean":
+        direction = "ahead" if period.cycle == "week" else ""
+    return Mention(
+        words,
+        token.start,
+        token.end,
+        placed,
+        span.grain,
+        span.shape,
+        yearless,
+        dayless,
+        vague=token.kind not in _MENTIONED,
+        direction=direction,
+        calendar_period=period,
+        _now=now,
+    )
 
 
 def on_reference(time: Clock, now: Now) -> Period:
@@ -118,7 +271,7 @@ def on_reference(time: Clock, now: Now) -> Period:
 
 
 def interval(span: Span, zone: tzinfo | None) -> Interval:
-    """Returns the span in its zone. A time that the clock skips in spring is as long, and lies after the gap."""
+    """Return the span in its zone. A time that the clock skips in spring keeps its length, after the gap."""
     start, end = span.start.replace(tzinfo=zone), span.end.replace(tzinfo=zone)
     if start.astimezone(UTC) < end.astimezone(UTC):
         return Interval(start, end)

@@ -10,99 +10,128 @@ from typing import NamedTuple
 
 from memscope.dates.calendar import Now
 from memscope.dates.cascade import Cascade, Token
+from memscope.dates.cues import Direction
+from memscope.dates.languages import rows_for, words_of
 from memscope.dates.lexer import blanked, sentences, tokens
-from memscope.dates.rules import rows
-from memscope.dates.vocabulary import WORDS
+from memscope.dates.tense import Tenses
+from memscope.dates.vocabulary import VOCABULARY
 from memscope.errors import InputError
 
 # Kinds that name no time alone: a sentence without others is skipped.
-_CONNECTORS = frozenset(
-    "word stop comma hyphen slash dot paren colon equals func the of in and or to article at on for from by before"
+_CONNECTING_WORDS = frozenset(
+    "word stop comma hyphen slash dot paren colon equals func have the of in and or to article at on for from by before"
     " after since till between around every other during past later prior ago future pasttense step edge beginning"
     " rest more less duty within couple times half halfword second now hence coming onward ge di fen miao sharp ban"
     " inside amid upto whose lunar lunarcal cha seem alike jubilee".split()
 )
-# Of these alone no row makes anything, and no row reaches over a word beside two others.
+_CUES = frozenset(
+    ("word", "func", "have", "future", "pasttense", "since", "onward")
+)  # their values are cues of ``tense.py``
+# No row matches these kinds alone, nor across a word that is beside two others.
 _SILENT = frozenset(
-    "stop comma dot paren hyphen func the of in and or article at on for from to around by whose".split()
+    "stop comma dot paren hyphen func have the of in and or article at on for from to around by whose".split()
 )
 
 
-@lru_cache(maxsize=1)
-def _cascade() -> Cascade:
-    return Cascade(rows())
+_cascades: dict[int, Cascade] = {}
 
 
-_NAMES = re.compile("[a-z]+|[0-9]")
+def _cascade(blank: str) -> Cascade:
+    rows = rows_for(blank)
+    return _cascades.get(id(rows)) or _cascades.setdefault(id(rows), Cascade(rows))
 
 
-def parsed(text: str, reference: datetime) -> Iterator[tuple[Sequence[Token], Now]]:
-    """Yield the tokens of each sentence that may name a time, and its direction."""
+_LETTERS_OR_DIGIT = re.compile("[a-z]+|[0-9]")
+
+
+class Parsed(NamedTuple):
+    """A sentence that may name a time: its tokens from ``offset`` on, and the direction of each."""
+
+    tokens: Sequence[Token]
+    now: Now
+    tenses: Tenses
+    offset: int = 0
+
+    def direction(self, token: Token) -> Direction:
+        """Return where the event at the time of a token lies."""
+        return self.tenses.direction(token.start - self.offset, token.end - self.offset)
+
+
+def parsed(text: str, reference: datetime, *, ahead: bool = False) -> Iterator[Parsed]:
+    """Yield each sentence that may name a time; ``ahead``: as if it looked ahead."""
+    further = words_of(text)
     for offset, sentence in sentences(text):
-        for found, now in parsed_sentence(blanked(sentence), reference):
-            yield [token._replace(start=token.start + offset, end=token.end + offset) for token in found], now
+        for read in parsed_sentence(blanked(sentence, further), reference, ahead=ahead):
+            tokens = [token._replace(start=token.start + offset, end=token.end + offset) for token in read.tokens]
+            yield read._replace(tokens=tokens, offset=offset)
 
 
-def parsed_sentence(blank: str, reference: datetime) -> Iterator[tuple[Sequence[Token], Now]]:
-    """Yield the tokens of a blanked sentence, or of a skeleton, if it may name a time."""
+def parsed_sentence(blank: str, reference: datetime, *, ahead: bool = False) -> Iterator[Parsed]:
+    """Yield a blanked sentence, or a skeleton, if it may name a time."""
     if reference.tzinfo is None:
         raise InputError("reference has no time zone", hint="give an aware datetime")
-    found = _read(blank) if not blank.isascii() or not _TIMELY.isdisjoint(_NAMES.findall(blank)) else None
-    if found is not None:
-        now = Now(reference, found.future and not found.past, found.past, found.decided, found.due)
-        yield _cascade().run(found.tokens, now), now
+    read = _read(blank) if not blank.isascii() or not _TIMELY.isdisjoint(_LETTERS_OR_DIGIT.findall(blank)) else None
+    if read is not None:
+        past = read.tenses.past
+        now = Now(reference, ahead or (read.future and not past), past and not ahead, read.due)
+        yield Parsed(_cascade(blank).run(read.tokens, now), now, read.tenses)
 
 
 class _Read(NamedTuple):
     tokens: Sequence[Token]
+    tenses: Tenses
     future: bool
-    past: bool
-    decided: bool
     due: bool
 
 
 @lru_cache(maxsize=1 << 11)
 def _read(blank: str) -> _Read | None:
-    """Returns the condensed tokens and the tense of a sentence that may name a time."""
-    found = tokens(blank)
-    kinds = {token.kind for token in found}
-    if kinds <= _CONNECTORS:
+    """Return the condensed tokens and the tenses of a sentence that may name a time."""
+    sentence_tokens = tokens(blank)
+    kinds = {token.kind for token in sentence_tokens}
+    if kinds <= _CONNECTING_WORDS:
         return None
-    future = "future" in kinds
-    past = any(token.kind == "pasttense" and token.value is None for token in found)
-    decided, due = future is not ("pasttense" in kinds), "duty" in kinds
-    told = [_plain(token) for token in found] if due else found
-    return _Read(condensed(told), future, past, decided, due)
+    due = any(token.kind == "duty" or token.value == "due" for token in sentence_tokens)
+    return _Read(condensed(plain(sentence_tokens)), Tenses(sentence_tokens, blank), "future" in kinds, due)
 
 
-def _plain(token: Token) -> Token:
-    """Returns a word of duty as any other: it tells the direction, and no row asks for it."""
-    return token._replace(kind="word") if token.kind == "duty" else token
+def plain(tokens: Sequence[Token]) -> list[Token]:
+    """Turn tokens that only carry a tense into unknown words, as the rows expect."""
+    merged: list[Token] = []
+    for token in tokens:
+        kind = "word" if token.kind == "duty" else token.kind
+        if kind == "word" and merged and merged[-1].kind == "word":
+            merged[-1] = merged[-1]._replace(end=token.end)
+        elif kind in _CUES:
+            merged.append(Token(kind, token.start, token.end))
+        else:
+            merged.append(token)
+    return merged
 
 
 def _timely() -> Iterator[str]:
-    """Yield Latin words without one of which, and without a digit, a sentence names no time."""
-    for words, (kind, _) in WORDS.items():
-        if words.isascii() and kind not in _CONNECTORS:
-            yield max(reversed(_NAMES.findall(words)), key=len)
+    """Yield the Latin words of times: a sentence without one of them and without a digit names no time."""
+    for words, (kind, _) in VOCABULARY.items():
+        if words.isascii() and kind not in _CONNECTING_WORDS:
+            yield max(reversed(_LETTERS_OR_DIGIT.findall(words)), key=len)
 
 
-def condensed(found: Sequence[Token]) -> list[Token]:
-    """Leave out what stands between unknown words: then many sentences are built alike, and the cascade knows them."""
-    kept: list[Token] = []
+def condensed(tokens: Sequence[Token]) -> list[Token]:
+    """Drop tokens between unknown words, so that more sentences share a string of kinds, which the cascade caches."""
+    merged: list[Token] = []
     silent: list[Token] = []
-    for token in found:
+    for token in tokens:
         if token.kind in _SILENT:
             silent.append(token)
             continue
-        beside = not kept or kept[-1].kind == "word"
+        beside = not merged or merged[-1].kind == "word"
         if token.kind != "word" or not beside:
-            kept += silent
-        elif len(kept) > 1 and kept[-2].kind == "word":
-            kept.pop()
-        kept.append(token)
+            merged += silent
+        elif len(merged) > 1 and merged[-2].kind == "word":
+            merged.pop()
+        merged.append(token)
         silent.clear()
-    return kept if kept and kept[-1].kind == "word" else kept + silent
+    return merged if merged and merged[-1].kind == "word" else merged + silent
 
 
 _TIMELY = frozenset((*"0123456789", *_timely()))

@@ -37,7 +37,7 @@ class Recurrence:
 
 
 def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Interval]:
-    """Returns a yearless mention's intervals in every year (for a day of the month: every month) of ``[first, last)``.
+    """Return a yearless mention's intervals in every year (for a day of the month: every month) of ``[first, last)``.
 
     For any other mention, its own interval. A question about "May" without a year is about every May of the data.
     """
@@ -49,23 +49,25 @@ def recurrences(mention: Mention, first: datetime, last: datetime) -> list[Inter
 
 
 def recurring(text: str, reference: datetime) -> list[Recurrence]:
-    """Returns the repetitions a text names, in order: "every other Friday", "her birthday is on May 5th", 每周二."""
+    """Return the repetitions a text names, in order: "every other Friday", "her birthday is on May 5th", 每周二."""
     return [
         Recurrence(text[token.start : token.end], token.start, token.end, rule)
-        for found, now in parsed(text, reference)
-        for i, token in enumerate(found)
-        if (rule := _rule(found, i, now))
+        for sentence in parsed(text, reference)
+        for i, token in enumerate(sentence.tokens)
+        if (rule := _rule(sentence.tokens, i, sentence.now))
     ]
 
 
-def _rule(found: Sequence[Token], i: int, now: Now) -> Rule | None:
-    """Returns the rule of a token; for a birthday, or beside "every year", that of the day named."""
-    kind, _, _, value = found[i]
+def _rule(tokens: Sequence[Token], i: int, now: Now) -> Rule | None:
+    """Return the rule of a token; for a birthday, or beside "every year", the rule of the day named."""
+    kind, _, _, value = tokens[i]
     if kind == "jubilee":
-        return next((rule for token in (*found[i + 1 :], *found[:i][::-1]) if (rule := _day_of_year(token, now))), None)
+        return next(
+            (rule for token in (*tokens[i + 1 :], *tokens[:i][::-1]) if (rule := _day_of_year(token, now))), None
+        )
     if kind != "gone" or not isinstance(value, Rule):
         return None
-    day = _day_of_year(found[i - 1], now) if i and value == Rule("year", value.interval) else None
+    day = _day_of_year(tokens[i - 1], now) if i and value == Rule("year", value.interval) else None
     return replace(day, interval=value.interval) if day else value
 
 
@@ -75,7 +77,7 @@ def _day_of_year(token: Token, now: Now) -> Rule | None:
 
 
 def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | None = None) -> list[Interval]:
-    """Returns a rule's days that touch ``[first, last)``, in order; without days, whole weeks, months or years.
+    """Return a rule's days that touch ``[first, last)``, in order; without days, whole weeks, months or years.
 
     Every other week (day, month, year) is counted from that of ``anchor``, by default from ``first``.
     """
@@ -92,7 +94,7 @@ def occurrences(rule: Rule, first: datetime, last: datetime, anchor: datetime | 
 
 
 def _named(rule: Rule, n: int) -> list[Span]:
-    """Returns the spans of a rule in the n-th of its units; none on a day that does not exist."""
+    """Return the spans of a rule in the n-th of its units; none on a day that does not exist."""
     if rule.freq in ("day", "week") and rule.weekdays:
         return [day_at(datetime.fromordinal(n * 7 + 1 + weekday)) for weekday in rule.weekdays]
     try:

@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from memscope.dates.calendar import (
-    DAY,
+    DAYS,
+    MONTHS_PER_UNIT,
+    ONE_DAY,
     SECONDS,
     Clock,
     Length,
@@ -27,9 +29,11 @@ from memscope.dates.calendar import (
 from memscope.dates.clocks import join
 from memscope.dates.days import month
 
+A_FEW = 5  # units in "the next few days"
+
 
 def day_from_today(now: Now, days: int) -> Period:
-    return fixed(day_at(now.today + days * DAY))
+    return fixed(day_at(now.today + days * ONE_DAY))
 
 
 def part_of_day(now: Now, days: int, part: Clock) -> Period | None:
@@ -66,11 +70,19 @@ def this_instant(now: Now, _: str) -> Period:
     return fixed(instant(now.local, "second"))
 
 
+class CalendarStep(int):
+    """A step to a week of the calendar: 上周五 has one reading, "last Friday" two."""
+
+
 def stepped_weekday(now: Now, step: int, number: int) -> Period:
     """Last Friday: of the last week; or the last one before today, a different one at the end of a week."""
-    found = fixed(day_at(week_of(now.today).start + (7 * step + number) * DAY))
-    other = counted_weekday(now, step or 1, 1, number) if abs(step) < 2 else None
-    return replace(found, other=other) if other and other.find(0) != found.find(0) else found
+    weekday = fixed(day_at(week_of(now.today).start + (7 * step + number) * ONE_DAY))
+    other = counted_weekday(now, step or 1, 1, number) if abs(step) < 2 and not _is_of_calendar(step) else None
+    return replace(weekday, other=other) if other and other.find(0) != weekday.find(0) else weekday
+
+
+def _is_of_calendar(step: int) -> bool:
+    return isinstance(step, CalendarStep)
 
 
 def coming_unit(now: Now, unit: str) -> Period | None:
@@ -101,7 +113,7 @@ def away(now: Now, sign: int, span: Length) -> Period:
     """3 days ago (sign -1), 3 days from now."""
     (amount, unit), *rest = span.parts
     if unit == "weekend" and not rest:
-        return fixed(weekend_of(now.today + sign * amount * 7 * DAY))
+        return fixed(weekend_of(now.today + sign * amount * 7 * ONE_DAY))
     return fixed(from_now(now, span, sign))
 
 
@@ -138,7 +150,7 @@ def rolling(now: Now, step: int, span: Length) -> Period | None:
     if unit in ("quarter", "decade", "century") and amount == int(amount):
         return aligned(now, step * int(amount), unit)
     seconds = span.parts[-1][1] in SECONDS
-    start = now.local if seconds else now.today + DAY if step > 0 else now.today
+    start = now.local if seconds else now.today + ONE_DAY if step > 0 else now.today
     end = far(start, span, 1 if step > 0 else -1)
     return fixed(Span(min(start, end), max(start, end), "hour" if seconds else "day"))
 
@@ -157,6 +169,29 @@ def aligned(now: Now, count: int, unit: str) -> Period | None:
     return fixed(Span(min(near, far_), max(near, far_), here.grain))
 
 
+def any_weekend(now: Now, unit: str) -> Period | None:
+    """The weekend, without a word that tells which."""
+    if unit != "weekend":
+        return None
+    return Period(lambda n: weekend_of(datetime.fromordinal(n * 7 + 1)), "weekend", "week")
+
+
+def few(now: Now, step: int, unit: str) -> Period | None:
+    """The last few days end yesterday, the next few weeks begin today; 这几天: the days around today."""
+    return _about_today(now, step, Length(((A_FEW, unit),))) if unit in DAYS or unit in MONTHS_PER_UNIT else None
+
+
+def around(now: Now, step: int, length: Length) -> Period | None:
+    """这两天."""
+    return None if step or length.parts[-1][1] in SECONDS else _about_today(now, 0, length)
+
+
+def _about_today(now: Now, step: int, length: Length) -> Period:
+    start = now.today if step > 0 else far(now.today, length, -1)
+    end = now.today if step < 0 else far(now.today, length, 1) + ONE_DAY
+    return fixed(Span(start, end, "day", "range"))
+
+
 def this_day(now: Now, unit: str) -> Period | None:
     """ "For the day" is for today."""
     return day_from_today(now, 0) if unit == "day" else None
@@ -171,5 +206,5 @@ def this_unit(now: Now, unit: str) -> Period | None:
 
 def stepped_month(now: Now, step: int, number: int) -> Period | None:
     """Last May; "this may" is more often a verb."""
-    found = month(now, number)
-    return stepped_period(now, step, found) if found and step else None
+    named = month(now, number)
+    return stepped_period(now, step, named) if named and step else None

@@ -25,7 +25,7 @@ class Rule:
     day: int | None = None
 
 
-_UNITS: dict[str, Rule] = {
+_RULE_OF_UNIT: dict[str, Rule] = {
     "day": Rule("day"),
     "workday": Rule("week", 1, (0, 1, 2, 3, 4)),
     "weekend": Rule("week", 1, (5, 6)),
@@ -37,27 +37,27 @@ _UNITS: dict[str, Rule] = {
     "year": Rule("year"),
     "decade": Rule("year", 10),
 }
-GAP, SEVERAL = "gap", "several"
+GAP_ROLE, SEVERAL_ROLE = "gap", "several"
 
 
 def repeated(now: Now, *values: Any) -> Rule | bool | None:
-    """Returns the rule that the tokens around "every" name; True if it cannot be expressed; None if there is none."""
+    """Return the rule that the tokens around "every" name; True if it cannot be expressed; None if there is none."""
     values = tuple(part for item in values for part in (_counted(item) if isinstance(item, Length) else (item,)))
     periods = [item for item in values if isinstance(item, Period)]
-    units = [item for item in values if isinstance(item, str) and item in _UNITS]
+    units = [item for item in values if isinstance(item, str) and item in _RULE_OF_UNIT]
     before = values[: next((i for i, item in enumerate(values) if isinstance(item, Period) or item in units), 0)]
     counts = [ordinal(item) for item in before if isinstance(item, int) or item == "second"]
-    if SEVERAL in values or len(counts) > 1 or len(units) > 1 or not (units or periods):
+    if SEVERAL_ROLE in values or len(counts) > 1 or len(units) > 1 or not (units or periods):
         return True
     rule = _merged(units, [_of_period(now, period) for period in periods])
-    every = max(2, *counts, 0) if GAP in values else max([1, *counts])
+    every = max(2, *counts, 0) if GAP_ROLE in values else max([1, *counts])
     return replace(rule, interval=rule.interval * every) if rule else True
 
 
 def _counted(length: Length) -> tuple[Any, ...]:
-    """Returns the number and the unit of a length; a fraction, or several units, are no interval of a rule."""
+    """Return the number and the unit of a length; a fraction, or several units, are no interval of a rule."""
     ((amount, unit), *rest) = length.parts
-    return (int(amount), unit) if amount == int(amount) and not rest else (SEVERAL,)
+    return (int(amount), unit) if amount == int(amount) and not rest else (SEVERAL_ROLE,)
 
 
 def named_before(now: Now, first: Any, *values: Any) -> Rule | bool | None:
@@ -69,7 +69,7 @@ def named_before(now: Now, first: Any, *values: Any) -> Rule | bool | None:
 
 def _merged(units: list[str], named: list[Rule | None]) -> Rule | None:
     """Merge the rules of a unit and of its days: every two weeks on Wednesday, Tuesday and Thursday."""
-    rules = [_UNITS[unit] for unit in units] + [rule for rule in named if rule]
+    rules = [_RULE_OF_UNIT[unit] for unit in units] + [rule for rule in named if rule]
     if None in named or len({rule.freq for rule in rules}) != 1 or (len(named) > 1 and rules[-1].freq != "week"):
         return None
     weekdays = tuple(sorted({day for rule in rules for day in rule.weekdays}))
@@ -77,17 +77,17 @@ def _merged(units: list[str], named: list[Rule | None]) -> Rule | None:
 
 
 def _of_period(now: Now, period: Period) -> Rule | None:
-    """Returns the rule of a recurring period: Monday, the 5th, May, May 5th; none for a moving feast or a season."""
+    """Return the rule of a recurring period: Monday, the 5th, May, May 5th; none for a moving feast or a season."""
     here = number_of(period.cycle, now.local)
-    found = [span for n in range(here, here + 3) if period.cycle and (span := look(period, n))]
-    if not found or any(span.shape != "point" for span in found):
+    spans = [span for n in range(here, here + 3) if period.cycle and (span := look(period, n))]
+    if not spans or any(span.shape != "point" for span in spans):
         return None
-    first = found[0]
+    first = spans[0]
     if period.cycle == "week" and first.grain != "week":
         return Rule("week", 1, (first.start.weekday(),))
     if period.cycle == "month" and period.grain == "day":
         return Rule("month", day=first.start.day)
-    if period.cycle == "year" and len({(span.start.month, span.start.day) for span in found}) == 1:
+    if period.cycle == "year" and len({(span.start.month, span.start.day) for span in spans}) == 1:
         whole = {"month": None, "day": first.start.day}
         return Rule("year", month=first.start.month, day=whole[first.grain]) if first.grain in whole else None
     return None
@@ -99,23 +99,13 @@ def day_of_repeated(now: Now, *values: Any) -> Rule | bool:
     days = [ordinal(item) for item in named if isinstance(item, int | str)]
     if days and isinstance(rule, Rule) and rule == Rule("month", rule.interval):
         return replace(rule, day=days[0])
-    found = [repeated(now, item) for item in named if isinstance(item, Period)]
-    return next((item for item in found if isinstance(item, Rule)), True)
-
-
-def week_after(now: Now, date: Period, unit: str) -> bool | None:
-    """Friday week, tomorrow fortnight: a day that is not counted here."""
-    return True if date.cycle in ("", "week") and unit in ("week", "fortnight") else None
-
-
-def a_week(now: Now, count: int, unit: str, date: Period) -> bool | None:
-    """A week today, a week Friday."""
-    return True if unit == "week" else None
+    rules = [repeated(now, item) for item in named if isinstance(item, Period)]
+    return next((item for item in rules if isinstance(item, Rule)), True)
 
 
 def on_units(now: Now, unit: str) -> Rule | None:
     """On weekends, on weekdays."""
-    return _UNITS[unit] if unit in ("weekend", "workday") else None
+    return _RULE_OF_UNIT[unit] if unit in ("weekend", "workday") else None
 
 
 def any_of(now: Now, count: int, weekday: int) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,7 +24,7 @@ def _row(line: str) -> Row:
 
 
 def _builder(action: str) -> Build:
-    """Returns the builder of ``compose.away 1 $1 (compose.coming $2)``: it declines where a part of it does."""
+    """Return the builder of ``compose.away 1 $1 (compose.coming $2)``: it declines where a part of it does."""
     if re.fullmatch(r"\w+\.\w+", action):
         return _function(action)
     words = iter(re.findall(r"[()]|[^\s()]+", action))
@@ -42,17 +42,17 @@ def _call(words: Iterator[str], all_values: bool = False) -> Part:
     """Reads a function and its arguments, up to a closing bracket or the end."""
     function = _function(next(words))
     until_closed = iter(lambda: next(words, ")"), ")")
-    given = [_call(words) if word == "(" else _argument(word) for word in until_closed]
+    parts = [_call(words) if word == "(" else _argument(word) for word in until_closed]
 
     def part(now: Now, values: Sequence[Any]) -> Any:
-        arguments = [one(now, values) for one in given]
+        arguments = [argument(now, values) for argument in parts]
         return None if None in arguments else function(now, *arguments, *(values if all_values else ()))
 
     return part
 
 
 def _argument(word: str) -> Part:
-    """Returns the n-th value for ``$n``, the last for ``$last``; a number; a word."""
+    """Return the n-th value for ``$n``, the last for ``$last``; a number; a word."""
     if word.startswith("$"):
         at = -1 if word == "$last" else int(word[1:]) - 1
         return lambda now, values: values[at]
@@ -66,5 +66,9 @@ _LINES = tuple(lines("rules.txt"))
 
 @cache
 def rows() -> Sequence[Row]:
-    """Returns the rows in order; made on first use, as many texts name no time."""
-    return [_row(line) for line in _LINES]
+    """Return the rows in order; made on first use, as many texts name no time."""
+    return rows_of(_LINES)
+
+
+def rows_of(lines: Iterable[str]) -> list[Row]:
+    return list(map(_row, lines))

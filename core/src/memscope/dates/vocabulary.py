@@ -10,11 +10,13 @@ from typing import Any
 
 from memscope.dates.clocks import hours
 from memscope.dates.days import easter_feast, feast, moving_feast
+from memscope.dates.relative import CalendarStep
 from memscope.dates.repeated import Rule
 
 _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (  # the most frequent ones first
     (r"(-?\d+)", int),
     (r"-", lambda: None),
+    (r"(-?\d+)w", CalendarStep),
     (r"([a-z]+)", str),
     (r"(\d\.\d)", float),
     (r"(\d+)-(\d+)h", lambda start, end: hours(int(start), int(end))),
@@ -25,28 +27,32 @@ _VALUES: tuple[tuple[str, Callable[..., Any]], ...] = (  # the most frequent one
     (r"(.+)/(.+)", lambda *parts: tuple(map(_value, parts))),
 )
 _COMMENT = re.compile("(?:^|  )#")
-_PIECE = re.compile("{([A-Z_]+)}")
-_NAMED = re.compile("([A-Z_]+) = (.+)")
+_REFERENCE = re.compile("{([A-Z_]+)}")
+_DEFINITION = re.compile("([A-Z_]+) = (.+)")
 
 
-def lines(name: str, **given: str) -> Iterator[str]:
-    """Yields the lines of a file in ``data/``, without comments; a piece that a line names (or ``given``) stands in for
-    ``{ITS_NAME}``.
+def lines(name: str | Path, **extra: str) -> Iterator[str]:
+    """Yield the lines of a file, by its path or its name in ``data/``, without comments and with definitions replaced.
+
+    ``{NAME}`` stands for what a line ``NAME = ...`` defines.
     """
-    pieces = dict(given)
+    pieces = dict(extra)
     for line in (Path(__file__).parent / "data" / name).read_text(encoding="utf-8").splitlines():
         content = _COMMENT.split(line)[0].strip() if "#" in line else line.strip()
         if "{" in content:
-            content = _PIECE.sub(lambda piece: pieces[piece[1]], content)
-        if " = " in content and (piece := _NAMED.fullmatch(content)):
+            content = _REFERENCE.sub(lambda piece: pieces[piece[1]], content)
+        if " = " in content and (piece := _DEFINITION.fullmatch(content)):
             pieces[piece[1]] = piece[2]
         elif content:
             yield content
 
 
-def words(name: str) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """Yields each word with its kind and its value; the kind "" is nothing at all."""
-    for line in lines(name):
+ARROW = " -> "  # in lines that are no words but rows of rules
+
+
+def words(name: str | Path) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """Yield each word with its kind and its value; the kind "" is ignored."""
+    for line in (line for line in lines(name) if ARROW not in line):
         kind, value, spellings = line.split(maxsplit=2)
         meaning = kind.strip("-"), _value(value)
         yield from ((word, meaning) for word in _spelled(spellings))
@@ -57,7 +63,7 @@ def _value(text: str) -> Any:
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """Yields "a b" and "a c" for ``a (b|c)``."""
+    """Yield "a b" and "a c" for ``a (b|c)``."""
     if "(" not in text:
         yield from text.split("|")
         return
@@ -65,4 +71,4 @@ def _spelled(text: str) -> Iterator[str]:
         yield from map("".join, product(*(part.split("|") for part in re.split("[()]", word))))
 
 
-WORDS: Mapping[str, tuple[str, Any]] = dict(chain(words("en.txt"), words("zh.txt")))
+VOCABULARY: Mapping[str, tuple[str, Any]] = dict(chain(words("en.txt"), words("zh.txt")))

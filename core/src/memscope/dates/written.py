@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from memscope.dates.calendar import DAY, Clock, Period, date_of, day_at, fixed, month_of, wall, week_of, year_of
+from memscope.dates.calendar import ONE_DAY, Clock, Period, date_of, day_at, fixed, month_of, wall, week_of, year_of
 
 NUMERALS = "零〇○一二两兩三四五六七八九十百千廿卅"
-_DIGITS = dict(zip("零〇○一二两兩三四五六七八九", (0, 0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+_DIGIT_VALUES = dict(zip("零〇○一二两兩三四五六七八九", (0, 0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 # The first year of each era.
 OLD_ERAS = {"洪武": 1368, "永乐": 1403, "嘉靖": 1522, "万历": 1573, "崇祯": 1628, "顺治": 1644, "康熙": 1662}
@@ -42,6 +42,11 @@ def short(text: str, east: bool) -> int:
 
 def itself(text: str, east: bool) -> str:
     return text
+
+
+def week(text: str, east: bool) -> str:
+    """周 in 下周天气."""
+    return "week"
 
 
 def initial(text: str, east: bool) -> str:
@@ -81,10 +86,10 @@ def year_month(text: str, east: bool) -> Period | None:
 def iso_week(text: str, east: bool) -> Period | None:
     """2016-W12, and the day of it in 2016-W12-3."""
     year, week, *days = digits(text)
-    monday = week_of(wall(year, 1, 4)).start + (week - 1) * 7 * DAY
+    monday = week_of(wall(year, 1, 4)).start + (week - 1) * 7 * ONE_DAY
     if not 1 <= week <= 53:
         return None
-    return fixed(day_at(monday + (days[0] - 1) * DAY) if days else week_of(monday))
+    return fixed(day_at(monday + (days[0] - 1) * ONE_DAY) if days else week_of(monday))
 
 
 def month_year(text: str, east: bool) -> Period | None:
@@ -109,8 +114,8 @@ def decade(text: str, east: bool) -> Period:
 
 def hour_minute(text: str, east: bool) -> Clock | None:
     """A leading zero means the morning: 03:30."""
-    found = clock(*digits(re.split("[.+]", text)[0]))  # not the zone: a time is of the place where it is said
-    return replace(found, sure=found.sure or text[0] == "0") if found else None
+    time = clock(*digits(re.split("[.+]", text)[0]))  # without the zone: a time is local to the speaker
+    return replace(time, sure=time.sure or text[0] == "0") if time else None
 
 
 def clock(hour: int, minute: int | None = None, second: int | None = None) -> Clock | None:
@@ -129,17 +134,17 @@ def clock(hour: int, minute: int | None = None, second: int | None = None) -> Cl
 
 def numeral(text: str) -> int | None:
     """一百零五, 二十, 〇八, 二零二三; not 两三, which is some."""
-    if len(text) == 2 and _DIGITS.get(text[1], 0) - _DIGITS.get(text[0], 99) == 1:
+    if len(text) == 2 and _DIGIT_VALUES.get(text[1], 0) - _DIGIT_VALUES.get(text[0], 99) == 1:
         return None
     text = text.replace("廿", "二十").replace("卅", "三十")
     if not any(char in _POWERS for char in text):
-        return int("".join(str(_DIGITS[char]) for char in text)[:7])
+        return int("".join(str(_DIGIT_VALUES[char]) for char in text)[:7])
     total, digit = 0, 0
     for char in text:
         if char in _POWERS:
             total, digit = total + (digit or 1) * _POWERS[char], 0
         else:
-            digit = _DIGITS[char]
+            digit = _DIGIT_VALUES[char]
     return total + digit
 
 

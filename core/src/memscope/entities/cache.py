@@ -19,7 +19,6 @@ from memscope.entities.reading import ReadRecords, read
 from memscope.records import Handle, Record, Select
 from memscope.stores import Store
 from memscope.stores.rules import record_id
-from memscope.text import load_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
 
 # Of all users, about 1 KB each; the latest user's are kept whatever their number. More of them make the pauses of
 # Python's garbage collector long: some 150 ms for 40,000.
-MOST_RECORDS = 100_000
-MOST_VIEWS = 8  # of one user
-INLINE = 1000  # records of an index that answers sooner than a thread would
-FEW = 20  # turns whose names are found sooner
-PAGE = 1000
+MAX_INDEXED_RECORDS = 100_000
+MAX_VIEWS_PER_USER = 8  # of one user
+MAX_INLINE_RECORDS = 1000  # records of an index that answers sooner than a thread would
+MIN_TURNS_TO_INDEX = 20  # turns whose names are found sooner
+RECORDS_PER_PAGE = 1000
 
 T = TypeVar("T")
 _ViewKey: TypeAlias = "tuple[str | None, str | None, datetime | None]"
@@ -60,26 +59,26 @@ _users: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Store, Or
 _users = WeakKeyDictionary()
 
 
-async def ask(store: Store, user: str, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
+async def ask(store: Store, user: str, view: EntityView, query: Callable[[EntityIndex], T]) -> T:
     """Ask the index of the user's records as they are now; only what changed since the last call is read."""
     users = _users.setdefault(asyncio.get_running_loop(), WeakKeyDictionary()).setdefault(store, OrderedDict())
     known = users.setdefault(user, _User())
     users.move_to_end(user)
     # a task of its own: cancelling the caller leaves no index half up to date
-    answer = await asyncio.shield(asyncio.create_task(_ask(store, user, known, view, question), name="memscope-names"))
-    while len(users) > 1 and sum(one.records.size for one in users.values()) > MOST_RECORDS:
+    answer = await asyncio.shield(asyncio.create_task(_ask(store, user, known, view, query), name="memscope-names"))
+    while len(users) > 1 and sum(one.records.size for one in users.values()) > MAX_INDEXED_RECORDS:
         users.popitem(last=False)
     return answer
 
 
-async def _ask(store: Store, user: str, known: _User, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
+async def _ask(store: Store, user: str, known: _User, view: EntityView, query: Callable[[EntityIndex], T]) -> T:
     async with known.lock:
         try:
             index = await _index(known, view, await _follow(store, user, known))
         except BaseException:
             known.reset()
             raise
-        return question(index) if len(index.turns) < INLINE else await asyncio.to_thread(question, index)
+        return query(index) if len(index.turns) < MAX_INLINE_RECORDS else await asyncio.to_thread(query, index)
 
 
 async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityIndex:
@@ -89,10 +88,10 @@ async def _index(known: _User, view: EntityView, changed: set[str]) -> EntityInd
     if key not in known.views:
         known.views[key] = EntityIndex(view), {*known.records.turns, *known.records.memories}
     known.views.move_to_end(key)
-    while len(known.views) > MOST_VIEWS:
+    while len(known.views) > MAX_VIEWS_PER_USER:
         known.views.popitem(last=False)
     index, waiting = known.views[key]
-    if len(waiting) + len(index.turns) < INLINE:
+    if len(waiting) + len(index.turns) < MAX_INLINE_RECORDS:
         index.update(known.records, waiting, view.now)
     else:
         await asyncio.to_thread(index.update, known.records, waiting, view.now)
@@ -141,8 +140,8 @@ async def _extend(store: Store, user: str, known: _User, changes: Callable[[str,
         found = await changes(user, 0)
     known.revision = found.revision
     touched, changed = _touched(known, found), set[str]()
-    for start in range(0, len(touched), PAGE):
-        numbers = touched[start : start + PAGE]
+    for start in range(0, len(touched), RECORDS_PER_PAGE):
+        numbers = touched[start : start + RECORDS_PER_PAGE]
         records = (await store.fetch(user, numbers)).records
         changed |= await _read(list(records.values()), known)
         known.ids |= {number: record_id(record) for number, record in records.items()}
@@ -154,18 +153,18 @@ async def _extend(store: Store, user: str, known: _User, changes: Callable[[str,
 
 
 def _touched(known: _User, changes: Changes) -> list[int]:
-    """Returns the numbers of the records of which a unit came or went."""
+    """Return the numbers of the records of which a unit came or went."""
     import numpy as np
 
-    from memscope.search.snapshot import RECORD, distinct, find
+    from memscope.search.snapshot import ROW_DTYPE, find, unique_values
 
-    fresh = np.frombuffer(changes.columns, RECORD)
+    fresh = np.frombuffer(changes.columns, ROW_DTYPE)
     units, numbers = fresh["seq"].astype(np.int64), fresh["number"].astype(np.int64)
     if known.units is not None:
         units, numbers = np.concatenate((known.units[0], units)), np.concatenate((known.units[1], numbers))
     rows = find(units, changes.gone)
     known.units = units, numbers
-    touched: list[int] = distinct(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
+    touched: list[int] = unique_values(np.concatenate((fresh["number"], numbers[rows[rows >= 0]]))).tolist()
     return touched
 
 
@@ -173,5 +172,4 @@ async def _read(page: Sequence[Record], known: _User) -> set[str]:
     def reading() -> set[str]:
         return set(read(page, known.records))
 
-    await load_names()
-    return reading() if len(page) <= FEW else await asyncio.to_thread(reading)
+    return reading() if len(page) <= MIN_TURNS_TO_INDEX else await asyncio.to_thread(reading)

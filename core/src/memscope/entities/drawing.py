@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from memscope.entities.results import GraphEdge, GraphNode
 
 COLOURS = {"person": "#4c78a8", "place": "#54a24b", "organisation": "#e45756", "thing": "#b279a2", "topic": "#eeca3b"}
-RING = 150  # pixels between circles
-ROOM = 96  # pixels of a circle's length per name
-MARGIN = 90
-TWIST = 2.4  # radians from ring to ring, so that no three names are in line
-LONGEST_LABEL = 24
+RING_PIXELS = 150  # pixels between circles
+PIXELS_PER_NAME = 96  # pixels of a circle's length per name
+MARGIN_PIXELS = 90
+TWIST_RADIANS = 2.4  # radians from ring to ring, so that no three names are in line
+MAX_LABEL_CHARS = 24
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -61,7 +61,7 @@ def dot(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> str:
 
 def svg(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], link: Callable[[str], str] | None = None) -> str:
     places, radius = _places(nodes)
-    size = 2 * (radius + MARGIN)
+    size = 2 * (radius + MARGIN_PIXELS)
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" font-family="sans-serif"'
              ' font-size="13">', f'<rect width="{size}" height="{size}" fill="white"/>']  # fmt: skip
     lines += [_line(edge, places) for edge in edges]
@@ -82,7 +82,7 @@ def _line(edge: GraphEdge, places: Mapping[str, tuple[int, int]]) -> str:
 
 def _circle(node: GraphNode, x: int, y: int) -> str:
     radius = min(24.0, 6 + 2.5 * math.log2(node.count + 1))
-    label = node.name if len(node.name) <= LONGEST_LABEL else node.name[: LONGEST_LABEL - 1] + "…"
+    label = node.name if len(node.name) <= MAX_LABEL_CHARS else node.name[: MAX_LABEL_CHARS - 1] + "…"
     told = f"{node.name}: {node.kind}, {node.count} turn{'s' * (node.count != 1)}"
     return (f'<g><title>{escape(_plain(told))}</title><circle cx="{x}" cy="{y}" r="{radius:.1f}"'
             f' fill="{COLOURS[node.kind]}"/><text x="{x}" y="{y + radius + 14:.0f}" text-anchor="middle"'
@@ -91,17 +91,17 @@ def _circle(node: GraphNode, x: int, y: int) -> str:
 
 
 def _places(nodes: Sequence[GraphNode]) -> tuple[dict[str, tuple[int, int]], int]:
-    """Returns the place of each name, and the radius of the outer circle."""
+    """Return the place of each name, and the radius of the outer circle."""
     places: dict[str, tuple[float, float]] = {}
     radius = 0.0
     for number, ring in enumerate(_rings(nodes)):
-        needed = len(ring) * ROOM / math.tau
-        radius = 0.0 if not places and len(ring) == 1 else max(radius + RING, needed)
+        needed = len(ring) * PIXELS_PER_NAME / math.tau
+        radius = 0.0 if not places and len(ring) == 1 else max(radius + RING_PIXELS, needed)
         for at, node in enumerate(ring):
-            turn = math.tau * at / max(3, len(ring)) + TWIST * number
+            turn = math.tau * at / max(3, len(ring)) + TWIST_RADIANS * number
             places[node.name] = radius * math.cos(turn), radius * math.sin(turn)
     outer = math.ceil(radius)
-    middle = outer + MARGIN
+    middle = outer + MARGIN_PIXELS
     return {name: (round(middle + x), round(middle + y)) for name, (x, y) in places.items()}, outer
 
 

@@ -12,7 +12,7 @@ from memscope.entities import drawing
 from memscope.entities.index import EntityIndex
 from memscope.entities.results import GraphEdge, GraphNode
 
-MOST_FACTS = 3  # of one pair, the newest
+MAX_FACTS_PER_PAIR = 3  # of one pair, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class EntityGraph:
 
 
 def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> dict[int, int]:
-    """Returns the distance of each entity within ``depth`` of any start, ``most`` entities in all.
+    """Return the distance of each entity within ``depth`` of any start, ``most`` entities in all.
 
     Those with the most turns and facts in common with the entities before them come first.
     """
@@ -60,18 +60,18 @@ def reach(index: EntityIndex, starts: Sequence[int], depth: int, most: int) -> d
 
 
 def relating_facts(index: EntityIndex, chosen: Iterable[int]) -> dict[tuple[int, int], list[str]]:
-    """Returns the newest facts of each pair of the chosen entities."""
+    """Return the newest facts of each pair of the chosen entities."""
     inside = set(chosen)
     found: dict[tuple[int, int], list[str]] = defaultdict(list)
     facts = {fact for one in inside for fact in index.nodes[one].facts}
     for fact in sorted(facts, key=lambda fact: (index.memories[fact].said, fact)):
         for a, b in combinations(sorted(inside.intersection(index.related(fact))), 2):
             found[a, b].append(fact)
-    return {pair: facts[-MOST_FACTS:] for pair, facts in found.items()}
+    return {pair: facts[-MAX_FACTS_PER_PAIR:] for pair, facts in found.items()}
 
 
 def make_graph(index: EntityIndex, distances: Mapping[int, int]) -> EntityGraph:
-    """Returns the graph of these entities, without the words of its facts."""
+    """Return the graph of these entities, without the words of its facts."""
     order = sorted(distances, key=lambda one: (distances[one], -len(index.nodes[one].turns), index.nodes[one].name))
     place = {number: at for at, number in enumerate(order)}
     turns = sorted({turn for number in order for turn in index.nodes[number].turns})

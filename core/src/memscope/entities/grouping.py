@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from memscope.entities.reading import NameMention
-from memscope.text.lexicon import NAME_KINDS, lexicon, word_set
+from memscope.languages.name_rules import NAME_KINDS
+from memscope.languages.registry import of_sentence
 
 K = TypeVar("K")
 
@@ -59,7 +60,7 @@ def _add(counts: Counter[K], key: K, step: int) -> None:
 
 
 def group(spellings: Mapping[str, Spelling], corrections: Sequence[tuple[str, str, str]]) -> list[NameGroup]:
-    """Returns the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
+    """Return the groups; ``corrections`` as in ``ReadMemory``, the oldest first."""
     merges: list[tuple[str, str]] = []
     alone: set[str] = set()
     for step, name, other in corrections:
@@ -92,7 +93,7 @@ def _head(heads: Mapping[str, str], form: str) -> str:
 
 
 def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) -> NameGroup | None:
-    """Returns the group under a name that is said in the mask; None if there is none."""
+    """Return the group under a name that is said in the mask; None if there is none."""
     named = [form for form in forms if spellings[form].kind]
     if not named:
         return None
@@ -102,19 +103,10 @@ def _made(head: str, forms: Sequence[str], spellings: Mapping[str, Spelling]) ->
 
 
 def _full_forms(spellings: Mapping[str, Spelling], alone: set[str]) -> dict[str, str]:
-    """Returns the full name of each short one that can be short for a single one: Anna, Dr. Patel, 小芳."""
+    """Return the full name of each short one that can be short for a single one: Anna, Dr. Patel, 小芳."""
     longer: dict[str, set[str]] = defaultdict(set)
     for form, spelling in spellings.items():
-        short = _short_form(form) if spelling.kind == "person" else ""
+        short = of_sentence(form).names.short_form(form) if spelling.kind == "person" else ""
         if short in spellings and spellings[short].kind == "person" and short not in alone:
             longer[short].add(form)
     return {short: min(forms) for short, forms in longer.items() if len(forms) == 1}
-
-
-def _short_form(form: str) -> str:
-    words = form.split()
-    if len(words) > 1:
-        return " ".join(words[1:]) if words[0] in word_set("titles_en") else words[0]
-    surname = 2 if form[:2] in lexicon().compound_surnames else 1
-    has_surname = surname == 2 or form[:1] in lexicon().surnames
-    return form[surname:] if has_surname and len(form) - surname == 2 else ""

@@ -20,11 +20,11 @@ from typing import NamedTuple
 from memscope.entities.grouping import NameGroup, Spelling, group
 from memscope.entities.reading import NameMention, ReadMemory, ReadRecords, ReadTurn
 from memscope.entities.results import Entity, EntityMention, Neighbour
-from memscope.text.lexicon import NAME_KINDS
-from memscope.text.names import name_form
+from memscope.languages.name_rules import NAME_KINDS
+from memscope.languages.names import name_form
 
 HALF_LIFE_DAYS = 90.0
-FLOOR = 0.25  # what a turn counts however old it is
+MIN_RECENCY_WEIGHT = 0.25  # what a turn counts however old it is
 _DAY_S = 86_400.0
 
 
@@ -85,11 +85,11 @@ class EntityIndex:
         return None if at is None else self.nodes[at]
 
     def called(self, name: str) -> bool:
-        """Returns whether a name, or a role such as "my sister", is said at all."""
+        """Return whether a name, or a role such as "my sister", is said at all."""
         return name_form(name) in self._spellings
 
     def entity(self, node: Node, now: datetime, since: datetime | None = None) -> Entity | None:
-        """Returns the entity as it is named since then; None if it is not."""
+        """Return the entity as it is named since then; None if it is not."""
         at = 0 if since is None else bisect_left(node.turns, since, key=lambda turn: self.turns[turn].time)
         if at == len(node.turns):
             return None
@@ -99,7 +99,7 @@ class EntityIndex:
         return Entity(node.name, node.kind, node.aliases, len(node.turns) - at, first, last, points)
 
     def top(self, most: int, now: datetime, kind: str | None = None, since: datetime | None = None) -> list[Entity]:
-        """Returns the entities with the highest scores."""
+        """Return the entities with the highest scores."""
         best = self.best(most, now, kind, since)
         return [one for node in best if (one := self.entity(node, now, since))]
 
@@ -118,29 +118,29 @@ class EntityIndex:
         return found.score if found else 0.0
 
     def named(self, place: int) -> tuple[int, ...]:
-        """Returns the numbers of the entities that a turn names."""
+        """Return the numbers of the entities that a turn names."""
         return self._known(self._counted.get(place, ()))
 
     def related(self, fact: str) -> tuple[int, ...]:
-        """Returns the numbers of the entities that a memory names."""
+        """Return the numbers of the entities that a memory names."""
         return self._known(self.memories[fact].names)
 
     def _known(self, mentions: Iterable[NameMention]) -> tuple[int, ...]:
         return tuple(sorted({self._numbers[one.form] for one in mentions if one.form in self._numbers}))
 
     def neighbours(self, node: Node) -> list[Neighbour]:
-        """Returns the entities named in the same turns, the most frequent first."""
+        """Return the entities named in the same turns, the most frequent first."""
         counts = Counter(other for turn in node.turns for other in self.named(turn))
         found = [(self.nodes[other], count) for other, count in counts.items() if self.nodes[other] is not node]
         found.sort(key=lambda pair: (-pair[1], pair[0].name))
         return [Neighbour(other.name, other.kind, count) for other, count in found]
 
     def living(self) -> list[int]:
-        """Returns the places of the turns, by time."""
+        """Return the places of the turns, by time."""
         return sorted(self._counted, key=lambda place: self.turns[place].time)
 
     def mentions(self, most: int) -> list[EntityMention]:
-        """Returns the newest mentions, by time."""
+        """Return the newest mentions, by time."""
         found: list[EntityMention] = []
         for place in reversed(self.living()):
             turn, named = self.turns[place], [self.nodes[one] for one in self.named(place)]
@@ -180,7 +180,7 @@ class EntityIndex:
             self._recount(place, living=key in self._places)
 
     def _take_memory(self, id: str, memory: ReadMemory | None) -> bool:
-        """Returns whether a person's merge or split came or went."""
+        """Return whether a person's merge or split came or went."""
         before = self.memories.pop(id, None)
         for form in {one.form for one in before.names} if before else ():
             self._spelling(form).memories.pop(id)
@@ -238,7 +238,7 @@ class EntityIndex:
         return memory.until is None or (view.as_of is not None and memory.until > at)
 
     def _rests(self, memory: ReadMemory) -> bool:
-        """Returns whether a source is visible; a person's correction needs none."""
+        """Return whether a source is visible; a person's correction needs none."""
         known = self.memories if memory.insight else self._places
         return memory.correction is not None or any(source in known for source in memory.sources)
 
@@ -285,13 +285,17 @@ class EntityIndex:
 
 
 def score(times: Iterable[datetime], now: datetime) -> float:
-    """Returns the sum of 1/4 + 3/4 * 2 ** (-age / 90 days); an age below zero counts as zero."""
+    """Return the sum of 1/4 + 3/4 * 2 ** (-age / 90 days); an age below zero counts as zero."""
     ages = (max(0.0, (now - time).total_seconds()) / _DAY_S for time in times)
-    return round(math.fsum(FLOOR + (1 - FLOOR) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6)
+    return round(
+        math.fsum(MIN_RECENCY_WEIGHT + (1 - MIN_RECENCY_WEIGHT) * 2 ** (-age / HALF_LIFE_DAYS) for age in ages), 6
+    )
 
 
 def aged(node: Node, last: datetime, now: datetime) -> float:
-    """Returns the score of all turns of an entity from the one it had at its last turn, without looking at each."""
+    """Return the score of all turns of an entity from the one it had at its last turn, without looking at each."""
     count = len(node.turns)
-    recent = (node.score_then - FLOOR * count) * 2 ** (-(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS)
-    return round(FLOOR * count + recent, 4)
+    recent = (node.score_then - MIN_RECENCY_WEIGHT * count) * 2 ** (
+        -(now - last).total_seconds() / _DAY_S / HALF_LIFE_DAYS
+    )
+    return round(MIN_RECENCY_WEIGHT * count + recent, 4)

@@ -1,234 +1,288 @@
-"""Operations on entities as functions of a runtime: ranking, one entity, timeline, stream, graph, merge and split.
+"""``AsyncEntities``: ranking, one entity, timeline, stream, graph, merge and split, of one user.
 
-``AsyncMemoryScope`` has each as a method with the same arguments. Entities are derived from the records; a person's
-merges and splits are records themselves, statements with ``data``.
+Entities are derived from the records; a person's merges and splits are records themselves, statements with ``data``.
 """
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, TypeVar
 
 from memscope import validation
-from memscope.errors import InputError, NotFound
-from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Turn
+from memscope.errors import InputError, NotFound, hint_arguments
+from memscope.records import CORRECTIONS, INJECTED, ChangeSet, Insight, Observation, Scope, Turn
 from memscope.records.identity import statement
 
 if TYPE_CHECKING:
     from memscope.entities.graph import EntityGraph
     from memscope.entities.index import EntityIndex, EntityView, Node
     from memscope.entities.results import By, Entity, EntityDetails, EntityMention, Neighbour, Timeline
-    from memscope.pipeline import Host
+    from memscope.services import MemoryOperations
 
 T = TypeVar("T")
-KINDS = ("person", "place", "organisation", "thing", "topic")
-MOST, MOST_NODES, MOST_DEPTH = 100_000, 500, 2
+ENTITY_KINDS = ("person", "place", "organisation", "thing", "topic")
+MAX_ENTITIES, MAX_GRAPH_NODES, MAX_GRAPH_DEPTH = 100_000, 500, 2
 
 
-async def entities(
-    runtime: Host,
-    user: str,
-    *,
-    top: int = 20,
-    since: datetime | str | None = None,
-    kind: str | None = None,
-    agent: str | None = None,
-    session: str | None = None,
-    as_of: datetime | str | None = None,
-) -> list[Entity]:
-    """Return the entities that are named most and most lately, by falling score (``Entity`` has the formula).
+@hint_arguments
+class AsyncEntities:
+    """The people, places, organisations, things and topics that a user's records name.
 
-    ``since``: only mentions from then on. ``kind``: person, place, organisation, thing or topic.
+    ``memory.entities(user, agent=..., session=...)`` makes one: with an agent or a session, of that one's records only.
     """
-    validation.choice("kind", kind or KINDS[0], *KINDS)
-    most = validation.count("top", top, MOST)
-    async with runtime.operation("entities"):
-        start = None if since is None else validation.when("since", since, runtime.zone)
-        view, now = _view(runtime, user, agent, session, as_of)
-        return await _ask(runtime, user, view, lambda index: index.top(most, now, kind, start))
+
+    def __init__(
+        self, runtime: MemoryOperations, user: str, agent: str | None = None, session: str | None = None
+    ) -> None:
+        self._runtime, self._services, self._where = runtime, runtime.services, validation.scope(user, agent, session)
+
+    async def list(
+        self,
+        *,
+        top: int = 20,
+        since: datetime | str | None = None,
+        kind: str | None = None,
+        as_of: datetime | str | None = None,
+    ) -> builtins.list[Entity]:
+        """List the entities that are named most and most lately, by falling score (``Entity`` has the formula).
+
+        Args:
+            top: entities at most.
+            since: count only mentions from this time on.
+            kind: person, place, organisation, thing or topic; by default all.
+            as_of: answer what could be known at this time.
+
+        Returns:
+            The entities, the highest score first.
+
+        Raises:
+            InputError: an argument cannot be taken.
+        """
+        validation.choice("kind", kind or ENTITY_KINDS[0], *ENTITY_KINDS)
+        limit = validation.count("top", top, MAX_ENTITIES)
+        async with self._runtime.operation("entities"):
+            start = None if since is None else validation.when("since", since, self._services.zone)
+            view, now = self._view(as_of)
+            return await self._ask(view, lambda index: index.top(limit, now, kind, start))
+
+    async def get(self, name: str, *, top: int = 20, as_of: datetime | str | None = None) -> EntityDetails:
+        """Get all that is known about one entity.
+
+        Args:
+            name: its name or an alias.
+            top: entries of each list at most.
+            as_of: answer what could be known at this time.
+
+        Returns:
+            The entity with its facts, insights, turns and neighbours.
+
+        Raises:
+            NotFound: no entity has this name.
+        """
+        from memscope.entities.results import EntityDetails
+
+        limit = validation.count("top", top, MAX_ENTITIES)
+        async with self._runtime.operation("entities"):
+            view, now = self._view(as_of)
+
+            def query(index: EntityIndex) -> tuple[Entity, builtins.list[str], builtins.list[Neighbour]]:
+                node, entity = _named(index, name, now)
+                keys = [index.turns[place].key for place in node.turns[-limit:]]
+                return entity, [*keys, *node.facts[-limit:], *node.insights[-limit:]], index.neighbours(node)[:limit]
+
+            entity, ids, neighbours = await self._ask(view, query)
+            fetched = (await self._services.store.fetch(self._where.user, ids)).records
+            records = [fetched[id] for id in ids if id in fetched]
+            return EntityDetails(
+                entity,
+                facts=tuple(one for one in records if isinstance(one, Observation)),
+                turns=tuple(one for one in records if isinstance(one, Turn)),
+                insights=tuple(one for one in records if isinstance(one, Insight)),
+                neighbours=tuple(neighbours),
+            )
+
+    async def timeline(
+        self,
+        entity: str | None = None,
+        *,
+        by: By = "week",
+        as_of: datetime | str | None = None,
+        zone: validation.Zone = None,
+    ) -> Timeline:
+        """Count turns per day, week or month, with bursts, changes of rank and themes.
+
+        Args:
+            entity: a name or an alias; by default all entities.
+            by: ``"day"``, ``"week"`` or ``"month"``.
+            as_of: answer what could be known at this time.
+            zone: that of the days, as in ``add_turns``.
+
+        Returns:
+            The buckets, oldest first, and the themes.
+
+        Raises:
+            NotFound: no entity has this name.
+        """
+        from memscope.entities.timeline import timeline
+
+        validation.choice("by", by, "day", "week", "month")
+        async with self._runtime.operation("entities"):
+            chosen = validation.zone(zone)
+            view, now = self._view(as_of, chosen)
+            local = self._services.now(chosen).tzinfo
+            assert local is not None
+
+            def query(index: EntityIndex) -> Timeline:
+                node, details = (None, None) if entity is None else _named(index, entity, now)
+                return timeline(index, node, details, by, local)
+
+            return await self._ask(view, query)
+
+    async def stream(self, *, limit: int = 100, as_of: datetime | str | None = None) -> builtins.list[EntityMention]:
+        """List the newest mentions: which entity was named when and in which turn.
+
+        Args:
+            limit: mentions at most.
+            as_of: answer what could be known at this time.
+
+        Returns:
+            The mentions, oldest first.
+
+        Raises:
+            InputError: an argument cannot be taken.
+        """
+        count = validation.count("limit", limit, 1_000_000)
+        async with self._runtime.operation("entities"):
+            view, _ = self._view(as_of)
+            return await self._ask(view, lambda index: index.mentions(count))
+
+    async def graph(
+        self,
+        names: Sequence[str] = (),
+        *,
+        depth: int = 2,
+        top: int = 50,
+        as_of: datetime | str | None = None,
+    ) -> EntityGraph:
+        """Draw entities that are named in the same turns, or related by a fact, with its words.
+
+        Args:
+            names: whose surroundings, joined; by default the entities with the highest scores.
+            depth: edges from a name at most, 1 or 2.
+            top: entities at most.
+            as_of: answer what could be known at this time.
+
+        Returns:
+            Nodes and edges, as JSON, GraphML, DOT or SVG.
+
+        Raises:
+            NotFound: no entity has one of the names.
+        """
+        from memscope.entities.graph import make_graph, reach
+
+        limit, edges = validation.count("top", top, MAX_GRAPH_NODES), validation.count("depth", depth, MAX_GRAPH_DEPTH)
+        async with self._runtime.operation("entities"):
+            view, now = self._view(as_of)
+            chosen = validation.ids("names", names)
+
+            def query(index: EntityIndex) -> EntityGraph:
+                starts = builtins.list(dict.fromkeys(_named(index, name, now)[0].number for name in chosen))
+                best = [] if chosen else index.best(limit, now)
+                ranked = {node.number: min(rank, 1) for rank, node in enumerate(best)}
+                return make_graph(index, reach(index, starts, edges, limit) if chosen else ranked)
+
+            drawn = await self._ask(view, query)
+            facts = [edge.id for edge in drawn.edges if edge.id]
+            fetched = (await self._services.store.fetch(self._where.user, facts)).records
+            return drawn.worded({str(id): fact.text for id, fact in fetched.items()})
+
+    async def merge(self, name: str, other: str) -> Entity:
+        """Say that ``other`` is the entity ``name``; a role is a name as well ("my sister").
+
+        Undone by ``split``, or by forgetting the statement that this makes. Holds in every session; with an agent for
+        this one alone, else for all.
+
+        Args:
+            name: a name that is mentioned.
+            other: the second name of the same entity.
+
+        Returns:
+            The entity with both names.
+
+        Raises:
+            NotFound: one of the names is not mentioned.
+            InputError: both are the same name.
+        """
+        return await self._correct("merge", name, other)
+
+    async def split(self, name: str, other: str) -> Entity:
+        """Say that the alias ``other`` is not the entity ``name``; no rule joins ``other`` again.
+
+        Args:
+            name: a name of the entity.
+            other: the alias that is another one.
+
+        Returns:
+            The entity without the alias.
+
+        Raises:
+            NotFound: one of the names is not mentioned.
+            InputError: they are two entities already.
+        """
+        return await self._correct("split", name, other)
+
+    # ---- inside
+
+    async def _correct(self, step: str, name: str, other: str) -> Entity:
+        from memscope.languages.names import name_form
+
+        where = validation.scope(self._where.user, self._where.agent)
+        view, now = _view(where, self._services.clock(), None)
+        names = [validation.identifier("name", name), validation.identifier("other", other)]
+        async with self._runtime.operation("entities"):
+            first, second = await self._ask(view, lambda index: _ordered(index, step, names))
+            text = f"{second} {'=' if step == 'merge' else '≠'} {first}"
+            given = {"role": "user", "content": text, "metadata": {INJECTED: True}}
+            turn, timed = await self._runtime.check_statement(given, where)
+            draft, memory = statement(
+                await self._runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
+                name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS, level=0,  # no part of a profile
+            )  # fmt: skip
+            await self._services.store.append(where.user, [draft], ChangeSet(new=(memory,)))
+            return await self._ask(view, lambda index: _named(index, first, now)[1])
+
+    def _view(self, as_of: datetime | str | None, zone: tzinfo | None = None) -> tuple[EntityView, datetime]:
+        then = None if as_of is None else validation.when("as_of", as_of, zone or self._services.zone)
+        return _view(self._where, self._services.clock(), then)
+
+    async def _ask(self, view: EntityView, query: Callable[[EntityIndex], T]) -> T:
+        from memscope.entities.cache import ask
+
+        return await ask(self._services.store, self._where.user, view, query)
 
 
-async def entity(
-    runtime: Host,
-    user: str,
-    name: str,
-    *,
-    top: int = 20,
-    agent: str | None = None,
-    session: str | None = None,
-    as_of: datetime | str | None = None,
-) -> EntityDetails:
-    """Return everything about one entity, by its name or an alias; at most ``top`` of each list.
-
-    ``NotFound`` if nothing of this name is mentioned.
-    """
-    from memscope.entities.results import EntityDetails
-
-    most = validation.count("top", top, MOST)
-    async with runtime.operation("entities"):
-        view, now = _view(runtime, user, agent, session, as_of)
-
-        def question(index: EntityIndex) -> tuple[Entity, list[str], list[Neighbour]]:
-            node, found = _named(index, name, now)
-            keys = [index.turns[place].key for place in node.turns[-most:]]
-            return found, [*keys, *node.facts[-most:], *node.insights[-most:]], index.neighbours(node)[:most]
-
-        found, ids, neighbours = await _ask(runtime, user, view, question)
-        fetched = (await runtime.store.fetch(user, ids)).records
-        records = [fetched[id] for id in ids if id in fetched]
-        return EntityDetails(
-            found,
-            facts=tuple(one for one in records if isinstance(one, Observation)),
-            turns=tuple(one for one in records if isinstance(one, Turn)),
-            insights=tuple(one for one in records if isinstance(one, Insight)),
-            neighbours=tuple(neighbours),
-        )
-
-
-async def timeline(
-    runtime: Host,
-    user: str,
-    entity: str | None = None,
-    *,
-    by: By = "week",
-    agent: str | None = None,
-    session: str | None = None,
-    as_of: datetime | str | None = None,
-    zone: validation.Zone = None,
-) -> Timeline:
-    """Return the turns per day, week or month, with bursts, changes of rank and themes; of one entity or of all.
-
-    ``NotFound`` for an entity that is not mentioned. ``zone``: that of the days, as in ``add_turns``.
-    """
-    from memscope.entities.timeline import timeline
-
-    validation.choice("by", by, "day", "week", "month")
-    async with runtime.operation("entities"):
-        view, now = _view(runtime, user, agent, session, as_of)
-        local = runtime.now(validation.zone(zone)).tzinfo
-        assert local is not None
-
-        def question(index: EntityIndex) -> Timeline:
-            node, found = (None, None) if entity is None else _named(index, entity, now)
-            return timeline(index, node, found, by, local)
-
-        return await _ask(runtime, user, view, question)
-
-
-async def stream(
-    runtime: Host,
-    user: str,
-    *,
-    limit: int = 100,
-    agent: str | None = None,
-    session: str | None = None,
-    as_of: datetime | str | None = None,
-) -> list[EntityMention]:
-    """Return the newest ``limit`` mentions, which entity was named when and in which turn, oldest first."""
-    most = validation.count("limit", limit, 1_000_000)
-    async with runtime.operation("entities"):
-        view, _ = _view(runtime, user, agent, session, as_of)
-        return await _ask(runtime, user, view, lambda index: index.mentions(most))
-
-
-async def graph(
-    runtime: Host,
-    user: str,
-    names: Sequence[str] = (),
-    *,
-    depth: int = 2,
-    top: int = 50,
-    agent: str | None = None,
-    session: str | None = None,
-    as_of: datetime | str | None = None,
-) -> EntityGraph:
-    """Return entities and how they hang together: named in the same turns, or related by a fact, with its words.
-
-    Of ``names`` the joined surroundings within ``depth`` (1 or 2) edges, else the highest scores; at most ``top``
-    entities. ``NotFound`` for a name that is not mentioned.
-    """
-    from memscope.entities.graph import make_graph, reach
-
-    most, edges = validation.count("top", top, MOST_NODES), validation.count("depth", depth, MOST_DEPTH)
-    async with runtime.operation("entities"):
-        view, now = _view(runtime, user, agent, session, as_of)
-        asked = validation.ids("names", names)
-
-        def question(index: EntityIndex) -> EntityGraph:
-            starts = list(dict.fromkeys(_named(index, name, now)[0].number for name in asked))
-            best = [] if asked else index.best(most, now)
-            ranked = {node.number: min(rank, 1) for rank, node in enumerate(best)}
-            return make_graph(index, reach(index, starts, edges, most) if asked else ranked)
-
-        found = await _ask(runtime, user, view, question)
-        fetched = (await runtime.store.fetch(user, [one.id for one in found.edges if one.id])).records
-        return found.worded({str(id): one.text for id, one in fetched.items()})
-
-
-async def merge_entities(runtime: Host, user: str, name: str, other: str, *, agent: str | None = None) -> Entity:
-    """Say that ``other`` is the entity ``name``; return it. A role that is said is a name as well ("my sister").
-
-    ``agent``: for this one alone, else for all. Undone by ``split_entities``, or by forgetting the statement that this
-    makes. ``NotFound`` for a name that is not mentioned.
-    """
-    return await _correct(runtime, user, agent, "merge", name, other)
-
-
-async def split_entities(runtime: Host, user: str, name: str, other: str, *, agent: str | None = None) -> Entity:
-    """Say that the alias ``other`` is not the entity ``name``; return this one. No rule joins ``other`` again.
-
-    ``InputError`` if they are two already. See ``merge_entities``.
-    """
-    return await _correct(runtime, user, agent, "split", name, other)
-
-
-async def _correct(runtime: Host, user: str, agent: str | None, step: str, name: str, other: str) -> Entity:
-    from memscope.text.names import name_form
-
-    view, now = _view(runtime, user, agent, None, None)
-    names = [validation.identifier("name", name), validation.identifier("other", other)]
-
-    def question(index: EntityIndex) -> list[str]:
-        found = [index.find(one) for one in names]
-        if missing := [one for one in names if not index.called(one)]:
-            raise NotFound(f"no entity is called {missing[0]!r} here", hint="entities lists those there are")
-        if step == "split" and (found[0] is None or found[0] is not found[1]):
-            raise InputError(f"{names[0]!r} and {names[1]!r} are not one entity", hint="entity shows the aliases")
-        if name_form(names[0]) == name_form(names[1]):
-            raise InputError(f"{names[0]!r} and {names[1]!r} are the same name", hint="give two names")
-        headed = found[0] is not None and step == "split" and name_form(found[0].name) == name_form(names[1])
-        return names[::-1] if headed else names
-
-    async with runtime.operation("entities"):
-        first, second = await _ask(runtime, user, view, question)
-        text = f"{second} {'=' if step == 'merge' else '≠'} {first}"
-        given = {"role": "user", "content": text, "metadata": {INJECTED: True}}
-        turn, timed = await runtime.check_statement(given, validation.scope(user, agent))
-        draft, memory = statement(
-            await runtime.secret(), turn, timed=timed, data={"step": step, "name": first, "other": second},
-            name=" | ".join(sorted(map(name_form, names))), namespace=CORRECTIONS, level=0,  # no part of a profile
-        )  # fmt: skip
-        await runtime.store.append(user, [draft], ChangeSet(new=(memory,)))
-        return await _ask(runtime, user, view, lambda index: _named(index, first, now)[1])
-
-
-def _view(
-    runtime: Host, user: str, agent: str | None, session: str | None, as_of: datetime | str | None
-) -> tuple[EntityView, datetime]:
-    """Returns what the reader may see, and the time its scores are of."""
+def _view(where: Scope, now: datetime, then: datetime | None) -> tuple[EntityView, datetime]:
+    """The records that the reader may see, and the time of their scores."""
     from memscope.entities.index import EntityView
 
-    where = validation.scope(user, agent, session)
-    then = None if as_of is None else validation.when("as_of", as_of, runtime.zone)
-    now = runtime.clock()
     return EntityView(where.agent, where.session, then, now), then or now
 
 
-async def _ask(runtime: Host, user: str, view: EntityView, question: Callable[[EntityIndex], T]) -> T:
-    from memscope.entities.cache import ask
+def _ordered(index: EntityIndex, step: str, names: Sequence[str]) -> list[str]:
+    """The name that stays, then the other; raises as ``merge`` and ``split`` do."""
+    from memscope.languages.names import name_form
 
-    return await ask(runtime.store, user, view, question)
+    first, second = (index.find(name) for name in names)
+    if missing := [name for name in names if not index.called(name)]:
+        raise NotFound(f"no entity is called {missing[0]!r} here", hint="entities lists those there are")
+    if step == "split" and (first is None or first is not second):
+        raise InputError(f"{names[0]!r} and {names[1]!r} are not one entity", hint="entity shows the aliases")
+    if name_form(names[0]) == name_form(names[1]):
+        raise InputError(f"{names[0]!r} and {names[1]!r} are the same name", hint="give two names")
+    is_head = first is not None and step == "split" and name_form(first.name) == name_form(names[1])
+    return [*reversed(names)] if is_head else [*names]
 
 
 def _named(index: EntityIndex, name: object, now: datetime) -> tuple[Node, Entity]:

@@ -8,13 +8,11 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, TypeVar
 
-from memscope.records import CORRECTIONS, INJECTED, SUMMARY, Insight, Observation, Record, Turn
-from memscope.text.lexicon import lexicon
-from memscope.text.names import FoundName, name_form, names
+from memscope.languages.names import FoundName, name_form, names
+from memscope.languages.registry import known_kind, registered
+from memscope.languages.worded import calls_user
+from memscope.records import CORRECTIONS, INJECTED, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.topics import topics
-
-USER_FORMS = frozenset({"user", "the user", "用户", "me", "i", "我"})
-
 
 T = TypeVar("T")
 
@@ -83,10 +81,6 @@ def read(page: Iterable[Record], into: ReadRecords) -> Iterator[str]:
                 yield record.id
 
 
-def role_form(role: str) -> str:
-    return f"my {role}" if role.isascii() else f"我{role}"
-
-
 def _mention(found: FoundName) -> NameMention:
     return _known_mention(found.text, found.kind, found.weight, found.role)
 
@@ -94,7 +88,6 @@ def _mention(found: FoundName) -> NameMention:
 @lru_cache(1 << 15)
 def _known_mention(text: str, kind: str, weight: int, role: str) -> NameMention:
     """One object for all mentions alike: most names are said again and again."""
-    role = role_form(role) if role else ""
     return NameMention(role if role and not weight else name_form(text), text, kind, weight, role)
 
 
@@ -127,7 +120,7 @@ def _correction(memory: Observation | Insight) -> tuple[str, str, str] | None:
 
 
 def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
-    if memory.namespace in (CORRECTIONS, SUMMARY):
+    if memory.namespace in (CORRECTIONS, SUMMARY_NAMESPACE):
         return
     yield from (name for name in names(memory.text) if not name.role)
     if isinstance(memory, Insight):
@@ -138,8 +131,12 @@ def _names_of(memory: Observation | Insight) -> Iterator[FoundName]:
         yield from _given(keyword, "topic" if keyword.islower() or not keyword.isascii() else "thing", 1)
 
 
+def _is_user(form: str) -> bool:
+    return form == "user" or calls_user(form) or any(form in one.statements.first_person for one in registered())
+
+
 def _given(name: str, kind: str, weight: int) -> Iterator[FoundName]:
     """Yield a name that a model gave, with the kind of the table where it is in there."""
-    if name.strip() and name_form(name) not in USER_FORMS and len(name) <= 80:
-        known = lexicon().english.get(name.casefold()) or lexicon().chinese.get(name)
+    if name.strip() and not _is_user(name_form(name)) and len(name) <= 80:
+        known = known_kind(name)
         yield FoundName(name.strip(), known or kind, 0, weight + (known is not None))  # type: ignore[arg-type]

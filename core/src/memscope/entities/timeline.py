@@ -14,31 +14,34 @@ from datetime import datetime, timedelta, tzinfo
 
 from memscope.entities.index import EntityIndex, Node
 from memscope.entities.results import Bucket, By, Entity, Ranked, Theme, Timeline
+from memscope.records import in_zone
 from memscope.text.topics import names as topic_names
 
-LIKELIHOOD = 0.05
-FEWEST = 3  # turns of a burst, and of a theme
-GAP = 2  # empty buckets inside a theme
-TOP = 5  # entities of a bucket
+MAX_CHANCE_PROBABILITY = 0.05
+MIN_BURST_TURNS = 3  # turns of a burst, and of a theme
+MAX_EMPTY_BUCKETS = 2  # empty buckets inside a theme
+ENTITIES_PER_BUCKET = 5  # entities of a bucket
 
 
 def timeline(index: EntityIndex, node: Node | None, entity: Entity | None, by: By, zone: tzinfo) -> Timeline:
     places = index.living() if node is None else node.turns
     turns: dict[int, list[int]] = defaultdict(list)
     for place in places:
-        turns[_number(index.turns[place].time.astimezone(zone), by)].append(place)
+        turns[_number(in_zone(index.turns[place].time, zone), by)].append(place)
     bursts = burst_numbers({number: len(found) for number, found in turns.items()})
     buckets: list[Bucket] = []
     before: dict[str, int] = {}
     for number in sorted(turns):
         ranks = _ranked(index, node, turns[number], before)
-        buckets.append(Bucket(_start(number, by, zone), len(turns[number]), number in bursts, tuple(ranks[:TOP])))
+        buckets.append(
+            Bucket(_start(number, by, zone), len(turns[number]), number in bursts, tuple(ranks[:ENTITIES_PER_BUCKET]))
+        )
         before = {one.name: one.rank for one in ranks}
     return Timeline(by, entity, tuple(buckets), tuple(_themes(index, turns, by, zone)))
 
 
 def _number(when: datetime, by: By) -> int:
-    """Returns the number of the bucket: days or weeks since year 1, months since year 0."""
+    """Return the number of the bucket: days or weeks since year 1, months since year 0."""
     if by == "month":
         return when.year * 12 + when.month - 1
     return when.toordinal() if by == "day" else (when.toordinal() - 1) // 7
@@ -52,7 +55,7 @@ def _start(number: int, by: By, zone: tzinfo) -> datetime:
 
 
 def burst_numbers(counts: Mapping[int, int]) -> set[int]:
-    """Returns the buckets with more turns than chance explains; empty buckets in between count as buckets."""
+    """Return the buckets with more turns than chance explains; empty buckets in between count as buckets."""
     if not counts:
         return set()
     buckets, total = max(counts) - min(counts) + 1, sum(counts.values())
@@ -60,12 +63,12 @@ def burst_numbers(counts: Mapping[int, int]) -> set[int]:
         return set()
     return {
         number for number, count in counts.items()
-        if count >= FEWEST and _tail(count, (total - count) / (buckets - 1)) < LIKELIHOOD / buckets
+        if count >= MIN_BURST_TURNS and _tail(count, (total - count) / (buckets - 1)) < MAX_CHANCE_PROBABILITY / buckets
     }  # fmt: skip
 
 
 def _tail(count: int, mean: float) -> float:
-    """Returns the likelihood of ``count`` or more under a Poisson distribution."""
+    """Return the likelihood of ``count`` or more under a Poisson distribution."""
     if mean <= 0:
         return 0.0
     if count <= mean:
@@ -94,17 +97,18 @@ def _themes(index: EntityIndex, turns: Mapping[int, Sequence[int]], by: By, zone
                 numbers[topic].append(number)
     newest, names = max(turns, default=0), topic_names()
     found = [
-        Theme(names[topic], len(run), _start(run[0], by, zone), _start(run[-1], by, zone), newest - run[-1] > GAP)
-        for topic, places in numbers.items() for run in _runs(places) if len(run) >= FEWEST
+        Theme(names[topic], len(run), _start(run[0], by, zone), _start(run[-1], by, zone),
+              newest - run[-1] > MAX_EMPTY_BUCKETS)
+        for topic, places in numbers.items() for run in _runs(places) if len(run) >= MIN_BURST_TURNS
     ]  # fmt: skip
     return sorted(found, key=lambda theme: (theme.first, -theme.count, theme.name))
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Returns the stretches of buckets without a gap."""
+    """Return the stretches of buckets without a gap."""
     runs: list[list[int]] = []
     for number in numbers:
-        if runs and number - runs[-1][-1] <= GAP + 1:
+        if runs and number - runs[-1][-1] <= MAX_EMPTY_BUCKETS + 1:
             runs[-1].append(number)
         else:
             runs.append([number])

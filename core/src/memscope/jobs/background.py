@@ -6,54 +6,60 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from memscope.errors import MemscopeError
 from memscope.jobs.embedding import embed_all
-from memscope.jobs.runner import StageJob, process_is_ending, results_of, run_until_idle
-from memscope.pipeline import WorkerContext
+from memscope.jobs.pace import Rounds, rest_of_left_s, rest_s
+from memscope.jobs.runner import JobResult, Rest, StageJob, process_is_ending, results_of
+from memscope.services import Services
 
 log = logging.getLogger("memscope")
-MOST_USERS = 100_000  # that are remembered as seen
+MAX_SEEN_USERS = 100_000
 
 # ----------------------------------------------------------------------------------------------------- a worker process
 
 
-async def serve(
-    ctx: WorkerContext, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, drain_s: float = 5.0
-) -> None:
-    """Work for all users until ``stop`` is set; running jobs then get ``drain_s`` seconds, or are given back."""
-    said: set[str] = set()
+async def serve(ctx: Services, stage_jobs: Sequence[StageJob], stop: asyncio.Event, *, drain_s: float = 5.0) -> None:
+    """Work for all users until ``stop`` is set; running jobs then get ``drain_s`` seconds, or are given back.
+
+    A user's turns wait until a batch is full or nothing came for ``idle_s`` (``jobs/pace.py``).
+    """
+    logged: set[str] = set()
+    rounds = Rounds(ctx, stage_jobs)
     while not stop.is_set():
-        await _unless(stop, _round(ctx, stage_jobs, said), drain_s)
+        await _unless(stop, _round(ctx, rounds, logged), drain_s)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), ctx.settings.poll_s)
 
 
-async def _round(ctx: WorkerContext, stage_jobs: Sequence[StageJob], said: set[str]) -> None:
-    """Run each part separately: an embedder that is down keeps no fact from being consolidated."""
+async def _round(ctx: Services, rounds: Rounds, logged: set[str]) -> None:
+    """Run both parts, so that a failing embedder does not stop consolidation."""
     codes: list[str] = []
-    for job in (None, *stage_jobs):
-        try:
-            if job is None:
-                await embed_all(ctx)
-            else:
-                codes += (await run_until_idle(ctx, job)).errors
-        except MemscopeError as error:
-            codes.append(error.code)
-    log_new_codes(said, codes)
+    try:
+        await embed_all(ctx)
+    except MemscopeError as error:
+        codes.append(error.code)
+    try:
+        if ctx.chat is not None:
+            codes += [result.code for result in await rounds.work() if result.code]
+            codes += (await ctx.store.stats()).errors  # of what waits since it failed
+    except MemscopeError as error:
+        codes.append(error.code)
+    log_new_codes(logged, codes)
 
 
-def log_new_codes(said: set[str], codes: Sequence[str]) -> None:
-    """Log each code once until it is gone: a worker that cannot work must be noticed, a log must not be flooded."""
-    for code in set(codes) - said:
+def log_new_codes(logged: set[str], codes: Sequence[str]) -> None:
+    """Log each code once until it is gone, so that a failing worker is noticed without flooding the log."""
+    for code in set(codes) - logged:
         log.warning("work is waiting: %s (memscope status shows what is pending)", code)
-    said.clear()
-    said.update(codes)
+    logged.clear()
+    logged.update(codes)
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None], drain_s: float) -> None:
@@ -81,16 +87,16 @@ class Waiting:
 
 
 class Background:
-    """Consolidates a user when a batch is full or nothing came for ``idle_s``, then also reflects.
+    """Consolidate a user when a batch is full or nothing came for ``idle_s``, then reflect on facts that are due.
 
-    Every ``poll_s`` it looks for what failed before or came from elsewhere: of all users (``memory.start()``), or only
-    of those that this process read or wrote. ``after`` is called then, and when there are new memories. Belongs to one
-    event loop of one process.
+    Every ``poll_s`` it looks for failed work and work of other processes: of all users (``admin.start()``), or of those
+    that this process read or wrote, whose leftovers are done at first sight. ``after`` is called then, and when there
+    are new memories. Belongs to one event loop of one process.
     """
 
     def __init__(
         self,
-        ctx: WorkerContext,
+        ctx: Services,
         consolidate: StageJob,
         reflect: StageJob,
         *,
@@ -101,8 +107,12 @@ class Background:
         self._ctx = ctx
         self._after = after
         self._consolidate, self._reflect = consolidate, reflect
+        self._rounds = Rounds(ctx, (consolidate, reflect))
         self._seen: set[str] = set()
-        self._left: set[str] = set()  # seen users whose work failed or was another process's
+        self._met: set[str] = set()  # new users since the last sweep
+        self._left: set[str] = set()  # seen users whose work failed, rests or was another process's
+        self._rests: dict[str, float] = {}  # until when theirs rests
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._waiting: dict[str, Waiting] = {}
         self._news = asyncio.Event()
         self._free = asyncio.Semaphore(ctx.settings.concurrency)
@@ -121,7 +131,7 @@ class Background:
         return self._loop is not None
 
     def is_usable(self) -> bool:
-        """Returns False in a child of its process, and where it was started on an event loop that ended."""
+        """Return False in a child process, and if its event loop has ended."""
         loop = self._loop
         return self._pid == os.getpid() and not (loop and (loop.done() or loop.get_loop().is_closed()))
 
@@ -130,13 +140,15 @@ class Background:
         self._wait_for(user, before + turns)
 
     def user_seen(self, user: str) -> None:
-        """Note a user who was read or written: what earlier processes left of theirs is done once nothing comes."""
+        """Note a user who was read or written: their work from earlier processes is due."""
         if user not in self._seen and user not in self._waiting:
             self._wait_for(user, 0)
 
     def _wait_for(self, user: str, turns: int) -> None:
-        if len(self._seen) >= MOST_USERS:
+        if len(self._seen) >= MAX_SEEN_USERS:
             self._seen.clear()
+        if user not in self._seen:
+            self._met.add(user)
         self._seen.add(user)
         self._waiting[user] = Waiting(turns, time.monotonic() + self._ctx.settings.idle_s)
         self._news.set()
@@ -157,8 +169,13 @@ class Background:
         sweep = time.monotonic()
         while True:
             now = time.monotonic()
+            while self._met:
+                self._spawn(partial(self._work, self._met.pop(), rest_of_left_s))
             for user in [user for user, waiting in self._waiting.items() if self._is_due(waiting, now)]:
-                self._spawn(partial(self._work, user, idle=self._waiting.pop(user).until <= now))
+                until = self._waiting.pop(user).until
+                if until > now:  # a batch is full, the next one fills
+                    self._waiting[user] = Waiting(0, until)
+                self._spawn(partial(self._work, user, rest_s if until > now else None))
             if sweep <= now:
                 self._spawn(self._sweep)
                 sweep = now + self._ctx.settings.poll_s
@@ -178,41 +195,60 @@ class Background:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _work(self, user: str, *, idle: bool) -> None:
-        async with self._free:
-            await self._safely(self._consolidate, user)
-            if idle:
-                await self._safely(self._reflect, user)
-            await self._note_left(user)
+    async def _work(self, user: str, rest: Rest | None) -> None:
+        """``rest``: pause for turns; None takes all, since nothing came for long. Facts wait until many or old."""
+        lock = self._locks.setdefault(user, asyncio.Lock())  # kept while somebody has it
+        async with lock, self._free:
+            results = await self._safely(self._consolidate, user, rest)
+            results += await self._safely(self._reflect, user, rest_s)
+            await self._note_left(user, results)
 
     async def _sweep(self) -> None:
-        """Work for users except active ones, whose batches still fill; then embed units without vectors."""
+        """Work for users with something due, then embed units without vectors."""
         self._after()
-        for user in [None] if self.everyone else sorted(self._left - self._waiting.keys()):
+        if self.everyone:
             async with self._free:
-                for job in (self._consolidate, self._reflect):
-                    await self._safely(job, user)
-                await self._note_left(user)
+                await self._all_safely()
+        now = time.monotonic()
+        for user in sorted(self._left):
+            if self._rests.get(user, 0.0) <= now and user not in self._locks:
+                await self._work(user, rest_s)
 
-    async def _note_left(self, user: str | None) -> None:
-        """Remember whether a sweep has to look at the user again."""
-        if self.everyone or user is None:
-            return
+    async def _note_left(self, user: str, results: Sequence[JobResult]) -> None:
+        """Remember whether and when a sweep has to look at the user again."""
+        rests = [result.rest_s for result in results if result.rest_s]
+        if rests and not any(result.code for result in results):
+            self._rests[user] = time.monotonic() + min(rests)
+        else:
+            self._rests.pop(user, None)
         with suppress(MemscopeError):
             stats = await self._ctx.store.stats(user)
             left = any(stats.pending[stage] + stats.failed[stage] for stage in ("consolidate", "reflect"))
             (self._left.add if left else self._left.discard)(user)
 
-    async def _safely(self, job: StageJob, user: str | None) -> None:
+    async def _all_safely(self) -> None:
+        if self._ctx.chat is not None:
+            with self._telling() as results:
+                results += await self._rounds.work()
+
+    async def _safely(self, job: StageJob, user: str, rest: Rest | None) -> list[JobResult]:
         if self._ctx.chat is None:
-            return
+            return []
+        with self._telling() as results:
+            results += await results_of(self._ctx, job, user, rest=rest)
+        return results
+
+    @contextmanager
+    def _telling(self) -> Iterator[list[JobResult]]:
+        """Log errors of the work inside, and embed what it made."""
+        results: list[JobResult] = []
         try:
-            results = await results_of(self._ctx, job, user, False, set() if user else set(self._waiting))
+            yield results
             log_new_codes(self._said, [result.code for result in results if result.code])
-            if any(result.moved for result in results):
-                self._after()
         except MemscopeError as error:
             log_new_codes(self._said, [error.code])
+        if any(result.moved for result in results):
+            self._after()
 
 
 async def _until_the_end(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -9,21 +9,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memscope.errors import OUTAGES, EmbeddingError, LeaseLost, MemscopeError, ModelError
-from memscope.records import LONGEST_WAIT_S, ChangeSet
+from memscope.records import MAX_WAIT_S, ChangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from memscope.pipeline import WorkerContext
+    from memscope.services import Services
 
 log = logging.getLogger("memscope")
-BATCH = 128
+TEXTS_PER_CALL = 128
 LEASE_S = 60.0
 RETRY_S = 5.0
-TOGETHER_S = 0.02  # what comes within it is asked for together
+COALESCE_S = 0.02  # texts within it share a request
 
 
-async def embed_batch(ctx: WorkerContext) -> int:
+async def embed_batch(ctx: Services) -> int:
     """Embed one batch per user of units without vectors; returns the number embedded.
 
     A model that fails gives the batch back to be tried again later; ``EmbeddingMismatch`` when the store holds another
@@ -31,7 +31,7 @@ async def embed_batch(ctx: WorkerContext) -> int:
     """
     if ctx.embedder is None:
         return 0
-    claims = await ctx.store.claim("embed", BATCH, LEASE_S)
+    claims = await ctx.store.claim("embed", TEXTS_PER_CALL, LEASE_S)
     for claim in claims:
         try:
             vectors = await ctx.embed(claim.texts)
@@ -40,20 +40,20 @@ async def embed_batch(ctx: WorkerContext) -> int:
         except LeaseLost:
             continue
         except ModelError as error:
-            wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), LONGEST_WAIT_S)
+            wait = min(error.retry_after or RETRY_S * 2 ** (claim.attempt - 1), MAX_WAIT_S)
             not_before = ctx.clock() + timedelta(seconds=wait)
             await ctx.store.fail(claim, error.code, not_before, counted=not isinstance(error, OUTAGES))
             raise
     return sum(len(claim.items) for claim in claims)
 
 
-async def declare(ctx: WorkerContext, *, replace: bool = False) -> None:
-    """Declare the vector space to the store; asks the model once for the length of a vector."""
+async def declare(ctx: Services, *, replace: bool = False) -> None:
+    """Declare the vector space to the store, after asking the model once for the length of a vector."""
     if ctx.embedder is not None:
-        await ctx.store.use_space(await ctx.embedder.measure(), replace=replace)
+        await ctx.store.set_vector_space(await ctx.embedder.measure(), replace=replace)
 
 
-async def embed_all(ctx: WorkerContext, *, gather: Callable[[], Awaitable[None]] | None = None) -> None:
+async def embed_all(ctx: Services, *, gather: Callable[[], Awaitable[None]] | None = None) -> None:
     """Declare the vector space, then embed until no unit waits; ``gather`` waits for more after each batch."""
     await declare(ctx)
     while await embed_batch(ctx):
@@ -61,14 +61,14 @@ async def embed_all(ctx: WorkerContext, *, gather: Callable[[], Awaitable[None]]
             await gather()
 
 
-async def _left(ctx: WorkerContext) -> int:
-    """Returns units that a model failed at."""
+async def _left(ctx: Services) -> int:
+    """Return the number of units of failed batches."""
     stats = await ctx.store.stats()
     return stats.failed["embed"] + stats.parked["embed"]
 
 
 class Filler:
-    """Embeds in the background of one event loop. A failure is kept in ``error`` and logged once."""
+    """Embed in the background of one event loop; ``error`` is the last failure, logged once."""
 
     def __init__(self) -> None:
         self._wanted = asyncio.Event()
@@ -78,7 +78,7 @@ class Filler:
         self._task: asyncio.Task[None] | None = None
         self.error: MemscopeError | None = None
 
-    def wake(self, ctx: WorkerContext) -> None:
+    def wake(self, ctx: Services) -> None:
         if ctx.embedder is None:
             return
         self._wanted.set()
@@ -86,13 +86,13 @@ class Filler:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(ctx), name="memscope-embed")
 
-    async def _run(self, ctx: WorkerContext) -> None:
+    async def _run(self, ctx: Services) -> None:
         try:
             await self._fill(ctx)
         finally:
             self._idle.set()
 
-    async def _fill(self, ctx: WorkerContext) -> None:
+    async def _fill(self, ctx: Services) -> None:
         while self._wanted.is_set():
             self._wanted.clear()
             try:
@@ -108,7 +108,7 @@ class Filler:
     async def _gather(self) -> None:
         """Wait for more to embed in the same request."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._awaited.wait(), TOGETHER_S)
+            await asyncio.wait_for(self._awaited.wait(), COALESCE_S)
 
     def _failed(self, error: MemscopeError) -> None:
         if self.error is None or self.error.code != error.code:
@@ -116,7 +116,7 @@ class Filler:
         self.error = error
 
     async def drain(self, timeout_s: float | None) -> bool:
-        """Wait until no embedding runs; returns False on timeout."""
+        """Wait until no embedding runs; False on timeout."""
         self._awaited.set()
         try:
             await asyncio.wait_for(self._idle.wait(), timeout_s)

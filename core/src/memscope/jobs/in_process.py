@@ -6,6 +6,7 @@ serves; again after a fork, and on another event loop where the one it was start
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable
@@ -13,15 +14,25 @@ from contextlib import AbstractContextManager
 from contextvars import Context
 from typing import TYPE_CHECKING
 
+from memscope.errors import ClosedError
 from memscope.jobs.embedding import Filler
 
 if TYPE_CHECKING:
     from memscope.jobs.background import Background
     from memscope.jobs.runner import StageJob
-    from memscope.pipeline import WorkerContext
+    from memscope.services import Services
 
 log = logging.getLogger("memscope")
 _of_parents: list[object] = []  # tasks of a parent process: dropped in a child they would warn that they never ended
+
+
+def check_loop() -> None:
+    """Raise ``ClosedError`` in a child process that continues a coroutine of its parent."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        hint = "after a fork, the child calls asyncio.run(...) with this memory, and leaves by os._exit"
+        raise ClosedError("no event loop is running in this process", hint=hint) from None
 
 
 class InProcessWork:
@@ -29,7 +40,7 @@ class InProcessWork:
 
     def __init__(
         self,
-        ctx: Callable[[], WorkerContext],
+        ctx: Services,
         jobs: Callable[[], tuple[StageJob, StageJob]],
         counting: Callable[[str], AbstractContextManager[None]],
     ) -> None:
@@ -43,7 +54,7 @@ class InProcessWork:
     def wake(self, user: str = "", turns: int = 0) -> None:
         """Schedule embedding, and consolidation where ``turns`` of ``user`` were added."""
         self._leave_parent()
-        self.filler.wake(self._ctx())
+        self.filler.wake(self._ctx)
         if turns and self.automatic:
             self.work_for(user, turns)
         elif turns and self.background is not None:
@@ -57,18 +68,18 @@ class InProcessWork:
 
     def work_by_itself(self) -> None:
         """Be ``automatic`` where there is a chat model and the settings do not say no."""
-        self.automatic = self._ctx().settings.background and self._ctx().chat is not None
+        self.automatic = self._ctx.settings.background and self._ctx.chat is not None
         if self.automatic:
             self._jobs()  # imports, before a server forks; a mistake in the settings is told now
 
     def user_seen(self, user: str) -> None:
-        """Note that a user was read: what earlier runs left of theirs is done once the background has begun."""
+        """Note that a user was read, so that the background finishes their work of earlier runs."""
         if self.automatic:
             (self._usable() or self._make()).user_seen(user)
 
     def work_for(self, user: str, turns: int = 0) -> None:
         """Work in the background for ``user``, who has ``turns`` new ones; not where the settings say no."""
-        background, ctx = self._usable(), self._ctx()
+        background, ctx = self._usable(), self._ctx
         if background is None and not (ctx.settings.background and ctx.chat is not None):
             return
         background = background or self._make()
@@ -90,7 +101,7 @@ class InProcessWork:
         self._announced = True
 
     def _usable(self) -> Background | None:
-        """Returns the background, if it is of this process and its event loop has not ended."""
+        """Return the background, if it is of this process and its event loop has not ended."""
         self._leave_parent()
         if self.background is not None and not self.background.is_usable():
             self.background = None
@@ -99,11 +110,11 @@ class InProcessWork:
     def _make(self) -> Background:
         from memscope.jobs.background import Background
 
-        self.background = Background(self._ctx(), *self._jobs(), everyone=False, after=self.wake)
+        self.background = Background(self._ctx, *self._jobs(), everyone=False, after=self.wake)
         return self.background
 
     def _leave_parent(self) -> None:
-        """In a child process: begin anew, since the parent's tasks never run here."""
+        """Start over in a child process, where the parent's tasks never run."""
         if self._pid != os.getpid():
             _of_parents.append((self.filler, self.background))
             self.filler, self.background, self._announced, self._pid = Filler(), None, False, os.getpid()

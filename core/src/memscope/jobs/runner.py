@@ -23,22 +23,23 @@ from pathlib import PurePath
 from traceback import extract_tb
 from typing import Any, Protocol, TypeVar
 
-from memscope import validation
 from memscope.errors import OUTAGES, InputError, LeaseLost, MemscopeError, ModelError, StoreError, WorkerError
+from memscope.jobs.claims import ANOTHER_WORKER, HELD_REASON, Claims, HeldTooLong, give_back
 from memscope.jobs.costs import MeteredChat, count_facts
 from memscope.models import Usage
-from memscope.pipeline import UNFINISHED, WorkerContext
-from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Json, Scope, Stage, WorkReport
+from memscope.pipeline import UNFINISHED
+from memscope.records import MAX_WAIT_S, ChangeSet, Claim, Json, Scope, Stage, WorkReport
 from memscope.records.serialization import sound
+from memscope.services import Services
 from memscope.transfer.checks import check_record
 
 T = TypeVar("T")
-Finish = Callable[[WorkerContext, str], Awaitable[Sequence[Mapping[str, Json]]]]
-Make = Callable[[WorkerContext, Claim], Awaitable[ChangeSet]]
+Finish = Callable[[Services, str], Awaitable[Sequence[Mapping[str, Json]]]]
+Make = Callable[[Services, Claim], Awaitable[ChangeSet]]
 
 log = logging.getLogger("memscope")
 OUTAGE_S = 30.0
-ALONE = "alone"  # in the report of a change set: its first item is to be claimed by itself
+RETRY_FIRST_ITEM_ALONE = "alone"  # in the report of a change set: its first item is to be claimed by itself
 
 
 class Hooks(Protocol):
@@ -64,34 +65,46 @@ class StageJob:
 
 @dataclass(frozen=True)
 class JobResult:
-    """Result of one claim. ``moved``: some of its items are done, so that another claim makes sense."""
+    """Result of one claim. ``moved``: some of its items are done, so that another claim makes sense.
+
+    ``rest_s``: seconds until a claim that was put back is due.
+    """
 
     user: str
     change_set: ChangeSet = field(default_factory=ChangeSet)
     code: str = ""
     moved: bool = False
+    rest_s: float = 0.0
 
+
+Rest = Callable[[Services, StageJob, Claim], Awaitable[float]]
 
 # ---------------------------------------------------------------------------------------------------------- until done
 
 
 async def run_until_idle(
-    ctx: WorkerContext, *jobs: StageJob, user: str | None = None, preview: bool = False
+    ctx: Services, *jobs: StageJob, user: str | None = None, preview: bool = False, wait: bool = True
 ) -> WorkReport:
     """Work until nothing more can be claimed (of one user, or of all), one stage after the other.
 
     Failed items stay pending and are in the report, which is named after the last stage. ``preview`` makes the change
-    sets of one batch per user and stage and writes nothing.
+    sets of one batch per user and stage and writes nothing. ``wait``: wait for what another worker holds, at most
+    for two leases without progress; the report then has the code ``ANOTHER_WORKER``.
     """
     stages = [job.stage for job in jobs]
     if ctx.chat is None:
         return await _with_pending(ctx, stages, user, WorkReport(stages[-1], model="none", preview=preview))
     began, usage = time.perf_counter(), Usage()
+    results: list[JobResult] = []
     with usage.counting():
-        results = [result for job in jobs for result in await results_of(ctx, job, user, preview, set())]
+        for job in jobs:
+            results += await results_of(ctx, job, user, preview=preview, wait=wait)
+            if any(result.code == ANOTHER_WORKER for result in results):  # its lease is for both stages
+                break
     report = await _with_pending(ctx, stages, user, summary(stages[-1], results, preview=preview))
     return replace(
         report,
+        reason=HELD_REASON if ANOTHER_WORKER in report.errors else "",
         model=ctx.chat.name,
         calls=usage.calls,
         prompt_characters=usage.prompt_characters,
@@ -100,44 +113,48 @@ async def run_until_idle(
 
 
 async def results_of(
-    ctx: WorkerContext, job: StageJob, user: str | None, preview: bool, over: set[str]
+    ctx: Services,
+    job: StageJob,
+    user: str | None,
+    *,
+    preview: bool = False,
+    wait: bool = False,
+    rest: Rest | None = None,
 ) -> list[JobResult]:
-    """``over``: users whose claims are given back; one that did not move joins them, or it would be asked for ever."""
+    """Work off a stage, of one user or of all; a user whose claim did not move gets no other. For ``wait`` and ``rest``
+    see ``Claims``.
+    """
     results: list[JobResult] = []
-    alone: set[str] = set()
-    while claims := await _claims(ctx, job, user, alone):
-        fresh = [claim for claim in claims if claim.user not in over]
-        for claim in claims:
-            if claim.user in over:
-                await _give_back(ctx, claim)
-        if not fresh:
-            break
-        made = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
-        results += made
-        over |= {result.user for result in made if not result.moved}
-        reports = {result.user: result.change_set.report for result in made if result.moved}
-        alone = {name for name, report in reports.items() if report.get("left") or report.get(ALONE)}
-        if user in over:
-            break
+    claims = Claims(ctx, job.stage, job.limit, user, wait, partial(rest, ctx, job) if rest else None)
+    while user not in claims.over and (fresh := await _next(claims, results)):
+        outcomes = await asyncio.gather(*(attempt(ctx, job, claim, preview=preview) for claim in fresh))
+        results += outcomes
+        claims.over |= {result.user for result in outcomes if not result.moved}
+        reports = {result.user: result.change_set.report for result in outcomes if result.moved}
+        claims.alone = {
+            name for name, report in reports.items() if report.get("left") or report.get(RETRY_FIRST_ITEM_ALONE)
+        }
+    results += (JobResult(name, rest_s=rest_s) for name, rest_s in claims.resting.items())
     if job.finish is None or preview:
         return results
     finished = {result.user for result in results if result.moved} | ({user} if user is not None else set())
     return [*results, *await asyncio.gather(*(_finish(ctx, job.finish, name) for name in sorted(finished)))]
 
 
-async def _finish(ctx: WorkerContext, finish: Finish, user: str) -> JobResult:
+async def _next(claims: Claims, results: list[JobResult]) -> list[Claim]:
+    try:
+        return await claims.next()
+    except HeldTooLong:
+        results.append(JobResult(claims.user or "", code=ANOTHER_WORKER))
+        return []
+
+
+async def _finish(ctx: Services, finish: Finish, user: str) -> JobResult:
     try:
         actions = await finish(replace(ctx, chat=MeteredChat(ctx, user, "blocks")), user)
     except MemscopeError as error:  # done anew the next time
         return JobResult(user, code=error.code)
     return JobResult(user, ChangeSet(report={"actions": list(actions)}))
-
-
-async def _claims(ctx: WorkerContext, job: StageJob, user: str | None, alone: set[str]) -> list[Claim]:
-    """Claim a batch per user; a single item for those in ``alone``: a change set left it, and it may fail by itself."""
-    lease_s = ctx.settings.lease_s
-    single = [claim for name in sorted(alone) for claim in await ctx.store.claim(job.stage, 1, lease_s, user=name)]
-    return [*single, *await ctx.store.claim(job.stage, job.limit, lease_s, user=user)]
 
 
 def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False) -> WorkReport:
@@ -164,9 +181,7 @@ def summary(stage: Stage, results: Sequence[JobResult], *, preview: bool = False
     )
 
 
-async def _with_pending(
-    ctx: WorkerContext, stages: Sequence[Stage], user: str | None, report: WorkReport
-) -> WorkReport:
+async def _with_pending(ctx: Services, stages: Sequence[Stage], user: str | None, report: WorkReport) -> WorkReport:
     """Add pending items, each once, and their errors, including batches that failed before and wait."""
     stats = await ctx.store.stats(user)
     waiting = sum(stats.failed[stage] + stats.parked[stage] for stage in stages)
@@ -177,7 +192,7 @@ async def _with_pending(
 # ----------------------------------------------------------------------------------------------------------- one claim
 
 
-async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
+async def attempt(ctx: Services, job: StageJob, claim: Claim, *, preview: bool = False) -> JobResult:
     """Process one claim: done, or failed with a code and a time to try again. Raises nothing but a cancellation."""
     began = time.monotonic()
     try:
@@ -191,14 +206,16 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
     except LeaseLost as error:
         return JobResult(claim.user, code=error.code)
     except asyncio.CancelledError:
-        await asyncio.shield(_give_back(ctx, claim))
+        await asyncio.shield(give_back(ctx, claim))
         raise
     except Exception as error:
         if process_is_ending():
-            await _give_back(ctx, claim)
+            await give_back(ctx, claim)
             return JobResult(claim.user)
         return JobResult(claim.user, code=await _fail(ctx, claim, error, time.monotonic() - began))
-    result = JobResult(claim.user, change_set, moved=bool(change_set.done or change_set.report.get(ALONE)))
+    result = JobResult(
+        claim.user, change_set, moved=bool(change_set.done or change_set.report.get(RETRY_FIRST_ITEM_ALONE))
+    )
     report = summary(job.stage, [result])
     if job.stage == "consolidate":
         await count_facts(ctx, {"kept": report.new + report.proposed + report.merged, **report.rejected})
@@ -207,7 +224,7 @@ async def attempt(ctx: WorkerContext, job: StageJob, claim: Claim, *, preview: b
 
 
 def process_is_ending() -> bool:
-    """Returns whether the interpreter shuts down: executors refuse work, and whatever fails then is no failure."""
+    """Return whether the interpreter shuts down, when executors refuse work and errors do not count."""
     executor = ThreadPoolExecutor(1)
     try:
         executor.submit(int)
@@ -218,8 +235,8 @@ def process_is_ending() -> bool:
     return False
 
 
-async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim, preview: bool) -> ChangeSet:
-    """Returns the saved change set, else a new one, made while the lease is kept."""
+async def _plan(ctx: Services, job: StageJob, claim: Claim, preview: bool) -> ChangeSet:
+    """Return the saved change set, else a new one, made while the lease is kept."""
     if claim.change_set is not None and UNFINISHED not in claim.change_set.report:
         return claim.change_set
     save = None if preview else partial(ctx.store.save_reply, claim)
@@ -235,22 +252,21 @@ async def _plan(ctx: WorkerContext, job: StageJob, claim: Claim, preview: bool) 
         await asyncio.gather(making, keeping, return_exceptions=True)
 
 
-def _checked(ctx: WorkerContext, claim: Claim, change_set: ChangeSet) -> ChangeSet:
-    """Raise ``WorkerError`` for a change set that no store should keep: workers may be anybody's."""
-    limits = validation.Limits(**ctx.settings.limits.model_dump())
+def _checked(ctx: Services, claim: Claim, change_set: ChangeSet) -> ChangeSet:
+    """Validate a change set, since workers may come from plugins; raise ``WorkerError``."""
     try:
-        if any(one.scope.user != claim.user or not one.sources for one in change_set.new):
-            raise InputError("a memory of another user, or without a source")
+        if any(memory.scope.user != claim.user or not memory.sources for memory in change_set.new):
+            raise InputError("a memory belongs to another user, or has no source")
         for memory in (*change_set.new, *(revision.memory for revision in change_set.revised)):
-            check_record(sound(memory), limits)
+            check_record(sound(memory), ctx.limits)
     except Exception as error:
-        said = str(error) if isinstance(error, InputError) else type(error).__name__
-        raise WorkerError(f"the workers of {claim.stage} made what cannot be stored: {said}") from None
+        reason = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise WorkerError(f"the workers of {claim.stage} returned an invalid change set: {reason}") from None
     return change_set
 
 
-async def _keep(ctx: WorkerContext, claim: Claim) -> ChangeSet:
-    """Extends the lease at a third of it, so that a failure of the store loses nothing; ends by ``LeaseLost``."""
+async def _keep(ctx: Services, claim: Claim) -> ChangeSet:
+    """Extend the lease after each third of it, so that one failure of the store is harmless; end by ``LeaseLost``."""
     while True:
         await asyncio.sleep(ctx.settings.lease_s / 3)
         try:
@@ -261,12 +277,7 @@ async def _keep(ctx: WorkerContext, claim: Claim) -> ChangeSet:
             log.warning("a lease could not be extended: %s", error.code)
 
 
-async def _give_back(ctx: WorkerContext, claim: Claim) -> None:
-    with suppress(StoreError):  # it runs out by itself then
-        await ctx.store.give_back(claim)
-
-
-async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: float) -> str:
+async def _fail(ctx: Services, claim: Claim, error: Exception, seconds: float) -> str:
     code = error.code if isinstance(error, MemscopeError) else WorkerError.code
     if code == WorkerError.code:
         log.error("a worker of %s failed: %s", claim.stage, _where(error))
@@ -276,21 +287,21 @@ async def _fail(ctx: WorkerContext, claim: Claim, error: Exception, seconds: flo
     return code
 
 
-def pause(ctx: WorkerContext, claim: Claim, error: Exception) -> float:
-    """Returns seconds until the next attempt: as the server asked, else longer each time."""
-    asked = error.retry_after if isinstance(error, ModelError) else None
+def pause(ctx: Services, claim: Claim, error: Exception) -> float:
+    """Return the seconds until the next attempt: the server's ``retry_after``, else exponential backoff."""
+    requested = error.retry_after if isinstance(error, ModelError) else None
     retry_s = ctx.settings.retry_s
-    own = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))
-    return min(max(asked or 0.0, own), LONGEST_WAIT_S)
+    usual = min(OUTAGE_S, retry_s * 6) if isinstance(error, OUTAGES) else float(retry_s * 4 ** (claim.attempt - 1))
+    return min(max(requested or 0.0, usual), MAX_WAIT_S)
 
 
 def _store_time(claim: Claim, lease_s: float, seconds: float) -> datetime:
-    """Returns the time by the store's clock, which may not be ours: ``seconds`` after the claim."""
+    """Return the time ``seconds`` after the claim, by the store's clock."""
     return claim.until + timedelta(seconds=seconds - lease_s)
 
 
 def _where(error: Exception) -> str:
-    """Returns the kind of an error and its line; not its words, which may be those of a conversation."""
+    """Return type and line of an error, without its message, which may quote a conversation."""
     cause = error.__cause__ or error
     frame = extract_tb(cause.__traceback__)[-1]
     return f"{type(cause).__name__} at {PurePath(frame.filename).name}:{frame.lineno}"

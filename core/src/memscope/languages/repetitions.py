@@ -10,27 +10,24 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from memscope.dates import recurring
+from memscope.dates.calendar import ONE_DAY
+from memscope.dates.languages import words_of
 from memscope.dates.lexer import sentences, skeleton
-from memscope.imports import pattern
+from memscope.languages.registry import of
 from memscope.records import Interval
 from memscope.text.terms import term
 
-DAY = timedelta(days=1)
-WEEKLY = timedelta(days=8)  # a longer time has every day of the week
-LONGEST = timedelta(days=31)
-_LIKELY = pattern(  # begins with a set of characters, by which ``re`` looks for it
-    r"[EeMTWFSBbAaw每逢生纪紀](?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
-    r"|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b"
-    r"|(?<=W)ednesdays\b|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday"
-    r"|(?<=[Aa])nniversary|(?<=[每逢])|(?<=生)日|(?<=[纪紀])念日)"
-)
+MIN_WEEKLY_PERIOD = timedelta(days=8)  # a longer time has every day of the week
+MAX_REPETITION_GAP = timedelta(days=31)
 
 
 def repeated_days(text: str, said: datetime) -> tuple[int, ...]:
-    """Returns the terms of the days that a text repeats; none for what happens every day, or every month."""
-    if not _LIKELY.search(text):
+    """Return the terms of the days that a text repeats; none for what happens every day, or every month."""
+    patterns = [one.words.repetition for one in of(text) if one.words.repetition]
+    if not any(one.search(text) for one in patterns):
         return ()
-    likely = (skeleton(one) for _, one in sentences(text) if _LIKELY.search(one))  # built alike they are parsed once
+    further = words_of(text)
+    likely = (skeleton(part, further) for _, part in sentences(text) if any(one.search(part) for one in patterns))
     rules = (one.rule for sentence in likely for one in recurring(sentence, said))
     return tuple(dict.fromkeys(term for rule in rules for term in _of_rule(rule.weekdays, rule.month, rule.day)))
 
@@ -42,17 +39,19 @@ def _of_rule(weekdays: Iterable[int], month: int | None, day: int | None) -> Ite
 
 
 def days_asked(times: Iterable[Interval]) -> tuple[int, ...]:
-    """Returns the terms of the days in times of at most a month."""
-    return tuple(dict.fromkeys(term for time in times if time.end - time.start <= LONGEST for term in _of_time(time)))
+    """Return the terms of the days in times of at most a month."""
+    return tuple(
+        dict.fromkeys(term for time in times if time.end - time.start <= MAX_REPETITION_GAP for term in _of_time(time))
+    )
 
 
 def _of_time(time: Interval) -> Iterator[int]:
     day, length = time.start, time.end - time.start
     while day < time.end:
         yield from (_day(day.month, day.day), _day(0, day.day))
-        if length <= WEEKLY:
+        if length <= MIN_WEEKLY_PERIOD:
             yield _weekday(day.weekday())
-        day += DAY
+        day += ONE_DAY
 
 
 def _weekday(number: int) -> int:
@@ -60,5 +59,5 @@ def _weekday(number: int) -> int:
 
 
 def _day(month: int, day: int) -> int:
-    """Returns the term of a day of the year, or with month 0 of every month."""
+    """Return the term of a day of the year, or with month 0 of every month."""
     return term(f"\0day {month} {day}")

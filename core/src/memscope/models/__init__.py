@@ -1,7 +1,7 @@
 """Chat, embedding and rerank models: three small protocols, independent of the server.
 
-``openai.py`` implements all three for any OpenAI-compatible endpoint; a plugin may bring its own, which needs no more
-than what stands here. Nothing of pydantic, numpy or HTTP is loaded before a model is used.
+``clients.py`` implements all three for any OpenAI-compatible endpoint; a plugin may bring its own, which needs only
+these protocols. pydantic, numpy and HTTP are not imported before a model is used.
 """
 
 from __future__ import annotations
@@ -29,8 +29,15 @@ class Message(TypedDict):
 
 @dataclass
 class Usage:
-    """Cost of calls: requests sent (repeated ones too), characters of prompts and schemas, tokens as the server
-    counts them (0 where it does not), milliseconds from request to reply. Embedded and ranked texts are prompts too."""
+    """Cost of calls; texts to embed or rank count as prompts.
+
+    Attributes:
+        calls: Requests sent, retries included.
+        prompt_characters: Characters of prompts and schemas.
+        prompt_tokens: Tokens as counted by the server, 0 if it does not.
+        reply_tokens: The same for replies.
+        milliseconds: Time from request to reply.
+    """
 
     calls: int = 0
     prompt_characters: int = 0
@@ -46,7 +53,7 @@ class Usage:
     def counting(self) -> Iterator[Usage]:
         """Count all model calls within the block, in the tasks it starts as well. Blocks may nest."""
         outer = _counters.get()
-        token = _counters.set(outer if any(one is self for one in outer) else (*outer, self))
+        token = _counters.set(outer if any(counter is self for counter in outer) else (*outer, self))
         try:
             yield self
         finally:
@@ -57,14 +64,14 @@ _counters: ContextVar[tuple[Usage, ...]] = ContextVar("memscope_usage", default=
 
 
 def count(spent: Usage) -> None:
-    """Tell every ``Usage.counting`` block around the call; a custom model calls it once per request."""
+    """Add a request's cost to every ``Usage.counting`` block around it; a custom model calls this once per request."""
     for usage in _counters.get():
         usage.add(spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A finished chat reply. ``parsed`` is set when a schema was given; ``finish`` is "stop" or "tool_calls"."""
+    """A finished chat reply. ``parsed``: set if a schema was passed; ``finish``: "stop" or "tool_calls"."""
 
     text: str = field(repr=False)
     parsed: BaseModel | None = field(default=None, repr=False)
@@ -73,25 +80,49 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """``name`` is for reports. A cut, refused or empty reply is a ``ModelError``, never a reply."""
+    """A chat model. ``name`` appears in reports. A cut, refused or empty reply raises ``ModelError``."""
 
     name: str
 
     async def chat(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, deadline_s: float | None = None
     ) -> Reply:
-        """Returns the whole reply. A model that leaves ``parsed`` None has its text parsed by ``replies.ask``."""
+        """Return a whole reply.
+
+        Args:
+            messages: The prompt.
+            schema: Model of the reply, for constrained output; if ``parsed`` stays None, ``structured_output.ask``
+                parses the text.
+            deadline_s: Seconds for all attempts; None for the model's own limit.
+
+        Returns:
+            The finished reply.
+
+        Raises:
+            ModelError: If there is no usable reply in time.
+        """
         ...
 
     def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
-        """Yields the reply in pieces; raises at the end if it was not finished. ``deadline_s`` counts waiting only."""
+        """Stream a reply.
+
+        Args:
+            messages: The prompt.
+            deadline_s: Seconds of waiting for pieces, without the consumer's time.
+
+        Returns:
+            The pieces of the reply.
+
+        Raises:
+            ModelError: At the end, if the reply was not finished.
+        """
         ...
 
 
 class Embedder(Protocol):
-    """Embeds texts as float32 rows of length 1, all of one ``space``.
+    """An embedder of texts as float32 unit vectors of one ``space``.
 
-    ``languages`` are those the model understands ("en", "zh", ...); None means any. ``space.dims`` is 0 until known.
+    ``languages``: codes of the languages it understands; None for all. ``space.dims`` is 0 until known.
     """
 
     languages: frozenset[str] | None
@@ -100,21 +131,59 @@ class Embedder(Protocol):
     def space(self) -> VectorSpace: ...
 
     async def measure(self) -> VectorSpace:
-        """Returns the space with its dimensions; asks the model if they are not known yet."""
+        """Return the space with its dimensions, after asking the model if they are unknown."""
         ...
 
     async def embed(self, texts: Sequence[str], *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        """Returns shape [len(texts), dims], in the order given. ``EmbeddingError`` if any vector cannot be used."""
+        """Embed documents.
+
+        Args:
+            texts: The documents.
+            deadline_s: Seconds for all attempts; None for the model's own limit.
+
+        Returns:
+            Array of shape [len(texts), dims], in order.
+
+        Raises:
+            EmbeddingError: If a vector is unusable.
+            ModelError: If there is no reply in time.
+        """
         ...
 
     async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        """Returns shape [dims]; cached."""
+        """Embed a query; implementations cache.
+
+        Args:
+            text: The query.
+            deadline_s: Seconds for all attempts; None for the model's own limit.
+
+        Returns:
+            Array of shape [dims].
+
+        Raises:
+            EmbeddingError: If the vector is unusable.
+            ModelError: If there is no reply in time.
+        """
         ...
 
 
 class Reranker(Protocol):
+    """A reranker. ``name`` appears in reports."""
+
     name: str
 
     async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
-        """Returns one score per document, in the order given; higher is nearer. Comparable within one call only."""
+        """Score documents for a query.
+
+        Args:
+            query: The query.
+            documents: The documents.
+            deadline_s: Seconds for all attempts; None for the model's own limit.
+
+        Returns:
+            A score per document, in order; higher is more relevant. Comparable within one call only.
+
+        Raises:
+            ModelError: If there is no reply in time.
+        """
         ...

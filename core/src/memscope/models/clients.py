@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-FORMATS: tuple[Format, ...] = get_args(Format)  # from the strictest down
-PROMPT_LIMIT = 2_000_000  # characters of one request
-DOCUMENTS_LIMIT = 1000
-CACHED = 1024  # vectors: 4 KB each with 1,024 dimensions
+OUTPUT_FORMATS: tuple[Format, ...] = get_args(Format)  # from the strictest down
+MAX_PROMPT_CHARS = 2_000_000  # characters of one request
+MAX_DOCUMENTS = 1000
+MAX_CACHED_VECTORS = 1024  # vectors: 4 KB each with 1,024 dimensions
 
 
 class _Client:
@@ -64,7 +64,7 @@ class _Client:
         return f"{type(self).__name__}({self.endpoint.model!r}, {self.endpoint.base_url!r})"
 
     async def served(self, *, deadline_s: float = 10.0) -> list[str] | None:
-        """Returns the names of the models at the endpoint; None where it has no list of them."""
+        """Return the names of the models at the endpoint; None where it has no list of them."""
         payload = await self._caller.call(lambda: self._http.ask("/models"), deadline_s)
         models = payload.get("data")
         return [str(m["id"]) for m in models if isinstance(m, dict) and "id" in m] if isinstance(models, list) else None
@@ -128,13 +128,13 @@ class OpenAIChat(_Client):
         raise refused
 
     def _formats(self) -> Sequence[Format]:
-        """Returns the formats to try: one that worked is kept, or every bad request would be sent three times."""
-        return (self._format,) if self._sure else FORMATS[FORMATS.index(self._format) :]
+        """Return the formats to try: one that worked is kept, or every bad request would be sent three times."""
+        return (self._format,) if self._sure else OUTPUT_FORMATS[OUTPUT_FORMATS.index(self._format) :]
 
     def _request(
         self, messages: Sequence[Message], schema: type[BaseModel], format_: Format
     ) -> tuple[dict[str, Json], int]:
-        """Returns the body and its characters, including those of the schema."""
+        """Return the body and its characters, including those of the schema."""
         if format_ == "json_schema":
             wanted = {"name": _schema_name(schema), "strict": True, "schema": json_schema(schema)}
             extra = {"response_format": {"type": "json_schema", "json_schema": wanted}}
@@ -167,7 +167,7 @@ class OpenAIEmbedder(_Client):
 
     kind = "embed"
 
-    def __init__(self, endpoint: Endpoint, *, cached: int = CACHED) -> None:
+    def __init__(self, endpoint: Endpoint, *, cached: int = MAX_CACHED_VECTORS) -> None:
         super().__init__(endpoint)
         self._space = VectorSpace(endpoint.model, 0)
         self._cache = VectorCache(cached)
@@ -200,7 +200,7 @@ class OpenAIEmbedder(_Client):
         return row
 
     async def _all(self, sent: Sequence[list[str]], deadline_s: float | None) -> list[NDArray[np.float32]]:
-        """Returns the rows of each batch. The first failure stops the others: their rows could not be returned."""
+        """Return the rows of each batch. The first failure stops the others: their rows could not be returned."""
         tasks = [asyncio.create_task(self._caller.call(lambda b=batch: self._batch(b), deadline_s)) for batch in sent]  # type: ignore[misc]
         try:
             return await asyncio.gather(*tasks)
@@ -233,15 +233,15 @@ class OpenAIReranker(_Client):
     async def rerank(self, query: str, documents: Sequence[str], *, deadline_s: float | None = None) -> list[float]:
         if not documents:
             return []
-        if len(documents) > DOCUMENTS_LIMIT:
-            raise LimitError("documents to rerank", limit=DOCUMENTS_LIMIT, got=len(documents))
+        if len(documents) > MAX_DOCUMENTS:
+            raise LimitError("documents to rerank", limit=MAX_DOCUMENTS, got=len(documents))
         _check_texts([query, *documents])
         body = BODIES[self.endpoint.shape](query, documents, self.endpoint.parameters)
         seconds = self.endpoint.query_deadline_s if deadline_s is None else deadline_s
         return await self._caller.call(lambda: self._scores(body, len(query), documents), seconds)
 
-    async def _scores(self, body: Mapping[str, Json], asked: int, documents: Sequence[str]) -> list[float]:
-        payload, _ = await self._post(body, asked + sum(map(len, documents)))
+    async def _scores(self, body: Mapping[str, Json], query_chars: int, documents: Sequence[str]) -> list[float]:
+        payload, _ = await self._post(body, query_chars + sum(map(len, documents)))
         return read_scores(payload, len(documents))
 
 
@@ -264,10 +264,10 @@ async def _texts(events: AsyncIterator[dict[str, Any]], spent: Usage) -> AsyncIt
         if not event.get("choices"):
             continue
         choice = first_choice(event)
-        said = choice.get("delta") or choice.get("message") or {}
-        refusal = refusal or said.get("refusal")
+        message = choice.get("delta") or choice.get("message") or {}
+        refusal = refusal or message.get("refusal")
         finish = choice.get("finish_reason") or finish
-        if text := text_of(said.get("content")):
+        if text := text_of(message.get("content")):
             said_nothing = said_nothing and not text.strip()
             yield text
     check_finish(finish, refusal)
@@ -300,8 +300,8 @@ def _checked_messages(messages: Sequence[Message]) -> list[Message]:
     for index, message in enumerate(checked):
         if not all(isinstance(part, str) for part in message.values()):
             raise InputError(f"message {index} needs a role and a content, both text")
-    if (size := _characters(checked)) > PROMPT_LIMIT:
-        raise LimitError("characters of a prompt", limit=PROMPT_LIMIT, got=size)
+    if (size := _characters(checked)) > MAX_PROMPT_CHARS:
+        raise LimitError("characters of a prompt", limit=MAX_PROMPT_CHARS, got=size)
     return checked
 
 
@@ -311,5 +311,5 @@ def _check_texts(texts: Sequence[str]) -> None:
     for index, text in enumerate(texts):
         if type(text) is not str or not text.strip():
             raise InputError(f"text {index} is empty or no text", hint="there is nothing in it to embed or rank")
-    if (longest := max(chain([0], map(len, texts)))) > PROMPT_LIMIT:
-        raise LimitError("characters of a text", limit=PROMPT_LIMIT, got=longest)
+    if (longest := max(chain([0], map(len, texts)))) > MAX_PROMPT_CHARS:
+        raise LimitError("characters of a text", limit=MAX_PROMPT_CHARS, got=longest)

@@ -34,7 +34,7 @@ def batches(texts: Sequence[str], most: int, tokens: int) -> Iterator[list[str]]
 
 
 def read_vectors(payload: Mapping[str, Any], count: int) -> NDArray[np.float32]:
-    """Returns shape [count, dims], rows of length 1. Raises ``EmbeddingError``, which names rows by their index."""
+    """Return shape [count, dims], rows of length 1. Raises ``EmbeddingError``, which names rows by their index."""
     import numpy as np
 
     items = payload.get("data")

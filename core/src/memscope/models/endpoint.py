@@ -96,12 +96,12 @@ class Endpoint:
 
     @property
     def secret(self) -> str:
-        """Returns the key in the clear, "" without one: for the header of a request and nothing else."""
+        """Return the key in the clear, "" without one: for the header of a request and nothing else."""
         return self.key.get_secret_value() if self.key is not None and not isinstance(self.key, str) else ""
 
 
 def checked_url(url: str) -> str:
-    """Returns ``url`` without a final slash. Raises ``ConfigError``, which never repeats a password."""
+    """Return ``url`` without a final slash. Raises ``ConfigError``, which never repeats a password."""
     parts = _split(url.strip())
     if parts.username is not None or parts.password is not None:
         raise ConfigError("base_url holds a user name or password", hint="put the key into key, not into the address")
@@ -171,7 +171,7 @@ def _check_limits(endpoint: Endpoint) -> None:
 
 @cache
 def presets() -> Mapping[str, Mapping[str, Any]]:
-    """Returns the presets of common servers; ``presets.yaml``."""
+    """Return the presets of common servers; ``presets.yaml``."""
     import yaml
 
     known: Mapping[str, Mapping[str, Any]] = yaml.safe_load(files(__package__).joinpath("presets.yaml").read_bytes())
@@ -181,23 +181,23 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
 def endpoint(
     kind: ModelKind, preset: str = "", *, environ: Mapping[str, str] = os.environ, **settings: Any
 ) -> Endpoint:
-    """Returns a preset's endpoint with ``settings`` on top; without a preset, ``settings`` alone.
+    """Return a preset's endpoint with ``settings`` on top; without a preset, ``settings`` alone.
 
     ``environ`` gives the address and key that the preset names. That key is sent to the preset's own ``hosts`` or the
     address in the environment, never to another ``base_url`` in the settings: a stranger gets only a key meant for it.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
+    configured = {name: value for name, value in settings.items() if value is not None}
     known = _preset(preset) if preset else {}
-    values = {**known.get(kind, {}), **given}
+    values = {**known.get(kind, {}), **configured}
     example = values.pop("example", "")
     if "model" not in values:
         raise ConfigError(f"no model is named for {kind}", hint=f"set model{example and f', e.g. {example!r}'}")
-    if "base_url" not in given:
-        own = values.get("base_url") or known.get("base_url")
-        values["base_url"] = environ.get(known.get("base_url_env", "")) or own
+    if "base_url" not in configured:
+        default_url = values.get("base_url") or known.get("base_url")
+        values["base_url"] = environ.get(known.get("base_url_env", "")) or default_url
     if not values["base_url"]:
         raise ConfigError(f"no base_url for {kind}", hint=known.get("base_url_hint", "set base_url or a preset"))
-    if "base_url" not in given or _belongs(values["base_url"], known.get("hosts", ())):
+    if "base_url" not in configured or _belongs(values["base_url"], known.get("hosts", ())):
         values.setdefault("key", environ.get(known.get("key_env", "")))
     values.setdefault("key_header", known.get("key_header", "Authorization"))
     values["parameters"] = {**known.get(kind, {}).get("parameters", {}), **values.get("parameters", {})}
@@ -205,16 +205,18 @@ def endpoint(
 
 
 def key_variable(url: str) -> str:
-    """Returns the variable that holds the key of the usual server at ``url``, "" for any other server."""
-    found = (one.get("key_env", "") for one in presets().values() if _belongs(url, one.get("hosts", ())))
-    return str(next(found, ""))
+    """Return the variable that holds the key of the usual server at ``url``, "" for any other server."""
+    variables = (preset.get("key_env", "") for preset in presets().values() if _belongs(url, preset.get("hosts", ())))
+    return str(next(variables, ""))
 
 
 def _belongs(url: str, hosts: Sequence[str]) -> bool:
-    """Returns whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
+    """Return whether ``url`` is at one of ``hosts`` (".example.com": or below), over TLS."""
     parts = _split(url.strip())
     host = parts.hostname or ""
-    return parts.scheme == "https" and any(host == own or (own[0] == "." and host.endswith(own)) for own in hosts)
+    return parts.scheme == "https" and any(
+        host == allowed or (allowed[0] == "." and host.endswith(allowed)) for allowed in hosts
+    )
 
 
 def _preset(name: str) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import httpx2
 
 QUOTA_S = 300.0  # payment required: an early retry cannot succeed
-DETAIL = 2000  # characters of a server's message that an error keeps
+MAX_DETAIL_CHARS = 2000  # characters of a server's message that an error keeps
 WRONG_URL = "check base_url: it is what /chat/completions, /embeddings or /rerank is added to"
 
 
@@ -83,7 +83,7 @@ class Http:
         return headers
 
     async def ask(self, path: str, body: Mapping[str, Json] | None = None) -> dict[str, Any]:
-        """Returns the reply to ``body``, an object; without a body it is a GET. Raises a ``ModelError``."""
+        """Return the reply to ``body``, an object; without a body it is a GET. Raises a ``ModelError``."""
         async with self._answer(path, body) as answer:
             return self._object(answer, await self._read(answer))
 
@@ -108,7 +108,7 @@ class Http:
 
     @asynccontextmanager
     async def _answer(self, path: str, body: Mapping[str, Json] | None) -> AsyncIterator[httpx2.Response]:
-        """Returns the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
+        """Return the response, not read yet. The library's exceptions carry the request: not even kept as a cause."""
         await self.prepare()
         client, failure = self._clients.get(), ""
         method, content = ("GET", None) if body is None else ("POST", _dumps(body))
@@ -119,8 +119,8 @@ class Http:
         except _library().HTTPError as error:
             failure = type(error).__name__
         if failure:
-            said = f"the connection to the model failed ({failure}): {self.endpoint.base_url}"
-            raise ModelUnavailable(said, hint="is base_url right, and the server up?")
+            message = f"the connection to the model failed ({failure}): {self.endpoint.base_url}"
+            raise ModelUnavailable(message, hint="is base_url right, and the server up?")
 
     async def _read(self, answer: httpx2.Response) -> bytes:
         parts, size = [], 0
@@ -143,7 +143,7 @@ class Http:
         return self._sound(value)
 
     def _sound(self, value: Any) -> dict[str, Any]:
-        """Returns ``value`` if it is an object that reports no error; some servers answer 200 and an error."""
+        """Return ``value`` if it is an object that reports no error; some servers answer 200 and an error."""
         if not isinstance(value, dict):
             raise ModelReplyError("the endpoint's answer is not a JSON object", hint=WRONG_URL)
         error = value.get("error")
@@ -154,29 +154,31 @@ class Http:
         return value
 
     def _refusal(self, status: int, headers: Mapping[str, str], text: str) -> ModelError:
-        """Returns the error for an unsuccessful status. Its words may quote the prompt: they go to ``detail`` only."""
+        """Return the error for an unsuccessful status. Its words may quote the prompt: they go to ``detail`` only."""
         secret = self.endpoint.secret
-        detail = (text.replace(secret, "***") if secret else text)[:DETAIL]
-        said = f"the endpoint of {self.endpoint.model!r} answered {status}"
+        detail = (text.replace(secret, "***") if secret else text)[:MAX_DETAIL_CHARS]
+        message = f"the endpoint of {self.endpoint.model!r} answered {status}"
         if status in (401, 403):
             variable = key_variable(self.endpoint.base_url)
             unset = f"no key was sent: set key{variable and f', or {variable} in the environment'}"
             hint = "check key, and whether it may use this model" if secret else unset
-            return ModelAuthError(f"{said} at {self.endpoint.base_url}", hint=hint, detail=detail)
+            return ModelAuthError(f"{message} at {self.endpoint.base_url}", hint=hint, detail=detail)
         if status == 429:
             if "insufficient_quota" in text:
-                return ModelRateLimited(said, hint="the account's quota is used up", detail=detail, retry_after=QUOTA_S)
-            return ModelRateLimited(said, hint="try later", detail=detail, retry_after=_retry_after(headers))
+                return ModelRateLimited(
+                    message, hint="the account's quota is used up", detail=detail, retry_after=QUOTA_S
+                )
+            return ModelRateLimited(message, hint="try later", detail=detail, retry_after=_retry_after(headers))
         if status in (408, 409, 425, 500) or status > 501:
-            return ModelUnavailable(said, hint="try again", detail=detail, retry_after=_retry_after(headers))
+            return ModelUnavailable(message, hint="try again", detail=detail, retry_after=_retry_after(headers))
         if 300 <= status < 400:
             hint = "redirects are not followed; set base_url to the final address"
-            return ModelRejected(said, hint=hint, detail=detail)
+            return ModelRejected(message, hint=hint, detail=detail)
         if status in (404, 405):
-            return ModelRejected(said, hint=f"check the name of the model; or {WRONG_URL}", detail=detail)
+            return ModelRejected(message, hint=f"check the name of the model; or {WRONG_URL}", detail=detail)
         if status in (400, 415, 422, 501) and "content_filter" not in text and "context_length" not in text:
-            return NotUnderstood(said, hint="see the error's detail for what the server said", detail=detail)
-        return ModelRejected(said, hint="see the error's detail for what the server said", detail=detail)
+            return NotUnderstood(message, hint="see the error's detail for what the server said", detail=detail)
+        return ModelRejected(message, hint="see the error's detail for what the server said", detail=detail)
 
 
 def _library() -> Any:
@@ -201,14 +203,14 @@ def _dumps(body: Mapping[str, Json]) -> bytes:
 
 
 def _loads(text: str) -> Any:
-    """Returns the value, or None: an exception would carry the text with it."""
+    """Return the value, or None: an exception would carry the text with it."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     return None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Returns seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if valid."""
+    """Return seconds from ``Retry-After`` (a number or a date) or ``Retry-After-Ms``, if valid."""
     value = headers.get("retry-after", "")
     readings: tuple[Callable[[], float], ...] = (
         lambda: float(headers["retry-after-ms"]) / 1000,

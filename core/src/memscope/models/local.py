@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 log = logging.getLogger("memscope")
-DEADLINE_S, QUERY_DEADLINE_S = 60.0, 5.0
-AGAIN_S = 60.0  # after a model that cannot be loaded
-BATCH = 64
-CACHED = 1024
-FOLDER = "download it where there is a network, and set embedding.parameters.specific_model_path to its folder"
+EMBED_DEADLINE_S, QUERY_DEADLINE_S = 60.0, 5.0
+RELOAD_AFTER_S = 60.0  # after a model that cannot be loaded
+TEXTS_PER_RUN = 64
+MAX_CACHED_QUERIES = 1024
+MODEL_FOLDER_HINT = (
+    "download it where there is a network, and set embedding.parameters.specific_model_path to its folder"
+)
 SUGGESTED = "for example BAAI/bge-small-en-v1.5; fastembed's documentation lists them"
 
 
@@ -54,16 +56,16 @@ class FastEmbedder:
         parameters: dict[str, Json] | None = None,
         languages: frozenset[str] | None = None,
         query_prefix: str = "",
-        deadline_s: float = DEADLINE_S,
+        deadline_s: float = EMBED_DEADLINE_S,
         query_deadline_s: float = QUERY_DEADLINE_S,
-        batch_texts: int = BATCH,
+        batch_texts: int = TEXTS_PER_RUN,
     ) -> None:
         if find_spec("fastembed") is None:
             raise ConfigError("a local embedding model needs fastembed", hint=install_hint("local"))
         self.languages, self._parameters, self._prefix = languages, parameters or {}, query_prefix
         self._deadline_s, self._query_deadline_s, self._batch = deadline_s, query_deadline_s, batch_texts
         self._space = VectorSpace(model, 0)
-        self._cache = VectorCache(CACHED)
+        self._cache = VectorCache(MAX_CACHED_QUERIES)
         self._lock = threading.Lock()  # of what is being loaded; taken on event loops, so never held for long
         self._running = threading.Lock()  # one call at a time: each uses all threads that it may
         self._loading: Future[Any] | None = None
@@ -93,14 +95,14 @@ class FastEmbedder:
         return rows
 
     async def embed_query(self, text: str, *, deadline_s: float | None = None) -> NDArray[np.float32]:
-        asked = self._prefix + text
-        row = self._cache.get(asked)
+        prefixed = self._prefix + text
+        row = self._cache.get(prefixed)
         if row is None:
             await self.prepare()
             if not self._load().done():
                 raise ModelUnavailable(f"the local model {self._space.model!r} is being loaded", hint="try again later")
-            row = (await self._within(deadline_s or self._query_deadline_s, [asked], query=True))[0]
-            self._cache.put(asked, row)
+            row = (await self._within(deadline_s or self._query_deadline_s, [prefixed], query=True))[0]
+            self._cache.put(prefixed, row)
         return row
 
     async def close(self) -> None:
@@ -112,8 +114,10 @@ class FastEmbedder:
                 model = await asyncio.shield(asyncio.wrap_future(self._load()))
                 return await asyncio.to_thread(self._rows, model, texts, query)
         except TimeoutError:
-            said = f"the local model {self._space.model!r} gave no vectors within {seconds:g} s"
-            raise ModelTimeout(said, hint="it may still be loading; raise deadline_s, or take a smaller one") from None
+            message = f"the local model {self._space.model!r} gave no vectors within {seconds:g} s"
+            raise ModelTimeout(
+                message, hint="it may still be loading; raise deadline_s, or take a smaller one"
+            ) from None
 
     def _rows(self, model: Any, texts: list[str], query: bool) -> NDArray[np.float32]:
         import numpy as np
@@ -121,8 +125,8 @@ class FastEmbedder:
         began = time.perf_counter()
         try:
             with self._running:
-                made = model.query_embed(texts) if query else model.passage_embed(texts, batch_size=self._batch)
-                rows = np.stack([np.asarray(row, np.float32) for row in made])
+                vectors = model.query_embed(texts) if query else model.passage_embed(texts, batch_size=self._batch)
+                rows = np.stack([np.asarray(row, np.float32) for row in vectors])
         except Exception as error:  # its words may be those of a conversation
             raise EmbeddingError(f"the local model failed: {type(error).__name__}") from None
         spent = (time.perf_counter() - began) * 1000
@@ -132,11 +136,15 @@ class FastEmbedder:
     # ---- loading
 
     def _load(self) -> Future[Any]:
-        """Returns the model to be; begins to load it, anew in a forked process and some time after a failure."""
+        """Return the model to be; begins to load it, anew in a forked process and some time after a failure."""
         with self._lock:
             loading = self._loading
             failed = loading is not None and loading.done() and loading.exception() is not None
-            if loading is None or self._pid != os.getpid() or (failed and time.monotonic() - self._begun > AGAIN_S):
+            if (
+                loading is None
+                or self._pid != os.getpid()
+                or (failed and time.monotonic() - self._begun > RELOAD_AFTER_S)
+            ):
                 self._loading, self._begun, self._pid = Future(), time.monotonic(), os.getpid()
                 threading.Thread(target=self._fill, args=(self._loading,), daemon=True, name="memscope-model").start()
             assert self._loading is not None
@@ -159,7 +167,7 @@ def _loaded(name: str, parameters: dict[str, Json]) -> Any:
     try:
         from fastembed import TextEmbedding
 
-        known = [one["model"] for one in TextEmbedding.list_supported_models()]
+        known = [model["model"] for model in TextEmbedding.list_supported_models()]
         if name.lower() not in map(str.lower, known):
             near = nearest(name, known)
             raise ModelRejected(f"fastembed has no model {name!r}", hint=near if near.startswith("did") else SUGGESTED)
@@ -169,4 +177,6 @@ def _loaded(name: str, parameters: dict[str, Json]) -> Any:
     except TypeError as error:
         raise ModelRejected(f"the local model {name!r} does not take these parameters", detail=str(error)) from None
     except Exception as error:  # of the hub, the disk, the runtime
-        raise ModelUnavailable(f"the local model {name!r} cannot be loaded", hint=FOLDER, detail=str(error)) from None
+        raise ModelUnavailable(
+            f"the local model {name!r} cannot be loaded", hint=MODEL_FOLDER_HINT, detail=str(error)
+        ) from None

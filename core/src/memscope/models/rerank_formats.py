@@ -29,7 +29,7 @@ BODIES: Mapping[str, Callable[[str, Sequence[str], Mapping[str, Json]], dict[str
 
 
 def read_scores(payload: Mapping[str, Any], count: int) -> list[float]:
-    """Returns scores in the order of the documents. ``ModelReplyError`` unless each has exactly one, and finite."""
+    """Return scores in the order of the documents. ``ModelReplyError`` unless each has exactly one, and finite."""
     output = payload.get("output", payload)
     results = output.get("results") if isinstance(output, dict) else None
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):

@@ -23,7 +23,7 @@ from memscope.models.endpoint import Endpoint
 T = TypeVar("T")
 
 
-LONGEST_PAUSE_S = 8.0
+MAX_PAUSE_S = 8.0
 
 
 class PerLoop(Generic[T]):
@@ -73,8 +73,8 @@ class Breaker:
             if wait <= 0 and self._row >= self.failures:
                 self._closed_until = self._clock() + self.seconds
         if wait > 0:
-            said = f"not asked, since the last {self.failures} calls or more failed"
-            raise ModelUnavailable(said, hint=f"next try in {wait:.0f} s", retry_after=wait)
+            message = f"not asked, since the last {self.failures} calls or more failed"
+            raise ModelUnavailable(message, hint=f"next try in {wait:.0f} s", retry_after=wait)
 
     def record(self, well: bool) -> None:
         with self._lock:
@@ -138,11 +138,11 @@ class Caller:
         return reply
 
     def _pause(self, attempt: int, error: ModelError, left: float) -> float:
-        """Returns seconds until the next attempt; raises ``error`` when there is none worth making.
+        """Return seconds until the next attempt; raises ``error`` when there is none worth making.
 
         Exponential with jitter, so that many callers do not come back at once, and never sooner than the server asked.
         """
-        longest = min(LONGEST_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
+        longest = min(MAX_PAUSE_S, self.endpoint.first_pause_s * 2 ** (attempt - 1))
         pause = max(error.retry_after or 0.0, random.uniform(longest / 2, longest))
         if attempt >= self.endpoint.attempts or pause >= left:
             raise error
@@ -153,15 +153,15 @@ class Caller:
         deadline = Deadline(self.endpoint.deadline_s if deadline_s is None else deadline_s)
         async with self._slot(deadline), self._watched():
             for attempt in count(1):
-                given = False
+                started = False
                 try:
                     async with aclosing(deadline.over(work())) as items:
                         async for item in items:
-                            given = True
+                            started = True
                             yield item
                     return
                 except (ModelUnavailable, ModelRateLimited) as error:
-                    if given:
+                    if started:
                         raise
                     pause = self._pause(attempt, error, deadline.left)
                 async with deadline():

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="BaseModel")
 
-LONGEST = 1_000_000  # characters of a reply that are read
+MAX_REPLY_CHARS = 1_000_000  # characters of a reply that are read
 _MOST_VALUES = 100  # JSON values at the top of a reply
 EMPTY = "the reply is empty"
 TRY_ANOTHER = "try again, or another model"
 FINISHED = ("stop", "tool_calls")
 _PROBLEMS = 5  # of a validation that are told to the model
-_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
+_JSON_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*[\[{"])')
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.S)  # a string without an end reaches to that of the text
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>")
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
@@ -47,7 +47,7 @@ _NOT_STRICT = frozenset(
 
 
 def read_choice(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns text and finish reason of a completion. Raises ``ModelReplyError`` if it is unfinished or empty."""
+    """Return text and finish reason of a completion. Raises ``ModelReplyError`` if it is unfinished or empty."""
     choice = first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -79,7 +79,7 @@ def check_finish(finish: Any, refusal: Any = None) -> None:
 
 
 def text_of(content: Any) -> str:
-    """Returns a message's text, also where it comes as a list of typed parts."""
+    """Return a message's text, also where it comes as a list of typed parts."""
     if isinstance(content, list):
         content = "".join(part.get("text") or "" for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
@@ -89,16 +89,16 @@ def text_of(content: Any) -> str:
 
 
 def parse(text: str, schema: type[M]) -> M:
-    """Returns the one value in ``text`` that fits ``schema``.
+    """Return the one value in ``text`` that fits ``schema``.
 
     Raises ``ModelReplyError``; its ``detail`` describes the fault in words for the model.
     """
-    if len(text) > LONGEST:
-        raise ModelReplyError(f"the reply is longer than {LONGEST} characters", detail="the reply is too long")
-    found = [value for value in _values(text) if isinstance(value, dict)]
-    if not found:
+    if len(text) > MAX_REPLY_CHARS:
+        raise ModelReplyError(f"the reply is longer than {MAX_REPLY_CHARS} characters", detail="the reply is too long")
+    objects = [value for value in _values(text) if isinstance(value, dict)]
+    if not objects:
         raise _wrong(schema, "there is no complete JSON object in the reply")
-    outcomes = [_validated(value, schema) for value in found]
+    outcomes = [_validated(value, schema) for value in objects]
     fitting = [value for value in outcomes if not isinstance(value, str)]
     if not fitting:
         raise _wrong(schema, next(problem for problem in outcomes if isinstance(problem, str)))
@@ -112,7 +112,7 @@ def _wrong(schema: type[BaseModel], problem: str) -> ModelReplyError:
 
 
 def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
-    """Returns the model instance, or a description of the fault. A missing list is never taken for an empty one."""
+    """Return the model instance, or a description of the fault. A missing list is never taken for an empty one."""
     from pydantic import ValidationError
 
     if missing := [name for name in _lists(schema) if name not in value]:
@@ -127,30 +127,30 @@ def _validated(value: dict[str, Any], schema: type[M]) -> M | str:
 
 
 def _values(text: str) -> list[Json]:
-    """Returns every JSON value at the top of ``text``, between any prose; none if one of them is broken."""
+    """Return every JSON value at the top of ``text``, between any prose; none if one of them is broken."""
     text = text.strip().removeprefix("\ufeff")
     whole = _at(text, 0)
     if whole and not text[whole[1] :].strip():
         return [whole[0]]
-    if not _START.match(text):
+    if not _JSON_START.match(text):
         text = _without_thoughts(text)
     return _scan(text) or _scan(_without_commas(text))
 
 
 def _scan(text: str) -> list[Json]:
     values: list[Json] = []
-    start = _START.search(text)
+    start = _JSON_START.search(text)
     while start:
-        found = _at(text, start.start())
-        if not found or len(values) == _MOST_VALUES:
+        value = _at(text, start.start())
+        if not value or len(values) == _MOST_VALUES:
             return []  # values inside a broken one are not looked at: they may be half of it
-        values.append(found[0])
-        start = _START.search(text, found[1])
+        values.append(value[0])
+        start = _JSON_START.search(text, value[1])
     return values
 
 
 def _at(text: str, start: int) -> tuple[Json, int] | None:
-    """Returns the value that begins at ``start`` and its end; None for an incomplete one."""
+    """Return the value that begins at ``start`` and its end; None for an incomplete one."""
     with suppress(ValueError, RecursionError):
         return _DECODER.raw_decode(text, start)
     return None
@@ -158,12 +158,12 @@ def _at(text: str, start: int) -> tuple[Json, int] | None:
 
 def _without_commas(text: str) -> str:
     """Remove commas before a closing bracket; strings stay as they are."""
-    start = _START.search(text)
+    start = _JSON_START.search(text)
     return _COMMA.sub(r"\1", text[start.start() :]) if start else text
 
 
 def _without_thoughts(text: str) -> str:
-    """Returns the text after a reasoning block. One that was never closed leaves nothing: the answer did not come."""
+    """Return the text after a reasoning block. One that was never closed leaves nothing: the answer did not come."""
     if end := _THOUGHT_END.search(text):
         return text[end.end() :]
     return "" if _THOUGHT.match(text) else text
@@ -189,7 +189,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_constan
 
 @lru_cache(128)
 def json_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """Returns the schema as strict endpoints take it: every field required, none added, limits left to our check."""
+    """Return the schema as strict endpoints take it: every field required, none added, limits left to our check."""
     strict: dict[str, Any] = _strict(schema.model_json_schema())
     return strict
 
@@ -206,14 +206,14 @@ def _strict(node: Any) -> Any:
         return node
     if "$ref" in node:
         return {"$ref": node["$ref"]}  # nothing may stand beside it
-    kept = {
+    copied = {
         name: _named(value) if name in ("properties", "$defs") else _strict(value)
         for name, value in node.items()
         if name not in _NOT_STRICT
     }
-    if "properties" in kept:
-        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-    return kept
+    if "properties" in copied:
+        copied |= {"required": list(copied["properties"]), "additionalProperties": False}
+    return copied
 
 
 def _named(members: Mapping[str, Any]) -> dict[str, Any]:

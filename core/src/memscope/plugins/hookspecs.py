@@ -1,8 +1,10 @@
 """The hooks of plugins. A hook is a function of a plugin whose name begins with ``memscope_``.
 
-``register(name, what)`` takes an object or "module:Object", imported on use. Operation hooks may be async. ``before``:
-return a replacement of the first argument, or None to keep it; an exception refuses the call and nothing is stored.
-``after``: an exception is logged once and changes nothing. Arguments that are not needed may be left out.
+Registration hooks call ``register(name, what)``; ``what`` is an object or "module:Object", imported on use.
+
+Operation hooks may be async, and may omit parameters. A ``before`` hook returns a replacement of its first argument, or
+None to keep it; an exception refuses the call, and nothing is stored. The result of an ``after`` hook is ignored; an
+exception is logged once.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from memscope.plugins.registry import Register
     from memscope.records import AddReport, ForgetReport, Observation, Retrieval, Scope, Select, Turn, WorkReport
-    from memscope.retrieval import Query
+    from memscope.retrieval import Request
 
 T = TypeVar("T")
 Maybe: TypeAlias = T | Awaitable[T | None] | None
@@ -28,51 +30,173 @@ hookimpl = pluggy.HookimplMarker("memscope")  # for tryfirst and trylast; the na
 
 # fmt: off
 @hookspec
+def memscope_register_languages(register: Register) -> None:
+    """Register languages for every memory of the process.
+
+    Args:
+        register: Takes an ISO 639-1 code and a ``memscope.languages.Language``.
+    """
+@hookspec
 def memscope_register_stores(register: Register) -> None:
-    """name: the scheme of ``store``; what: ``(location, settings) -> Store``."""
+    """Register stores.
+
+    Args:
+        register: Takes a scheme of the setting ``store`` and a function ``(location, settings) -> Store``.
+    """
 @hookspec
 def memscope_register_models(register: Register) -> None:
-    """name: "chat.NAME", "embedding.NAME", "rerank.NAME", see ``provider``; what: ``(section, settings) -> model``."""
+    """Register models.
+
+    Args:
+        register: Takes "chat.NAME", "embedding.NAME" or "rerank.NAME" (setting ``provider``) and a function
+            ``(section, settings) -> model``.
+    """
 @hookspec
 def memscope_register_workers(register: Register) -> None:
-    """name: "OPERATION.NAME" as in ``pipelines``; what: a ``Worker``."""
+    """Register workers.
+
+    Args:
+        register: Takes "OPERATION.NAME" (setting ``pipelines``) and a ``Worker``.
+    """
+@hookspec
+def memscope_register_features(register: Register) -> None:
+    """Register features of the ranking; ``explain`` shows them, and they count towards every score.
+
+    Args:
+        register: Takes the feature's name and a ``retrieval.features.Feature`` of this name.
+    """
+@hookspec
+def memscope_register_recognisers(register: Register) -> None:
+    """Register recognisers of names, for every memory of the process.
+
+    Args:
+        register: Takes a name and a function from a text to ``memscope.languages.FoundName`` tuples.
+    """
+@hookspec
+def memscope_register_tools(register: Register) -> None:
+    """Register tools for models, for the adapters of every memory of the process.
+
+    Args:
+        register: Takes the tool's name and an async function ``(session, ...) -> str`` of this name; its docstring and
+            annotations are what the model sees.
+    """
 @hookspec
 def memscope_register_adapters(register: Register) -> None:
-    """name: the framework; what: the class or function that its users import first."""
+    """Register adapters.
+
+    Args:
+        register: Takes the framework's name and the class or function that its users import first.
+    """
 @hookspec
 def memscope_register_importers(register: Register) -> None:
-    """name: of the other system, as in ``import_from``; what: ``(sources) -> items`` of ``transfer.importers``."""
+    """Register importers.
+
+    Args:
+        register: Takes the other system's name, as for ``import_from``, and a ``transfer.importers.Importer``.
+    """
 @hookspec
 def memscope_register_commands(cli: click.Group) -> None:
-    """Add commands to the command line."""
+    """Add commands to the command line.
+
+    Args:
+        cli: The group of all commands.
+    """
 
 @hookspec
 def memscope_before_add_turns(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """Validated turns, before they get keys."""
+    """Replace or refuse turns before they get keys.
+
+    Args:
+        turns: Validated turns.
+        scope: User, agent and session of the call.
+
+    Returns:
+        Turns instead of these, or None.
+
+    Raises:
+        Exception: Refuses the call.
+    """
 @hookspec
 def memscope_after_add_turns(report: AddReport, scope: Scope) -> Maybe[object]:
-    """The turns are durable."""
+    """Run after turns became durable.
+
+    Args:
+        report: The result for the caller.
+        scope: User, agent and session of the call.
+    """
 @hookspec
 def memscope_before_consolidate(turns: Sequence[Turn], scope: Scope) -> Maybe[Sequence[Turn]]:
-    """Turns of a batch, before the model is asked."""
+    """Replace or refuse a batch of turns before the model is asked.
+
+    Args:
+        turns: The batch.
+        scope: The user.
+
+    Returns:
+        Turns instead of these, or None.
+    """
 @hookspec
 def memscope_after_consolidate(report: WorkReport, scope: Scope) -> Maybe[object]:
-    """The observations are stored."""
+    """Run after observations were stored.
+
+    Args:
+        report: The result for the caller.
+        scope: The user.
+    """
 @hookspec
 def memscope_before_reflect(observations: Sequence[Observation], scope: Scope) -> Maybe[Sequence[Observation]]:
-    """Observations of a batch, before the model is asked."""
+    """Replace or refuse a batch of observations before the model is asked.
+
+    Args:
+        observations: The batch.
+        scope: The user.
+
+    Returns:
+        Observations instead of these, or None.
+    """
 @hookspec
 def memscope_after_reflect(report: WorkReport, scope: Scope) -> Maybe[object]:
-    """The insights are stored."""
+    """Run after insights were stored.
+
+    Args:
+        report: The result for the caller.
+        scope: The user.
+    """
 @hookspec
-def memscope_before_retrieve(question: Query, scope: Scope) -> Maybe[Query]:
-    """The query, before the search."""
+def memscope_before_retrieve(query: Request, scope: Scope) -> Maybe[Request]:
+    """Replace or refuse a query before the search.
+
+    Args:
+        query: What the caller asks for.
+        scope: User, agent and session of the query.
+
+    Returns:
+        A request instead, or None. It may narrow the scope, not widen it.
+    """
 @hookspec
 def memscope_after_retrieve(retrieval: Retrieval, scope: Scope) -> Maybe[object]:
-    """The result for the caller."""
+    """Run after a search.
+
+    Args:
+        retrieval: The result for the caller.
+        scope: User, agent and session of the query.
+    """
 @hookspec
 def memscope_before_forget(select: Select, scope: Scope) -> Maybe[Select]:
-    """The selection, before anything is removed."""
+    """Replace or refuse a selection before anything is removed.
+
+    Args:
+        select: The caller's selection.
+        scope: User, agent and session of the selection.
+
+    Returns:
+        A selection instead, or None. It may narrow the scope, not widen it.
+    """
 @hookspec
 def memscope_after_forget(report: ForgetReport, scope: Scope) -> Maybe[object]:
-    """The receipt."""
+    """Run after records were removed.
+
+    Args:
+        report: The receipt.
+        scope: User, agent and session of the selection.
+    """

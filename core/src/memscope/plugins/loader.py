@@ -16,12 +16,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import pluggy
 
+from memscope import languages
 from memscope.errors import ConfigError, InputError, PluginError, install_hint, nearest
-from memscope.plugins import hookspecs, replies
+from memscope.languages import names as recognisers
+from memscope.plugins import hookspecs, model_tools, replies
 from memscope.plugins.registry import Register, Registry, one_line
 from memscope.validation import Limits
 
@@ -32,12 +34,18 @@ if TYPE_CHECKING:
     from memscope.stores import Store
 
 T = TypeVar("T")
-RegistryKind = Literal["stores", "models", "workers", "adapters", "importers"]
+RegistryKind = Literal[
+    "languages", "stores", "models", "workers", "adapters", "importers", "features", "recognisers", "tools"
+]
 
-GROUP = "memscope"
-PREFIX = "memscope_"
+ENTRY_POINT_GROUP = "memscope"
+HOOK_PREFIX = "memscope_"
 DEFAULT_PLUGINS = ("memscope.builtin",)
-KINDS: tuple[RegistryKind, ...] = ("stores", "models", "workers", "adapters", "importers")
+REGISTRIES: tuple[RegistryKind, ...] = get_args(RegistryKind)
+# Read of every text, or offered to every model, whichever memory asks.
+_FOR_THE_PROCESS: Mapping[RegistryKind, Register] = {
+    "languages": languages.register, "recognisers": recognisers.register, "tools": model_tools.register,
+}  # fmt: skip
 log = logging.getLogger("memscope")
 __all__ = ["DEFAULT_PLUGINS", "Plugin", "Plugins", "Register"]
 
@@ -61,7 +69,7 @@ class _Hooks(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
         marked = super().parse_hookimpl_opts(plugin, name)
-        if marked is None and name.startswith(PREFIX) and inspect.isroutine(getattr(plugin, name, None)):
+        if marked is None and name.startswith(HOOK_PREFIX) and inspect.isroutine(getattr(plugin, name, None)):
             return {}
         return marked
 
@@ -79,20 +87,23 @@ class Plugins:
 
         self._choice = choice or PluginSettings()
         self._limits = limits or Limits()
-        self._hooks = _Hooks(GROUP)
+        self._hooks = _Hooks(ENTRY_POINT_GROUP)
         self._hooks.add_hookspecs(hookspecs)
-        self._registries = {kind: Registry(kind) for kind in KINDS}
+        self._registries = {kind: Registry(kind) for kind in REGISTRIES}
         self._listed: dict[str, Plugin] = {}
         self._warned: set[tuple[str, str]] = set()
         for module in DEFAULT_PLUGINS:
             self._add(import_module(module), module)
-        installed = entry_points(group=GROUP)
-        for entry in {(one.name, one.value): one for one in installed}.values():  # once, editable over a wheel
+        installed = entry_points(group=ENTRY_POINT_GROUP)
+        for entry in {(entry.name, entry.value): entry for entry in installed}.values():  # once, editable over a wheel
             self._load(entry)
         for plugin in extra:
             self._add(plugin, _name(plugin))
         self._check_required()
-        operations = (f"{PREFIX}before", f"{PREFIX}after")
+        for kind, register in _FOR_THE_PROCESS.items():
+            for name, registration in self._registries[kind].entries.items():
+                register(name, registration.what)
+        operations = (f"{HOOK_PREFIX}before", f"{HOOK_PREFIX}after")
         self._operations = {name: self._calls(name) for name in vars(hookspecs) if name.startswith(operations)}
 
     # ---- loading
@@ -144,18 +155,18 @@ class Plugins:
         callers = sorted(self._hooks.get_hookcallers(plugin) or (), key=lambda caller: caller.name)
         for caller in callers:
             if not caller.has_spec():
-                hint = nearest(caller.name, (known for known in vars(hookspecs) if known.startswith(PREFIX)))
+                hint = nearest(caller.name, (known for known in vars(hookspecs) if known.startswith(HOOK_PREFIX)))
                 raise PluginError(f"plugin {name!r}: there is no hook {caller.name!r}", hint=hint)
             impl = next(impl for impl in caller.get_hookimpls() if impl.plugin_name == name)
             if impl.wrapper or impl.hookwrapper:
                 raise PluginError(f"plugin {name!r}: {caller.name} is a wrapper", hint="use the before and after hooks")
-            if caller.name.startswith(f"{PREFIX}register") and inspect.iscoroutinefunction(impl.function):
+            if caller.name.startswith(f"{HOOK_PREFIX}register") and inspect.iscoroutinefunction(impl.function):
                 raise PluginError(f"plugin {name!r}: {caller.name} is async", hint="registration is sync")
         return tuple(caller.name for caller in callers)
 
     def _take_registrations(self, plugin: str) -> None:
         for kind, registry in self._registries.items():
-            for impl in getattr(self._hooks.hook, f"{PREFIX}register_{kind}").get_hookimpls():
+            for impl in getattr(self._hooks.hook, f"{HOOK_PREFIX}register_{kind}").get_hookimpls():
                 if impl.plugin_name == plugin:
                     _call(impl, {"register": partial(registry.add, plugin=plugin)})
 
@@ -169,9 +180,12 @@ class Plugins:
         for name in self._choice.require:
             plugin = self._listed.get(name)
             if plugin is None:
-                raise PluginError(f"plugin {name!r} is required and not installed", hint=nearest(name, self._listed))
+                hint = f"{nearest(name, self._listed)}; else install it, or take it out of plugins.require"
+                raise PluginError(f"plugin {name!r} is required and not installed", hint=hint)
             if plugin.state != "loaded":
-                raise PluginError(f"plugin {name!r} is required and {plugin.state}: {plugin.reason}")
+                mend = "update it" if plugin.state == "broken" else "mend that"
+                message = f"plugin {name!r} is required and {plugin.state}: {plugin.reason}"
+                raise PluginError(message, hint=f"{mend}, or take it out of plugins.require")
 
     # ---- what was registered
 
@@ -185,6 +199,11 @@ class Plugins:
     def workers(self, operation: str) -> Mapping[str, Any]:
         """The workers of an operation by name, each imported when it is looked up."""
         return self._registries["workers"].under(f"{operation}.")
+
+    def features(self) -> tuple[Any, ...]:
+        """The features that plugins add to the ranking: each under its own name, of its own."""
+        registry = self._registries["features"]
+        return tuple(registry[name] for name in registry)
 
     def check_workers(self, pipelines: Mapping[str, Sequence[str]]) -> None:
         """Raise ``ConfigError`` for a name in ``pipelines`` that nobody registered; nothing is imported."""
@@ -205,7 +224,7 @@ class Plugins:
         """Explain why the plugin of a store's scheme is missing, with a hint."""
         from memscope.config.sections import EXTRAS
 
-        name = scheme.partition("+")[0]
+        name = "postgres" if scheme == "postgresql" else scheme.partition("+")[0]
         if (plugin := self._listed.get(name)) and plugin.state != "loaded":
             return f"plugin {name!r} is {plugin.state}: {plugin.reason}", "memscope plugins shows all of them"
         if name in EXTRAS and name not in self._listed:
@@ -231,12 +250,12 @@ class Plugins:
 
     async def before(self, operation: str, value: T, **context: Any) -> T:
         """Pass ``value`` through the plugins' hooks in order. ``PluginError`` refuses the call."""
-        for impl, given in self._operations[f"{PREFIX}before_{operation}"]:
+        for impl, parameters in self._operations[f"{HOOK_PREFIX}before_{operation}"]:
             try:
-                reply = await self._answer(impl, _arguments(given, value, context))
+                reply = await self._answer(impl, _arguments(parameters, value, context))
             except Exception as error:
-                said = f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}"
-                raise PluginError(said, hint="nothing was stored", detail=str(error)) from error
+                message = f"plugin {impl.plugin_name!r} refused {operation}: {type(error).__name__}"
+                raise PluginError(message, hint="nothing was stored", detail=str(error)) from error
             if reply is not None:
                 self._check_reply(impl.plugin_name, operation, value, reply)
                 value = reply
@@ -246,15 +265,15 @@ class Plugins:
         try:
             replies.check(operation, value, reply, self._limits)
         except Exception as error:
-            said = str(error) if isinstance(error, InputError) else type(error).__name__
-            told = f"plugin {plugin!r} returned from before_{operation} what cannot be taken: {said}"
-            raise PluginError(told, hint="nothing was stored") from None
+            reason = str(error) if isinstance(error, InputError) else type(error).__name__
+            message = f"plugin {plugin!r} returned an invalid value from before_{operation}: {reason}"
+            raise PluginError(message, hint="nothing was stored") from None
 
     async def after(self, operation: str, value: object, **context: Any) -> None:
         """Call the plugins' hooks; an error is logged once per plugin and operation, without its text."""
-        for impl, given in self._operations[f"{PREFIX}after_{operation}"]:
+        for impl, parameters in self._operations[f"{HOOK_PREFIX}after_{operation}"]:
             try:
-                await self._answer(impl, _arguments(given, value, context))
+                await self._answer(impl, _arguments(parameters, value, context))
             except Exception as error:
                 if (key := (impl.plugin_name, operation)) not in self._warned:
                     self._warned.add(key)
@@ -267,8 +286,8 @@ class Plugins:
 
     def _calls(self, hook: str) -> list[tuple[pluggy.HookImpl, tuple[str, ...]]]:
         caller: pluggy.HookCaller = getattr(self._hooks.hook, hook)
-        given = caller.spec.argnames if caller.spec else ()
-        return [(impl, tuple(given)) for impl in _in_order(caller)]
+        parameters = caller.spec.argnames if caller.spec else ()
+        return [(impl, tuple(parameters)) for impl in _in_order(caller)]
 
 
 def _in_order(caller: pluggy.HookCaller) -> list[pluggy.HookImpl]:

@@ -53,8 +53,8 @@ class Registry(Mapping[str, Any]):
         try:
             return resolve_name(entry.what)
         except (Exception, SystemExit) as error:
-            said = f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}"
-            raise PluginError(said) from error
+            message = f"{entry.what!r} of plugin {entry.plugin!r} cannot be imported: {one_line(error)}"
+            raise PluginError(message) from error
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.prefix + name in self.entries
@@ -67,5 +67,5 @@ class Registry(Mapping[str, Any]):
 
 
 def one_line(error: BaseException) -> str:
-    """Returns an error as one line of at most 300 characters."""
+    """Return an error as one line of at most 300 characters."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

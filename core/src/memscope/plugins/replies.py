@@ -13,26 +13,26 @@ from memscope.errors import InputError
 from memscope.records import Interval, Observation, Scope, Select, Turn
 from memscope.records.serialization import sound
 from memscope.stores.rules import record_id
-from memscope.transfer.checks import check_record
+from memscope.transfer.checks import check_record, zoned
 from memscope.validation import Limits
 
 
-def check(operation: str, given: Any, reply: object, limits: Limits) -> None:
+def check(operation: str, original: Any, reply: object, limits: Limits) -> None:
     """Raise ``InputError`` unless ``reply`` can take the place of ``given``."""
-    _CHECKS[operation](given, reply, limits)
+    _CHECKS[operation](original, reply, limits)
 
 
-def _add_turns(given: Sequence[Turn], reply: object, limits: Limits) -> None:
+def _add_turns(original: Sequence[Turn], reply: object, limits: Limits) -> None:
     turns = _records(Turn, reply)
-    if given and any(_owner(turn.scope) != _owner(given[0].scope) for turn in turns):
+    if original and any(_owner(turn.scope) != _owner(original[0].scope) for turn in turns):
         raise InputError("a turn of another user or agent")
     for turn in turns:
         check_record(sound(turn), limits, keyless=True)
 
 
 def _batch(kind: type[Turn] | type[Observation]) -> Callable[[Sequence[Any], object, Limits], None]:
-    def check_batch(given: Sequence[Any], reply: object, limits: Limits) -> None:
-        scopes = {record_id(record): record.scope for record in given}
+    def check_batch(original: Sequence[Any], reply: object, limits: Limits) -> None:
+        scopes = {record_id(record): record.scope for record in original}
         records = _records(kind, reply)
         ids = [record_id(record) for record in records]
         if len(set(ids)) < len(ids) or any(scopes.get(record_id(record)) != record.scope for record in records):
@@ -44,7 +44,9 @@ def _batch(kind: type[Turn] | type[Observation]) -> Callable[[Sequence[Any], obj
 
 
 def _records(kind: type[Any], reply: object) -> Sequence[Any]:
-    if not isinstance(reply, list | tuple) or not all(type(one) is kind and type(one.scope) is Scope for one in reply):
+    if not isinstance(reply, list | tuple) or not all(
+        type(record) is kind and type(record.scope) is Scope for record in reply
+    ):
         raise InputError(f"{type(reply).__name__} instead of a list of {kind.__name__} objects")
     return reply
 
@@ -53,11 +55,11 @@ def _owner(scope: Scope) -> tuple[str, str | None]:
     return scope.user, scope.agent
 
 
-def _retrieve(given: Any, reply: Any, limits: Limits) -> None:
-    if type(reply) is not type(given) or type(reply.scope) is not Scope:
-        raise InputError(f"{type(reply).__name__} instead of a {type(given).__name__}")
-    _narrowed(given.scope, reply.scope)
-    validation.text("query", reply.query, limits.query)
+def _retrieve(original: Any, reply: Any, limits: Limits) -> None:
+    if type(reply) is not type(original) or type(reply.scope) is not Scope:
+        raise InputError(f"{type(reply).__name__} instead of a {type(original).__name__}")
+    _narrowed(original.scope, reply.scope)
+    validation.text("query", reply.text, limits.query)
     validation.count("k", reply.k, limits.k)
     _same("exclude", reply.exclude, frozenset(validation.ids("exclude", reply.exclude)))
     _same("kinds", reply.kinds, validation.kinds(reply.kinds))
@@ -66,10 +68,10 @@ def _retrieve(given: Any, reply: Any, limits: Limits) -> None:
         _time(name, getattr(reply, name))
 
 
-def _forget(given: Select, reply: Any, limits: Limits) -> None:
+def _forget(original: Select, reply: Any, limits: Limits) -> None:
     if type(reply) is not Select:
         raise InputError(f"{type(reply).__name__} instead of a Select")
-    _narrowed(Scope(given.user, given.agent, given.session), Scope(reply.user, reply.agent, reply.session))
+    _narrowed(Scope(original.user, original.agent, original.session), Scope(reply.user, reply.agent, reply.session))
     _same("kinds", reply.kinds, validation.kinds(reply.kinds))
     if reply.ids is not None:
         _same("ids", reply.ids, frozenset(validation.ids("ids", reply.ids)))
@@ -87,9 +89,9 @@ def _forget(given: Select, reply: Any, limits: Limits) -> None:
     validation.choice("current", reply.current, True, False)
 
 
-def _narrowed(given: Scope, reply: Scope) -> None:
-    pairs = ((given.agent, reply.agent), (given.session, reply.session))
-    if reply.user != given.user or any(before is not None and after != before for before, after in pairs):
+def _narrowed(original: Scope, reply: Scope) -> None:
+    pairs = ((original.agent, reply.agent), (original.session, reply.session))
+    if reply.user != original.user or any(before is not None and after != before for before, after in pairs):
         raise InputError("another user, agent or session", hint="a scope may only be narrowed")
     validation.scope(reply.user, reply.agent, reply.session)
 
@@ -107,7 +109,7 @@ def _filter(value: object) -> None:
 
 def _time(name: str, value: object) -> None:
     if value is not None:
-        _same(name, value, validation.when(name, value))
+        _same(name, value, zoned(name, value))
 
 
 _CHECKS: Mapping[str, Callable[[Any, Any, Limits], None]] = {

@@ -11,17 +11,17 @@ import re
 import secrets
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from memscope import languages
 from memscope.errors import ConfigError, nearest
 from memscope.models import Message
 from memscope.records import Json
+from memscope.text.language import depends_on_languages
 from memscope.text.language import language as language_of
 
-LANGUAGES = ("en", "zh")
-HIDDEN = re.compile(
+COMMENT = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
     "|(?<!\\S)[\u200c\u200d]|[\u200c\u200d](?!\\S)"
 )
@@ -31,17 +31,17 @@ class Prompts:
     """Prompts in force, read once: those of ``folder`` before the built-in ones. ``ConfigError`` for an invalid one."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        own = _own(Path(folder).expanduser()) if folder else {}
-        self._sources = {path: (path, source) for path, source in built_in().items()} | own
+        self._own = _own(Path(folder).expanduser()) if folder else {}
+        built_in()  # read here: a memory is made in a thread, a call on the event loop may not read files
 
     def text(self, name: str, language: str, **variables: str) -> str:
-        """Returns the prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
-        path = f"{language if language in LANGUAGES else 'en'}/{name}.md"
+        """Return the prompt with its variables filled in; ``ConfigError`` names any that is missing or unknown."""
+        path = _path(name, language)
         _check_known(path)
-        return fill(*self._sources[path], variables)
+        return fill(*self._own.get(path, (path, built_in()[path])), variables)
 
     def messages(self, name: str, said: Sequence[str], data: Json, **variables: str) -> list[Message]:
-        """Returns the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
+        """Return the prompt in the language of ``said``; ``data`` stands inside a boundary that is new each time."""
         inside, boundary = enclose(data)
         system = self.text(name, language_of("\n".join(said)), boundary=boundary, **variables)
         return [Message(role="system", content=system), Message(role="user", content=inside)]
@@ -57,8 +57,8 @@ def enclose(data: Json) -> tuple[str, str]:
 
 
 def visible(text: str) -> str:
-    """Returns ``text`` without invisible characters: tags, directions, joiners that join nothing."""
-    return text if text.isascii() else HIDDEN.sub("", text)
+    """Return ``text`` without invisible characters: tags, directions, joiners that join nothing."""
+    return text if text.isascii() else COMMENT.sub("", text)
 
 
 def fill(where: str, source: str, variables: dict[str, str]) -> str:
@@ -73,11 +73,18 @@ def fill(where: str, source: str, variables: dict[str, str]) -> str:
     return template.substitute(variables)
 
 
+@depends_on_languages
 @lru_cache(1)
 def built_in() -> dict[str, str]:
-    """Returns every built-in prompt, by "language/worker.md"."""
-    folders = ((lang, files("memscope.prompts").joinpath(lang)) for lang in LANGUAGES)
-    return {f"{lang}/{file.name}": file.read_text("utf-8") for lang, folder in folders for file in folder.iterdir()}
+    """Return every prompt of the registered languages, by "language/worker.md"."""
+    folders = ((one.code, one.prompts) for one in languages.registered() if one.prompts)
+    return {f"{code}/{file.name}": file.read_text("utf-8") for code, folder in folders for file in folder.glob("*.md")}
+
+
+def _path(name: str, language: str) -> str:
+    """Return the prompt in a language; where it has none, in the first one that was registered."""
+    path = f"{language}/{name}.md"
+    return path if path in built_in() else f"{next(iter(built_in())).partition('/')[0]}/{name}.md"
 
 
 def _check_known(path: str) -> None:
@@ -86,12 +93,13 @@ def _check_known(path: str) -> None:
 
 
 def _own(folder: Path) -> dict[str, tuple[str, str]]:
-    """Returns the file and the text of each prompt in the folder.
+    """Return the file and the text of each prompt in the folder.
 
     ``ConfigError`` at once for one that no worker reads, or with variables that its worker does not give.
     """
     if not folder.is_dir():
-        raise ConfigError(f"the prompts folder {str(folder)!r} is not there")
+        hint = "set prompts to a folder that is there, or leave it out for memscope's own"
+        raise ConfigError(f"the prompts folder {str(folder)!r} is not there", hint=hint)
     found: dict[str, tuple[str, str]] = {}
     for file in sorted(folder.glob("*/*.md")):
         path, source = file.relative_to(folder).as_posix(), file.read_text("utf-8")

@@ -16,30 +16,30 @@ from memscope.stores import Store
 
 M = TypeVar("M", Observation, Insight)
 SUPERSESSIONS = "memscope_closings"
-REFUSED, WORDS = "refused", "words"  # in the data of a proposal: why its quote was refused, and the words
+REFUSAL_FIELD, WORDS_FIELD = "refused", "words"  # in the data of a proposal: why its quote was refused, and the words
 
 
 def proposed(memory: M, closed: Sequence[Supersession]) -> M:
-    """Returns the memory as a proposal, with those of ``closed`` that it would supersede."""
+    """Return the memory as a proposal, with those of ``closed`` that it would supersede."""
     own = [_written(closing) for closing in closed if memory.id in (closing.id, closing.by)]
     return replace(memory, proposed=True, data={**memory.data, SUPERSESSIONS: own} if own else memory.data)
 
 
 async def proposals(store: Store, user: str) -> list[Observation | Insight]:
-    """Returns the open proposals, oldest first."""
+    """Return the open proposals, oldest first."""
     pages = store.scan(Select(user, kinds=frozenset({"observation", "insight"})))
     return [memory async for page in pages for memory in page if not isinstance(memory, Turn) and _waits(memory)]
 
 
 async def proposed_before(store: Store, scope: Scope) -> list[Observation]:
-    """Returns what was proposed for the agent already: proposals that wait, and those that a person rejected."""
+    """Return what was proposed for the agent already: proposals that wait, and those that a person rejected."""
     pages = store.scan(Select(scope.user, scope.agent, kinds=frozenset({"observation"})))
     found = [one async for page in pages for one in page if isinstance(one, Observation)]
     return [one for one in found if one.proposed and one.scope.agent == scope.agent]
 
 
 def superseded_by(memory: Observation | Insight) -> list[str]:
-    """Returns the ids of the memories that the proposal would supersede."""
+    """Return the ids of the memories that the proposal would supersede."""
     return [row[0] for row in memory.data.get(SUPERSESSIONS, ()) if row[1] == memory.id]
 
 

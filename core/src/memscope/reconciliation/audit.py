@@ -8,38 +8,22 @@ loop           a turn that quotes a memory back, with a fact resting on it: memo
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from memscope.languages.worded import worded, wordings
 from memscope.prompts.memory_block import strip_memory
 from memscope.reconciliation.similarity import form, same
+from memscope.reconciliation.subjects import may_meet
 from memscope.records import Insight, Memory, Observation, Record, Turn
 from memscope.text.tokens import fold
 
-NEAR = 0.8  # of the words of both
+MIN_SHARED_WORDS = 0.8  # of the words of both
 QUOTED = 12  # characters of the shortest memory that a turn can be said to quote
 MOST_OF_A_WORD = 50  # memories that share a word; a commoner word tells nothing
-_DENIES = re.compile(r"\b(?:not|no|never|n't|cannot)\b|n't\b|[不没無无未]")
-#: What a person has one of: two current facts of one form and another rest contradict each other.
-_SINGLE = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\b(?:lives?|living|resides?) (?:in|at) (?P<rest>.+)",
-        r"\b(?:works?|working) (?:at|for|as) (?P<rest>.+)",
-        r"\b(?:was born|comes?|is originally) (?:in|on|from) (?P<rest>.+)",
-        r"\bis (?P<rest>\d+) years old",
-        r"\b(?:name is|is called|is named) (?P<rest>.+)",
-        r"\bis (?:married to|engaged to) (?P<rest>.+)",
-        r"(?:住在|居住在|定居)(?P<rest>.+)",
-        r"在(?P<rest>.+)(?:工作|上班)",
-        r"(?:名字是|名叫|叫做)(?P<rest>.+)",
-        r"(?:今年)?(?P<rest>\d+)岁",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +64,7 @@ def _related(current: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, one in enumerate(current):
         words = form(one.text).topics
-        kinds = {f"form {number}" for number, _ in _single(one.text)}
+        kinds = {form for form, _ in _single(one.text)}
         for word in words | kinds:
             groups[type(one), one.scope.agent, one.name, word].append(index)
     pairs = {pair for group in groups.values() if len(group) <= MOST_OF_A_WORD for pair in combinations(group, 2)}
@@ -94,40 +78,46 @@ def _is_double(old: Memory, new: Memory) -> bool:
         return False
     a, b = form(old.text).topics, form(new.text).topics
     numbers = {word for word in a ^ b if any(map(str.isdigit, word))}
-    return same(old.text, new.text) or (not numbers and bool(a) and len(a & b) >= NEAR * len(a | b))
+    return same(old.text, new.text) or (not numbers and bool(a) and len(a & b) >= MIN_SHARED_WORDS * len(a | b))
 
 
 def _contradict(old: Observation, new: Observation) -> bool:
     ends = old.valid_to is not None or new.valid_to is not None
-    if old.about != new.about or ends or old.happened is not None or new.happened is not None:
+    if not may_meet(old, new) or ends or old.happened is not None or new.happened is not None:
         return False
     forms = dict(_single(old.text))
-    if any(number in forms and _differ(forms[number], rest) for number, rest in _single(new.text)):
+    if any(kind in forms and _differ(forms[kind], rest) for kind, rest in _single(new.text)):
         return _denied(old.text) == _denied(new.text)
     a, b = _undenied(old.text), _undenied(new.text)
     return _denied(old.text) != _denied(new.text) and bool(a) and a == b
 
 
-def _single(text: str) -> Iterator[tuple[int, str]]:
-    """Yields the number of each form that the text has, and what it says there."""
+def _single(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each form of what a person has one of that the text has, and what it says there.
+
+    Two current facts of one form and another rest contradict each other.
+    """
     folded = fold(text)
-    for number, pattern in enumerate(_SINGLE):
-        if found := pattern.search(folded):
-            yield number, found["rest"]
+    for pattern in (pattern for one in wordings(folded) for pattern in one.single):
+        if match := pattern.search(folded):
+            yield f"form {pattern.pattern}", match["rest"]
 
 
 def _differ(one: str, other: str) -> bool:
-    """Returns whether neither says what the other says more precisely ("Berlin", "Berlin, near the park")."""
+    """Return whether neither says what the other says more precisely ("Berlin", "Berlin, near the park")."""
     a, b = (frozenset(form(text).tokens) for text in (one, other))
     return not (a <= b or b <= a)
 
 
 def _denied(text: str) -> bool:
-    return _DENIES.search(fold(text)) is not None
+    return worded("denies", fold(text))
 
 
 def _undenied(text: str) -> frozenset[str]:
-    return form(_DENIES.sub(" ", fold(text)).replace(" does ", " ").replace(" do ", " ")).topics
+    folded = fold(text)
+    for one in wordings(folded):
+        folded = one.denies.sub(" ", folded)
+    return form(folded).topics
 
 
 # ---------------------------------------------------------------------------------------------------- sources, loops

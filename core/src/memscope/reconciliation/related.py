@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memscope.errors import ModelError
-from memscope.pipeline import WorkerContext
 from memscope.records import Candidates, Handle, Observation, Scope, Search, Select
 from memscope.search.bm25 import bm25, rarity
+from memscope.services import Services
 from memscope.text.terms import terms
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SMALL = 500  # observations of a user
+MAX_COMPARED_OBSERVATIONS = 500  # observations of a user
 TERMS = 64
-BY_WORDS, BY_VECTOR = 40, 20  # turns looked at for each text
+MAX_TURNS_BY_WORDS, MAX_TURNS_BY_VECTOR = 40, 20  # turns looked at for each text
 
 
-async def related(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+async def related(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     """Return current observations near the texts; all of a small memory, since a contradiction may share no word.
 
     Only of this user and exactly this agent; no documents, no proposals. Without vectors if the embedder fails.
@@ -29,17 +29,17 @@ async def related(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> lis
     if not texts:
         return []
     await ctx.store.searchable(scope.user)  # or the batch before this one is not seen on every store
-    small = (await ctx.store.stats(scope.user)).observations <= SMALL
+    small = (await ctx.store.stats(scope.user)).observations <= MAX_COMPARED_OBSERVATIONS
     found = await _all(ctx, scope) if small else await _found(ctx, scope, texts)
     return [memory for memory in found if _counts(memory, scope)]
 
 
-async def _all(ctx: WorkerContext, scope: Scope) -> list[Observation]:
+async def _all(ctx: Services, scope: Scope) -> list[Observation]:
     select = Select(scope.user, scope.agent, kinds=frozenset({"observation"}), current=True)
     return [one async for page in ctx.store.scan(select) for one in page if isinstance(one, Observation)]
 
 
-async def _found(ctx: WorkerContext, scope: Scope, texts: Sequence[str]) -> list[Observation]:
+async def _found(ctx: Services, scope: Scope, texts: Sequence[str]) -> list[Observation]:
     vectors = await _vectors(ctx, texts)
     asked = [_search(ctx, scope, text, vector) for text, vector in zip(texts, vectors, strict=True)]
     found = await asyncio.gather(*map(ctx.store.search, asked))
@@ -53,7 +53,7 @@ def _counts(memory: Observation, scope: Scope) -> bool:
     return memory.current and memory.name is None and memory.scope.agent == scope.agent
 
 
-def _search(ctx: WorkerContext, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
+def _search(ctx: Services, scope: Scope, text: str, vector: NDArray[np.float32] | None) -> Search:
     return Search(
         scope=Scope(scope.user, scope.agent),
         terms=tuple(dict.fromkeys(terms(text)))[:TERMS],
@@ -64,7 +64,7 @@ def _search(ctx: WorkerContext, scope: Scope, text: str, vector: NDArray[np.floa
     )
 
 
-async def _vectors(ctx: WorkerContext, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
+async def _vectors(ctx: Services, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | None]:
     if ctx.embedder is None or not texts:
         return [None] * len(texts)
     try:
@@ -81,5 +81,8 @@ def best(candidates: Candidates) -> list[Handle]:
     weights = rarity(candidates.units, candidates.document_frequency)
     by_words = bm25(candidates.tf, candidates.length, candidates.average_length, weights)
     by_vector = np.nan_to_num(candidates.cosine, nan=-1.0)
-    rows = [*np.argsort(-by_words, kind="stable")[:BY_WORDS], *np.argsort(-by_vector, kind="stable")[:BY_VECTOR]]
+    rows = [
+        *np.argsort(-by_words, kind="stable")[:MAX_TURNS_BY_WORDS],
+        *np.argsort(-by_vector, kind="stable")[:MAX_TURNS_BY_VECTOR],
+    ]
     return [candidates.handle[int(row)] for row in rows if by_words[row] > 0 or by_vector[row] > -1.0]

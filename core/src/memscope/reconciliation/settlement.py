@@ -1,7 +1,8 @@
 """Settlement of pairwise verdicts, applied in sequence: which facts are merged, superseded or revised.
 
-A fact takes part in as many verdicts as are true. What was merged acts in the name of the fact that it was merged
-into; what is over takes part in no further verdict.
+A fact takes part in as many verdicts as are true. What was merged ends others in the name of the fact that it was
+merged into; what is over takes part in no further verdict. Two facts become one only by a verdict on these two, never
+through a third: "C repeats A" and "C repeats B" say nothing of A and B.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from hashlib import blake2b
 from typing import Self
 
 from memscope.reconciliation.similarity import closeness, form
-from memscope.reconciliation.subjects import NOBODY
-from memscope.reconciliation.supersession import SOURCES, Verdict, by_saying, ended, joined, past, replaced
+from memscope.reconciliation.subjects import NO_ALIASES, NOBODY, Aliases
+from memscope.reconciliation.supersession import MAX_SOURCES, Verdict, by_saying, ended, joined, past, replaced
 from memscope.records import Insight, Json, Memory, Observation, Revision, Supersession
 from memscope.text.language import has_cjk
 
-_ORDER = ("repeats", "refines", "ends", "was")
-LONGEST = 600  # characters of a fact that details are added to
+_ORDER = ("refines", "ends", "was")
+MAX_MERGED_FACT_CHARS = 600  # characters of a fact that details are added to
 GROUNDED = 0.75  # of the words of a rest that stand in the fact it is taken from
 _DETAIL = re.compile(r"\d[\d.,:/-]*|《[^》]+》|\"[^\"]+\"|“[^”]+”|(?<=\s)[A-Z][\w'’&-]+")
 
@@ -48,7 +49,7 @@ class Settlement:
 
     ``fresh`` are facts not stored yet, by id. ``recaps`` are ids of those that only restate what was said before: they
     end nothing, and what they repeat gains no source. ``propose``: facts wait for a person's word, until when nothing
-    that is stored ends. ``own`` are names of the user.
+    that is stored ends. ``own`` are names of the user, ``aliases`` those of others.
     """
 
     fresh: dict[str, Observation]
@@ -56,21 +57,28 @@ class Settlement:
     recaps: frozenset[str] = frozenset()
     propose: bool = False
     own: frozenset[str] = NOBODY
+    aliases: Aliases = NO_ALIASES
     revised: dict[str, Revision] = field(default_factory=dict)
     closed: dict[str, Supersession] = field(default_factory=dict)
     actions: list[Mapping[str, Json]] = field(default_factory=list)
     _heirs: dict[str, Observation] = field(default_factory=dict)
 
     def settle(self, judged: Iterable[FactRelation]) -> None:
-        """Apply the verdicts, merges first: the surviving fact then ends whatever the merged one would have ended."""
-        told = [one for one in judged if one.verdict != "unrelated"]
-        for one in sorted(told, key=lambda one: _ORDER.index(one.verdict)):
+        """Apply the verdicts, merges first: the surviving fact then ends whatever the merged one would have ended.
+
+        A chain of merges collapses from the end whose fact is merged away: repeats from the last said, refinements from
+        the first.
+        """
+        told = sorted((one for one in judged if one.verdict != "unrelated"), key=lambda one: one.new.said)
+        repeats = [one for one in reversed(told) if one.verdict == "repeats"]
+        others = (one for one in told if one.verdict != "repeats")
+        for one in (*repeats, *sorted(others, key=lambda one: _ORDER.index(one.verdict))):
             new, old = self.latest(one.new), self.latest(one.old)
             if new.id != old.id and old.id not in self.closed:
                 self._apply(one, new, old)
 
     def latest(self, memory: Observation) -> Observation:
-        """Returns the memory as it will be written, or the one that it was merged into."""
+        """Return the memory as it will be written, or the one that it was merged into."""
         while memory.id in self._heirs:
             memory = self._heirs[memory.id]
         if revision := self.revised.get(memory.id):
@@ -79,9 +87,14 @@ class Settlement:
         return self.fresh.get(memory.id, memory)
 
     def merge(self, gone: Observation, kept: Observation, *, recap: bool = False) -> None:
-        """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none."""
+        """Merge ``gone`` into ``kept``, which gains its sources; a recap adds none.
+
+        The source that said it first stands in front.
+        """
         whole = kept if recap else joined(kept, gone)
-        if len(kept.sources) >= SOURCES:
+        if gone.said < kept.said:
+            whole = replace(whole, sources=tuple(dict.fromkeys((*gone.sources, *whole.sources))))
+        if len(kept.sources) >= MAX_SOURCES:
             whole = replace(whole, sources=kept.sources, quotes=kept.quotes)
         self._take_over(gone, whole, changed=whole != kept)
         self.actions.append(action("merged", gone, into=kept.id))
@@ -94,7 +107,7 @@ class Settlement:
             self._end(new if new.id == told.new.id else told.new, new.id, old, told.rest)
         elif told.verdict == "was" and past(new) != new:
             self._revise(past(new))
-        elif new.id in self.closed:
+        elif new.id in self.closed or (new.id, old.id) != (told.new.id, told.old.id):
             return
         elif told.verdict == "refines":
             self._refine(new, old, told.rest)
@@ -115,12 +128,12 @@ class Settlement:
 
     def _end(self, told: Observation, by: str, old: Observation, rest: str) -> None:
         """End ``old`` in favour of ``by``: ``told`` itself, or the fact that it was merged into."""
-        outcome = ended(told, old, self.now, self.own)
+        outcome = ended(told, old, self.now, self.own, self.aliases)
         if isinstance(outcome, Supersession):
             self._close(replace(outcome, by=by))
             self.actions.append(action("superseded", old, by=by))
             if not self.propose and (kept := remainder(old, rest, self.now)):
-                self.fresh[kept.id] = kept
+                self.fresh[kept.id] = replace(kept, said=outcome.said)  # until then the old fact says it
             return
         for memory in outcome:
             stored = memory.id not in self.fresh
@@ -130,11 +143,20 @@ class Settlement:
     def _take_over(self, gone: Observation, kept: Observation, *, changed: bool) -> None:
         if gone.id in self.fresh:
             del self.fresh[gone.id]
+            self._hand_over(gone.id, kept.id)
         else:
             self._close(replaced(gone, kept, self.now))
         if changed:
             self._revise(kept)
         self._heirs[gone.id] = kept
+
+    def _hand_over(self, gone: str, kept: str) -> None:
+        """Name ``kept`` as the successor of what ``gone``, which will not be stored, had superseded."""
+        self.closed = {id: replace(one, by=kept) if one.by == gone else one for id, one in self.closed.items()}
+        self.actions = [
+            {name: kept if name in ("by", "into") and value == gone else value for name, value in line.items()}
+            for line in self.actions
+        ]
 
     def _revise(self, memory: Observation) -> None:
         if memory.id in self.fresh:
@@ -149,7 +171,7 @@ class Settlement:
 
 
 def relation_of(one: Observation, other: Observation, verdict: Verdict) -> FactRelation:
-    """Returns the verdict with the later fact as the new one."""
+    """Return the verdict with the later fact as the new one."""
     old, new = by_saying(one, other)
     return FactRelation(new, old, verdict)
 
@@ -170,7 +192,7 @@ class WorkBatch:
         return replace(self, actions=(*self.actions, action(name, memory, **more)))
 
     def added(self, memories: Sequence[Memory], *, propose: bool) -> Self:
-        """Returns the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
+        """Return the batch that tells of its new memories. A proposal supersedes nothing yet, so no line says so."""
         ids = {memory.id for memory in memories} if propose else set()
         lines = [line for line in self.actions if not (line["action"] == "superseded" and line["by"] in ids)]
         made = [action("proposed" if propose else "new", memory) for memory in memories]
@@ -192,7 +214,7 @@ class WorkBatch:
 
 
 def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
-    """Returns what still holds of a fact that was ended, as a fact of its own; None where nothing is left.
+    """Return what still holds of a fact that was ended, as a fact of its own; None where nothing is left.
 
     The id follows from the old one, so that a worker that repeats this makes the same record.
     """
@@ -204,12 +226,12 @@ def remainder(old: Observation, rest: str, now: datetime) -> Observation | None:
 
 
 def is_part(text: str, whole: str) -> bool:
-    """Returns whether a sentence says less than the other, in its words."""
+    """Return whether a sentence says less than the other, in its words."""
     return bool(text) and form(text).tokens != form(whole).tokens and closeness(text, whole) >= GROUNDED
 
 
 def with_details(text: str, part: str, rest: str = "") -> str | None:
-    """Returns ``text`` with what only ``part`` says; None where that would become too long.
+    """Return ``text`` with what only ``part`` says; None where that would become too long.
 
     ``rest`` is what the model says is missing. Without it, ``part`` is kept whole if a number, name or title of it is
     missing in ``text``.
@@ -221,4 +243,4 @@ def with_details(text: str, part: str, rest: str = "") -> str | None:
     if not more or closeness(more, text) >= 1:
         return text
     whole = f"{text}{'' if has_cjk(text) else ' '}{more}"
-    return whole if len(whole) <= LONGEST else None
+    return whole if len(whole) <= MAX_MERGED_FACT_CHARS else None

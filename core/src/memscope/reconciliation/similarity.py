@@ -12,17 +12,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from memscope.text.function_words import european_language
-from memscope.text.language import has_cjk, language
+from memscope.languages.worded import every, wordings
+from memscope.text.language import clear_language, depends_on_languages, has_cjk, is_cjk
 from memscope.text.tokens import fold, words
 
 SAME_ORDER = 0.5  # of the neighbouring words
-CLOSE = 0.3
-TOPIC = 0.3  # what a common keyword adds
-_TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
-_EMPTY = frozenset("a an the that this just also really very".split())
-_WHO = re.compile(r"(?i)\bthe user(?:'s)?\b|用户")  # what half of all facts begin with
-_PARTICLES = re.compile("[的了呢吧啊呀也很就着]")
+MIN_SIMILARITY = 0.3
+SHARED_KEYWORD_BONUS = 0.3  # what a common keyword adds
+_SIMILARITY_TOKEN = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 
 
 class Form(NamedTuple):
@@ -33,21 +30,31 @@ class Form(NamedTuple):
     topics: frozenset[str]
 
 
+@depends_on_languages
 @lru_cache(4096)
 def form(text: str) -> Form:
-    tokens = tuple(token for piece in _TOKEN.findall(fold(text)) for token in _tokens(piece))
-    topics = frozenset(word for word in words(_WHO.sub(" ", text)) if len(word) > 1 or not has_cjk(word))
+    tokens = tuple(token for piece in _SIMILARITY_TOKEN.findall(fold(text)) for token in _tokens(piece))
+    content = text
+    for one in wordings(text):  # half of all facts begin with the user
+        content = one.user.sub(" ", content)
+    topics = frozenset(word for word in words(content) if len(word) > 1 or not has_cjk(word))
     return Form(tokens, frozenset(pairwise(tokens)), topics)
 
 
 def _tokens(piece: str) -> tuple[str, ...]:
     if has_cjk(piece):
-        return tuple(_PARTICLES.sub("", piece))
-    return () if piece in _EMPTY else (piece,)
+        return tuple(character for character in piece if character not in _particles())
+    return () if piece in every("articles") else (piece,)
+
+
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _particles() -> frozenset[str]:
+    return frozenset("".join(every("particles")))
 
 
 def same(one: str, other: str) -> bool:
-    """Returns whether the words agree, in about the same order. "No", numbers, names and tenses count as words."""
+    """Return whether the words agree, in about the same order. "No", numbers, names and tenses count as words."""
     a, b = form(one), form(other)
     if a.tokens == b.tokens:
         return True
@@ -55,23 +62,23 @@ def same(one: str, other: str) -> bool:
 
 
 def closeness(one: str, other: str, *, without: str = "", topics: bool = False) -> float:
-    """Returns the share (0 to 1) of the shorter one's content found in the other, plus ``TOPIC`` for shared keywords.
+    """Share (0 to 1) of the shorter text's content in the other; ``SHARED_KEYWORD_BONUS`` is added for shared keywords.
 
     ``without``: the subject's name, which both contain.
     """
     subject = form(without).topics
     a, b = form(one).topics - subject, form(other).topics - subject
     shared = len(a & b) / min(len(a), len(b)) if a and b else 0.0
-    return shared + TOPIC * topics
+    return shared + SHARED_KEYWORD_BONUS * topics
 
 
 def translated(text: str, sources: Sequence[str]) -> bool:
-    """Returns whether the text is in another script than its sources, or plainly in another European language."""
+    """Return whether the text is in another script than its sources, or plainly in another European language."""
     if has_cjk(text):
         return not any(map(has_cjk, sources))
-    if all(language(source) != "en" for source in sources):
+    if all(map(is_cjk, sources)):
         return True
-    noted, said = european_language(text), european_language("\n".join(sources))
+    noted, said = clear_language(text), clear_language("\n".join(sources))
     return noted is not None and said is not None and noted != said
 
 

@@ -5,50 +5,125 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TypeAlias
 
+from memscope.languages.registry import registered
+from memscope.languages.worded import calls_user, wordings
+from memscope.reconciliation.similarity import form
 from memscope.records import Observation
-from memscope.text.language import has_cjk
+from memscope.text.language import depends_on_languages, has_cjk
 from memscope.text.tokens import fold
 
-USER = "user"
+USER_SUBJECT = "user"
 NOBODY: frozenset[str] = frozenset()
-_JOINT = re.compile(r"\s+and\s+|\s*[&、]\s*|\s*,\s*|(?<=[\u4e00-\u9fff])[和与與](?=[\u4e00-\u9fff])")
-_NAMED = re.compile(
-    r"\AThe user(?:'s)? (?:(?:full |first )?name is|is called|is named|goes by)"
-    r"\s+([^\W\d][\w'’-]*(?: [A-Z][\w'’-]*)?)"
-    r"|\A用户(?:的(?:名字|姓名))?(?:名)?(?:叫做?|是叫|名为)([^\W\d]{2,4})(?=[。，,.]|\Z)"
-)
+Aliases: TypeAlias = frozenset[tuple[str, str]]  # another name and the usual one, folded
+NO_ALIASES: Aliases = frozenset()
+MIN_ALIKE_LETTERS, MIN_NICKNAME_LETTERS = 4, 3
 
 
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _joints() -> re.Pattern[str]:
+    """Return what stands between two names, in all languages: names are of none."""
+    return re.compile("|".join(filter(None, (r"\s*[&、,]\s*", *(one.wording.joint for one in registered())))))
+
+
+@depends_on_languages
 @lru_cache(4096)  # asked for every pair of facts
-def subjects(about: str, own: frozenset[str] = NOBODY) -> frozenset[str]:
-    """Returns the folded names in ``about``; "user" for one of the user's ``own`` names."""
-    names = (" ".join(fold(name).split()) for name in _JOINT.split(about))
-    return frozenset(USER if name in own else name for name in names if name)
+def subjects(about: str, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> frozenset[str]:
+    """Return the folded names in ``about``; "user" for one of the user's ``own`` names, for an alias its name."""
+    names = frozenset(" ".join(fold(name).split()) for name in _joints().split(about)) - {""}
+    known = dict(aliases)
+    return frozenset(USER_SUBJECT if name in own else known.get(name, name) for name in names)
 
 
-def meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
-    """Returns whether both facts may be about one person or thing."""
-    return any(_same_name(a, b) for a in subjects(one.about, own) for b in subjects(other.about, own))
+def meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+    """Return whether both facts are about one person or thing, by its names."""
+    told = subjects(other.about, own, aliases)
+    return any(_same_name(a, b) for a in subjects(one.about, own, aliases) for b in told)
 
 
-def covers(new: Observation, old: Observation, own: frozenset[str] = NOBODY) -> bool:
-    """Returns whether ``new`` speaks of everybody that ``old`` is about."""
-    told = subjects(new.about, own)
-    return bool(told) and all(any(_same_name(a, b) for a in told) for b in subjects(old.about, own))
+def may_meet(one: Observation, other: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+    """Return whether both may be about one person or thing: also by names that differ by a letter."""
+    told = subjects(other.about, own, aliases)
+    return any(_same_name(a, b) or _alike(a, b) for a in subjects(one.about, own, aliases) for b in told)
+
+
+def covers(new: Observation, old: Observation, own: frozenset[str] = NOBODY, aliases: Aliases = NO_ALIASES) -> bool:
+    """Return whether ``new`` speaks of everybody that ``old`` is about."""
+    told, wanted = subjects(new.about, own, aliases), subjects(old.about, own, aliases)
+    if told and len(wanted) == 1 and share_thing(new, old, own):
+        return True
+    return bool(told) and all(any(_same_name(a, b) or _alike(a, b) for a in told) for b in wanted)
+
+
+def share_thing(one: Observation, other: Observation, own: frozenset[str] = NOBODY) -> bool:
+    """Return whether both name a thing of one owner, whatever they are about: "Carla is the user's new boss".
+
+    One that is about the thing itself ("boss") need not say whose it is.
+    """
+    a, b = _things(one.text, own), _things(other.text, own)
+    if a & b:
+        return True
+    return _is_about_one_of(one, b, own) or _is_about_one_of(other, a, own)
+
+
+def _is_about_one_of(fact: Observation, things: frozenset[tuple[str, str]], own: frozenset[str]) -> bool:
+    named = {name.removeprefix("the ").removeprefix("user's ") for name in subjects(fact.about, own)}
+    if USER_SUBJECT in named:
+        named = {*form(fact.text).tokens, *form(fact.text).topics}
+    return any(owner == USER_SUBJECT and thing in named for owner, thing in things)
+
+
+@depends_on_languages
+@lru_cache(4096)
+def _things(text: str, own: frozenset[str]) -> frozenset[tuple[str, str]]:
+    """Return owner and thing of "the user's new boss", "Ann's dentist", 用户的新老板."""
+    matches = (match for one in wordings(text) for match in one.possession.finditer(text))
+    pairs = ((" ".join(fold(match["owner"]).split()), fold(match["thing"])) for match in matches)
+    return frozenset((USER_SUBJECT if owner in own or calls_user(owner) else owner, thing) for owner, thing in pairs)
 
 
 def _same_name(one: str, other: str) -> bool:
-    """Returns whether a name equals the other or is a part of it: a first name, or a Chinese name without surname."""
+    """Return whether a name equals the other or is a part of it: a first name, or a Chinese name without surname."""
     short, long = sorted((one, other), key=len)
     if short == long:
         return True
-    if USER in (one, other) or len(short) < 2:
+    if USER_SUBJECT in (one, other) or len(short) < 2:
         return False
     return long.endswith(short) if has_cjk(short) else set(short.split()) < set(long.split())
 
 
+def _alike(one: str, other: str) -> bool:
+    """Return whether the names may be one, written otherwise: "Jon" and "John", "Mel" and "Melanie"."""
+    a, b = one.split(), other.split()
+    if USER_SUBJECT in (one, other) or len(a) != len(b):
+        return False
+    unlike = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]]
+    return len(unlike) == 1 and _alike_words(*sorted(unlike[0], key=len))
+
+
+def _alike_words(short: str, long: str) -> bool:
+    if not (short + long).isalpha() or len(long) < MIN_ALIKE_LETTERS:
+        return False
+    if not has_cjk(long) and len(short) >= MIN_NICKNAME_LETTERS and long.startswith(short):
+        return True
+    start = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[start:] == long[start + 1 :]
+    return len(long) > MIN_ALIKE_LETTERS - has_cjk(long) and short[start + 1 :] == long[start + 1 :]
+
+
+def role_names(role: str) -> tuple[str, ...]:
+    """Return how a fact may name whom a user calls "my sister" or 我姐姐; the alias itself where it is no role."""
+    for forms in (one.names.role_forms for one in registered()):
+        start = forms[0].partition("{}")[0] if forms else ""
+        if start and role.startswith(start):
+            return tuple(form.format(role.removeprefix(start)) for form in forms)
+    return (role,)
+
+
 def user_names(facts: Iterable[Observation]) -> frozenset[str]:
-    """Returns the folded names that facts give the user ("The user's name is Craig.")."""
-    found = (_NAMED.search(fact.text) for fact in facts)
-    return frozenset(fold(name) for one in found if one for name in one.groups() if name)
+    """Return the folded names that facts give the user ("The user's name is Craig.")."""
+    matches = (one.user_named.search(fact.text) for fact in facts for one in wordings(fact.text))
+    return frozenset(fold(match[1]) for match in matches if match)

@@ -1,7 +1,7 @@
-"""The words of memscope as frozen dataclasses, checked once where they come in (``validation.py``).
+"""The records of memscope as frozen dataclasses, validated once as input (``validation.py``).
 
 Turn ──▶ Observation ──▶ Insight            every memory names its sources            entities.py
-  └────────────┴────────────┴──▶ Unit       the searched pieces (``text/units.py``)
+  └────────────┴────────────┴──▶ Unit       the searched pieces (``search/units.py``)
                                   └──▶ Hit  a query's results, and the reports        results.py
                                             between the operations and a store        messages.py
 Block                                       core memory, with its history             blocks.py
@@ -12,7 +12,7 @@ from memscope.records.entities import (
     CORRECTIONS,
     INJECTED,
     ROLES,
-    SUMMARY,
+    SUMMARY_NAMESPACE,
     Handle,
     Insight,
     Interval,
@@ -26,9 +26,10 @@ from memscope.records.entities import (
     Scope,
     Stage,
     Turn,
+    in_zone,
 )
 from memscope.records.messages import (
-    LONGEST_WAIT_S,
+    MAX_WAIT_S,
     AppendOutcome,
     AppendResult,
     Candidates,
@@ -46,12 +47,14 @@ from memscope.records.receipts import Receipt
 from memscope.records.refusals import refusals
 from memscope.records.results import (
     AddReport,
-    Feature,
+    FeatureValue,
     ForgetReport,
+    FoundBy,
     Hit,
     LeftOut,
     Repeats,
     Retrieval,
+    Speak,
     Stats,
     WorkReport,
 )
@@ -63,9 +66,9 @@ __all__ = [
     "BLOCK_ORDERS",
     "CORRECTIONS",
     "INJECTED",
-    "LONGEST_WAIT_S",
+    "MAX_WAIT_S",
     "ROLES",
-    "SUMMARY",
+    "SUMMARY_NAMESPACE",
     "AddReport",
     "AppendOutcome",
     "AppendResult",
@@ -75,9 +78,10 @@ __all__ = [
     "Candidates",
     "ChangeSet",
     "Claim",
-    "Feature",
+    "FeatureValue",
     "FetchResult",
     "ForgetReport",
+    "FoundBy",
     "Handle",
     "Hit",
     "Insight",
@@ -97,6 +101,7 @@ __all__ = [
     "Scope",
     "Search",
     "Select",
+    "Speak",
     "Stage",
     "Stats",
     "Supersession",
@@ -104,5 +109,6 @@ __all__ = [
     "TurnInsert",
     "VectorSpace",
     "WorkReport",
+    "in_zone",
     "refusals",
 ]

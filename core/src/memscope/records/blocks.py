@@ -11,7 +11,7 @@ from memscope.records.entities import Scope
 Author = Literal["person", "model", "backend", "operator"]
 AUTHORS: tuple[Author, ...] = ("person", "model", "backend", "operator")
 BlockKey: TypeAlias = tuple[str | None, str]  # agent and label, unique per user
-BLOCK_LIMIT = 2000  # characters
+BLOCK_LIMIT = 2000  # default limit in characters
 BLOCK_ORDERS = range(-1000, 1001)
 BLOCK_LABEL = r"^\w[\w.-]{0,63}$"
 
@@ -21,8 +21,8 @@ class Block:
     """One version of a block. Without an agent in its scope it belongs to all agents of the user.
 
     ``limit`` is in characters, ``description`` tells the model its purpose, ``order`` its place in the context.
-    ``author`` wrote this version at ``recorded`` for a ``reason``; ``sources`` are the turns and memories this edit
-    rests on. Version 0 is a default, or a text of the settings, that no store holds.
+    ``author`` wrote this version at ``recorded`` for a ``reason``; ``sources`` are the turns and memories of this edit.
+    Version 0 is a default or a text of the settings, and not stored.
     """
 
     scope: Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Literal, TypeAlias
 
 from memscope.records import printing
@@ -15,14 +15,23 @@ Role = Literal["user", "assistant", "system", "tool", "person"]
 Kind = Literal["turn", "observation", "insight"]
 Stage = Literal["embed", "consolidate", "reflect"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool", "person")
-SUMMARY = "memscope.summary"  # the namespace of insights that sum up a session: shown with its window, never found
-CORRECTIONS = "memscope.entities"  # the namespace of a person's merges and splits of entities: never found either
-INJECTED = "memscope_injected"  # in a turn's metadata: memory put these words there, nothing is learned from them
+# namespace of session summaries: shown with the window, never search results
+SUMMARY_NAMESPACE = "memscope.summary"
+CORRECTIONS = "memscope.entities"  # namespace of manual merges and splits of entities: never search results
+INJECTED = "memscope_injected"  # metadata key of turns with injected memory: nothing is learned from them
+
+
+def in_zone(when: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time in a zone, None for the system's; as it is where the calendar ends within the difference."""
+    try:
+        return when.astimezone(zone)
+    except OverflowError:
+        return when
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of a memory. ``user`` is the boundary; ``agent`` and ``session`` name the origin, or narrow a read."""
+    """The owner of a record. ``user`` isolates; ``agent`` and ``session`` name the origin, or narrow a read."""
 
     user: str
     agent: str | None = None
@@ -62,7 +71,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The words of a source turn that a memory rests on."""
+    """The words of a source turn from which a memory was derived."""
 
     turn: str
     text: str
@@ -103,7 +112,7 @@ class Memory:
         return self.closed is None and not self.proposed
 
     def ended(self, now: datetime) -> bool:
-        """Returns whether its announced end has passed; a memory told as past has no end ahead."""
+        """Return whether its announced end has passed; a memory of the past has none."""
         return self.closed is None and self.valid_to is not None and self.said < self.valid_to <= now
 
 

@@ -15,7 +15,7 @@ from memscope.records.serialization import turn_key
 
 
 def digest(secret: bytes, *parts: str) -> bytes:
-    """BLAKE2 of the parts, keyed with the store's secret, so that a key reveals nothing of the text."""
+    """Hash the parts by BLAKE2, keyed with the store's secret, so that a key reveals nothing of the text."""
     hasher = hashlib.blake2b(key=secret, digest_size=16)
     for part in parts:
         encoded = part.encode()
@@ -24,41 +24,40 @@ def digest(secret: bytes, *parts: str) -> bytes:
 
 
 def base(secret: bytes, turn: Turn, *, timed: bool) -> bytes:
-    """Digest of user, agent, session, speaker, text, and the time if the caller gave one."""
+    """Digest user, agent, session, speaker, text, and the time if the caller set one."""
     where = turn.scope
     time = turn.time.astimezone(UTC).isoformat() if timed else ""
     return digest(secret, where.user, where.agent or "", where.session or "", turn.speaker, turn.text, time)
 
 
 def inserts(secret: bytes, turns: Sequence[Turn], timed: Sequence[bool], *, replay: bool) -> list[TurnInsert]:
-    """Returns the turns with the fields their keys are made of.
+    """Prepare turns for the store.
 
-    With an id, the id is the key. With a time, equal text at that time is the same turn. Otherwise the turn is said
-    now: the store takes the first free n, so that "ok" said twice is two turns. In a replay n counts within the history
-    shown.
+    An id is the key. With a time, equal text at that time is the same turn. Otherwise the turn is new: the store takes
+    the first free n, so that "ok" twice is two turns; in a replay n counts equal turns of the history.
     """
     seen: Counter[bytes] = Counter()
-    made = []
+    result = []
     for turn, has_time in zip(turns, timed, strict=True):
         if turn.key:
-            made.append(TurnInsert(turn))
+            result.append(TurnInsert(turn))
             continue
         basis = base(secret, turn, timed=has_time)
         if replay or has_time:
-            made.append(TurnInsert(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
+            result.append(TurnInsert(replace(turn, key=turn_key(basis, seen[basis] if replay else 0))))
         else:
-            made.append(TurnInsert(turn, basis))
+            result.append(TurnInsert(turn, basis))
         seen[basis] += 1
-    return made
+    return result
 
 
 def memory_id(batch: str, ordinal: int) -> str:
-    """Returns an id derived from the batch: every worker that repeats it gets the same one."""
+    """Derive an id from the batch, so that every worker that repeats it gets the same one."""
     return hashlib.blake2b(f"{batch}/{ordinal}".encode(), digest_size=16).hexdigest()
 
 
 def statement(secret: bytes, turn: Turn, *, timed: bool, **more: Any) -> tuple[TurnInsert, Observation]:
-    """Returns a statement and the memory that quotes it, each with its id; ``more`` are fields of the memory."""
+    """Make a statement and the memory that quotes it; ``more``: fields of the memory."""
     key = turn.key or (turn_key(base(secret, turn, timed=True), 0) if timed else os.urandom(16).hex())
     memory = Observation(
         id=digest(secret, "statement", turn.scope.user, key).hex(),

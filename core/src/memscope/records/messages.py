@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AppendOutcome: TypeAlias = Literal["stored", "duplicate", "forgotten"]
-LONGEST_WAIT_S = 3600.0  # of a lease, or before the next attempt of failed work
+MAX_WAIT_S = 3600.0  # longest lease, and longest pause before the next attempt
 
 
 @dataclass(frozen=True, slots=True)
 class TurnInsert:
-    """A turn to be stored. With ``base`` the store allots the key: ``turn_key(base, n)`` with the first free n."""
+    """A turn to store. With ``base`` the store assigns the key: ``turn_key(base, n)`` with the first free n."""
 
     turn: Turn
     base: bytes | None = None
@@ -27,7 +27,7 @@ class TurnInsert:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """Memory ``id`` is superseded: by another, or by nothing (``by=None``). ``said`` as in ``Memory.closed_said``."""
+    """Closing of memory ``id``, by another or without successor (``by=None``). ``said``: see ``Memory.closed_said``."""
 
     id: str
     by: str | None
@@ -46,7 +46,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Writes, decided before they are made; applying them twice equals applying them once.
+    """Writes, decided before they are applied; applying them is idempotent.
 
     ``done`` are the claim's finished items; ``vectors`` maps unit ids to float32 vectors (stage embed).
     """
@@ -64,7 +64,7 @@ class Claim:
     """Work leased to one worker until ``until`` (store time).
 
     ``items`` are turn keys (consolidate), observation ids (reflect) or unit ids (embed, with their ``texts``).
-    ``change_set`` was saved by an earlier worker that died: apply it, do not ask the model again.
+    ``change_set`` was saved by an earlier worker: apply it instead of asking the model again.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """Per turn inserted, in order: its key and ``"stored" | "duplicate" | "forgotten"``."""
+    """Key and outcome ("stored", "duplicate" or "forgotten") of each insert, in order."""
 
     keys: tuple[str, ...]
     outcomes: tuple[AppendOutcome, ...]
@@ -119,7 +119,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """``records`` by the handle asked for, unknown ones left out; ``derived``: memories that name it as a source."""
+    """``records`` by handle, without unknown ones; ``derived``: the memories with it as a source."""
 
     records: Mapping[Handle, Record]
     derived: Mapping[Handle, tuple[Observation | Insight, ...]]
@@ -173,7 +173,7 @@ class Candidates:
     average_session_length: float
     handle: Sequence[Handle]  # [n] of the turn or insight, for ``fetch``; several units of one turn have the same
     unit: NDArray[np.int64]  # [n] the unit's sequence number
-    part: NDArray[np.uint16]  # [n] which of ``text.chunks`` of its turn it is
+    part: NDArray[np.uint16]  # [n] index into ``search.units.chunks`` of its turn
     tf: NDArray[np.float32]  # [n, q]
     tf_neighbours: NDArray[np.float32]  # [n, 4, q] two before, one before, one after, two after
     tf_header: NDArray[np.float32]  # [n, q] date and speaker
@@ -181,20 +181,20 @@ class Candidates:
     length_neighbours: NDArray[np.float32]  # [n, 4]
     session: NDArray[np.int64]  # [n]
     session_length: NDArray[np.float32]  # [n] terms in the whole session
-    flags: NDArray[np.uint16]  # [n] text.Flag
-    flags_before: NDArray[np.uint16]  # [n] of the unit before
+    flags: NDArray[np.uint16]  # [n] languages.flags.Flag
+    flags_before: NDArray[np.uint16]  # [n] of the previous unit
     kind: NDArray[np.uint8]  # [n] 0 turn, 2 insight
     role: NDArray[np.uint8]  # [n] index into ROLES
     speaker: NDArray[np.uint32]  # [n] term of the speaker's name
-    speakers: NDArray[np.uint32]  # the distinct ones of the scope
+    speakers: NDArray[np.uint32]  # distinct speakers of the scope
     has_roles: bool  # the scope has assistant turns
-    time: NDArray[np.int64]  # [n] microseconds since 1970, when said or (insight) last said
-    period: NDArray[np.float32]  # [n] 1 inside a period asked for, 0.5 shortly after it, else 0
-    event: NDArray[np.float32]  # [n] 1 about a period asked for, 0.5 about a longer time that meets it, else 0
-    dated: NDArray[np.bool_]  # [n] its words, or a memory on it, name a day
-    topic: NDArray[np.float32]  # [n] share of the query's topics that the unit touches, rare ones counting more
-    meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN where there is none, or one of the space
-    cosine: NDArray[np.float32]  # [n] NaN where there is no vector
-    credited: NDArray[np.bool_]  # [n] an observation credited a term of the query to it
-    legs: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
-    brought: FetchResult | None = None  # records delivered with the search, with all derived from them: no fetch needed
+    time: NDArray[np.int64]  # [n] microseconds since 1970: of the turn, or of the newest source of an insight
+    period: NDArray[np.float32]  # [n] 1 inside a period of the query, 0.5 shortly after it, else 0
+    event: NDArray[np.float32]  # [n] 1 about a period of the query, 0.5 about a longer overlapping time, else 0
+    dated: NDArray[np.bool_]  # [n] it, or a memory on it, mentions a day
+    topic: NDArray[np.float32]  # [n] share of the query's topics in the unit, weighted by rarity
+    meaning: NDArray[np.float32]  # [n] cosine of built-in vectors; NaN without one, or if ``cosine`` is known
+    cosine: NDArray[np.float32]  # [n] NaN without a vector
+    attributed: NDArray[np.bool_]  # [n] an observation credited a term of the query to it
+    channels: NDArray[np.uint8]  # [n] bits: 1 text, 2 period, 4 user, 8 vector, 16 meaning, 32 topic
+    brought: FetchResult | None = None  # records that came with the search, as ``fetch`` returns them

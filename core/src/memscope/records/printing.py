@@ -1,4 +1,4 @@
-"""How a result prints: in a shell, and as a table in a notebook."""
+"""Printing of results: as text in a shell, as a table in a notebook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-SHORT = 80
+MAX_SHORT_CHARS = 80
 _STYLE = "text-align: left; vertical-align: top"
 
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:  # protocols cost more at import than the rest of this file
         def reason(self) -> str: ...
 
 
-def as_text(found: PrintedRetrieval) -> str:
-    """Return the hits as numbered, dated lines with what found them, the profile, and the reason if there is one."""
-    return "\n".join(_lines(found)) or "nothing found"
+def as_text(retrieval: PrintedRetrieval) -> str:
+    """Return the hits as numbered, dated lines with their channels, the profile, and the reason, if any."""
+    return "\n".join(_lines(retrieval)) or "nothing found"
 
 
-def as_html(found: PrintedRetrieval) -> str:
+def as_html(retrieval: PrintedRetrieval) -> str:
     """Return the hits as a table; every text is escaped."""
     from html import escape  # its table of names takes a millisecond
 
     head = "".join(f'<th style="{_STYLE}">{name}</th>' for name in ("", "said", "what was found", "why"))
-    rows = "".join(_row(number, hit) for number, hit in _numbered(found))
-    note = f"<p>{escape(found.reason)}</p>" if found.reason else ""
+    rows = "".join(_row(number, hit) for number, hit in _numbered(retrieval))
+    note = f"<p>{escape(retrieval.reason)}</p>" if retrieval.reason else ""
     return (
         f"{note}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else note or "nothing found"
     )
@@ -74,21 +74,21 @@ def hit(this: PrintedHit) -> str:
 
 def _beginning(text: str) -> str:
     line = " ".join(text.split())
-    return repr(line[:SHORT] + "…" if len(line) > SHORT else line)
+    return repr(line[:MAX_SHORT_CHARS] + "…" if len(line) > MAX_SHORT_CHARS else line)
 
 
-def _numbered(found: PrintedRetrieval) -> Iterator[tuple[str, PrintedHit]]:
-    yield from ((str(number), hit) for number, hit in enumerate(found.hits, 1))
-    yield from (("profile", hit) for hit in found.profile)
+def _numbered(retrieval: PrintedRetrieval) -> Iterator[tuple[str, PrintedHit]]:
+    yield from ((str(number), hit) for number, hit in enumerate(retrieval.hits, 1))
+    yield from (("profile", hit) for hit in retrieval.profile)
 
 
-def _lines(found: PrintedRetrieval) -> Iterable[str]:
-    for number, hit in _numbered(found):
+def _lines(retrieval: PrintedRetrieval) -> Iterable[str]:
+    for number, hit in _numbered(retrieval):
         changed = f" (changed later: {hit.changed:%Y-%m-%d})" if hit.changed else ""
         text = " ".join(hit.text.split())
         yield f"{number}. [{hit.time:%Y-%m-%d}] {text}{changed}  ({_why(hit)})"
-    if found.reason:
-        yield found.reason
+    if retrieval.reason:
+        yield retrieval.reason
 
 
 def _row(number: str, hit: PrintedHit) -> str:

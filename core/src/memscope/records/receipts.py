@@ -12,7 +12,7 @@ from memscope.records.entities import Scope
 class Receipt:
     """Counts of a forget, its time and scope. No content.
 
-    ``ids`` are those that tombstones have as well, at most 1,000; none where all of a user was forgotten.
+    ``ids``: at most 1,000 of the forgotten ids; none if a whole user was forgotten.
     """
 
     id: str

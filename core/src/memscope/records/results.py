@@ -8,11 +8,17 @@ from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple, overload
 
 from memscope.records import printing
-from memscope.records.entities import Insight, Interval, Json, Observation, Turn
+from memscope.records.entities import Insight, Interval, Json, Observation, Turn, in_zone
 from memscope.records.messages import VectorSpace
 
+FoundBy = Literal["text", "period", "user", "vector", "meaning", "topic", "supersedes"]
 
-class Feature(NamedTuple):
+
+#: Whether a context shows what it has only where the message needs it.
+Speak = Literal["when_needed", "always"]
+
+
+class FeatureValue(NamedTuple):
     """One line of ``explain``: contribution = value x weight."""
 
     name: str
@@ -25,14 +31,14 @@ class Feature(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A record that was found and is not shown."""
+    """A candidate that is not shown."""
 
     id: str
     why: Literal["superseded", "expired", "proposed", "equal"]
 
 
 class Repeats(NamedTuple):
-    """The number of times a memory was said, and the last time."""
+    """The number of conversations in which a memory was said, and the last time."""
 
     times: int
     last: datetime
@@ -40,26 +46,26 @@ class Repeats(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hit:
-    """A turn with the current observations that rest on it, or an insight.
+    """A turn with the current observations derived from it, or an insight.
 
-    ``found_by`` names the legs that brought it ("text", "period", "user", "vector"); ``matched`` are those of
-    ``observations`` that credit it query terms, each at the turn that said it first, ``repeats`` by their ids;
-    ``superseded`` are those that no longer hold; ``changed`` is set when the turn's content was superseded or
-    corrected; ``part`` says which of ``text.chunks`` of a long turn fitted best; ``words``, where set, is all that is
-    printed of the turn; ``zone`` is the query's. In a profile, ``category`` is what the entry is about (a kind of
-    lasting statement, "home", else an everyday topic, "pets"); ``recent`` tells plans and the moment from what lasts.
+    ``found_by`` names the search's channels, or "supersedes" beside a changed hit. ``matched`` are the ``observations``
+    with query terms, each at the first turn that said it; ``repeats`` maps their ids to how often they were said;
+    ``superseded`` no longer hold. ``changed``: the turn's content was superseded or corrected.
+    ``part`` says which of ``search.units.chunks`` fits best; ``words``, where set, is all that is printed of the turn;
+    ``zone`` is the query's. In a profile, ``category`` is what the entry is about ("home", "pets"); ``recent``: a plan
+    or the moment, not what lasts.
     """
 
     turn: Turn | None
     insight: Insight | None
     score: float
-    found_by: tuple[str, ...]
+    found_by: tuple[FoundBy, ...]
     observations: tuple[Observation, ...] = ()
     matched: tuple[Observation, ...] = ()
     superseded: tuple[Observation, ...] = ()
     changed: datetime | None = None
     part: int = 0
-    features: tuple[Feature, ...] = ()
+    features: tuple[FeatureValue, ...] = ()
     repeats: Mapping[str, Repeats] = field(default_factory=dict)
     words: str = ""
     zone: tzinfo | None = None
@@ -68,31 +74,32 @@ class Hit:
 
     @property
     def id(self) -> str:
-        return self.turn.key if self.turn else self.insight.id if self.insight else ""
+        """Return the key of the turn or the id of the insight; of a statement the id of its memory."""
+        memories = (*self.observations, *self.superseded) if self.turn and self.turn.statement else ()
+        return memories[0].id if memories else self.turn.key if self.turn else self.insight.id if self.insight else ""
 
     @property
     def text(self) -> str:
-        """Returns the text of a line: the observations that matched, else the insight, else the turn's own words."""
+        """Return the text of a line: the observations that matched, else the insight, else the turn's own words."""
         if self.matched:
             return " ".join(memory.text for memory in self.matched)
         return self.insight.text if self.insight else self.words or self.turn.text if self.turn else ""
 
     @property
     def time(self) -> datetime:
-        """Returns the time it was said, in the zone of the query."""
-        said = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
-        return said.astimezone(self.zone) if self.zone else said
+        """Return the time it was said, in the zone of the query."""
+        moment = self.turn.time if self.turn else self.insight.said  # type: ignore[union-attr]
+        return in_zone(moment, self.zone) if self.zone else moment
 
     __repr__ = printing.hit
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Retrieval(Sequence[Hit]):
-    """The hits, best first; ``reason`` says why there is none and how to get one, and repeats the ``notes``.
+    """The hits, best first; ``reason`` says why there are none and what to do, and repeats the ``notes``.
 
-    ``notes`` name failures on the way (of an embedder, say). ``profile`` is a summary of the user, never part of the
-    hits: filled when the query asks for it, or when nothing was found for a question or a request. ``left_out`` names
-    records that were found and are not shown. Of the profile, what lasts comes before what is recent.
+    ``notes`` name failures on the way (of an embedder, say). ``profile`` summarizes the user, what lasts before what is
+    recent: filled when the query asks for it, or when a question or a request finds nothing. ``left_out``: not shown.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -123,7 +130,7 @@ class Retrieval(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """Result of ``add_turns``; ``keys`` in the order of the turns given, "" for an ``empty`` one, which is left out."""
+    """Result of ``add_turns``; ``keys`` in the order of the turns, "" for an ``empty`` one, which is not stored."""
 
     stored: int = 0
     duplicates: int = 0
@@ -139,8 +146,8 @@ class AddReport:
 class ForgetReport:
     """A receipt without content. ``physical`` is "wiped", or "pending" with the ``reason`` until ``compact``.
 
-    ``blocks`` counts the blocks that were removed or lost lines; ``may_hold`` names those a person or a model wrote
-    without a source, whose text may repeat what was forgotten.
+    ``blocks`` counts the blocks that were removed or lost lines; ``may_hold`` names blocks with lines of unknown
+    source, which may repeat what was forgotten.
     """
 
     turns: int = 0
@@ -176,6 +183,7 @@ class WorkReport:
     milliseconds: float = 0.0
     preview: bool = False
     proposed: int = 0
+    reason: str = ""  # why items are left without a failure
 
 
 @dataclass(frozen=True, slots=True)

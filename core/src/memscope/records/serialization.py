@@ -35,17 +35,21 @@ from memscope.records import (
     Turn,
 )
 
-FORMAT = 1
+RECORD_FORMAT = 1
 Object: TypeAlias = dict[str, Json]
 Coder: TypeAlias = Callable[[Any], Any]
 R = TypeVar("R", Turn | Observation | Insight, Block, Receipt)
 
-_KINDS: dict[str, type[Turn | Observation | Insight]] = {"turn": Turn, "observation": Observation, "insight": Insight}
-_NAMES: dict[type, str] = {made: name for name, made in _KINDS.items()}
+_RECORD_TYPES: dict[str, type[Turn | Observation | Insight]] = {
+    "turn": Turn,
+    "observation": Observation,
+    "insight": Insight,
+}
+_TYPE_NAMES: dict[type, str] = {made: name for name, made in _RECORD_TYPES.items()}
 
 
 def turn_key(base: bytes, n: int) -> str:
-    """Returns the key of turn number ``n`` (from 0) among those with the same ``base``: 32 hex digits."""
+    """Return the key of the ``n``-th turn (from 0) with the same ``base``: 32 hex digits."""
     return blake2b(base + n.to_bytes(8, "big"), digest_size=16).hexdigest()
 
 
@@ -53,46 +57,46 @@ def turn_key(base: bytes, n: int) -> str:
 
 
 def to_json(record: Record | Block | Receipt) -> Object:
-    """Returns the record, block or receipt as an object that ``json.dumps`` takes; that of a record has its kind."""
-    made: Object = {"kind": _NAMES[type(record)]} if type(record) in _NAMES else {}
+    """Convert a record, block or receipt for ``json.dumps``; a record's object has its ``kind``."""
+    result: Object = {"kind": _TYPE_NAMES[type(record)]} if type(record) in _TYPE_NAMES else {}
     for name, default, encode, _ in _PLANS[type(record)]:
         value = getattr(record, name)
         if value is not None and value != default:
-            made[name] = encode(value) if encode is not None else value
-    return made
+            result[name] = encode(value) if encode is not None else value
+    return result
 
 
-def from_json(made: Mapping[str, Json]) -> Record:
-    """Returns the record ``to_json`` was given; ``InputError`` if this is none, or a field is missing or wrong."""
-    values = dict(made)
+def from_json(content: Mapping[str, Json]) -> Record:
+    """Convert an object of ``to_json`` back; ``InputError`` for anything else, or a missing or wrong field."""
+    values = dict(content)
     kind = values.pop("kind", None)
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_KINDS)}")
-    return _made(kind, _KINDS[kind], values)
+    if not isinstance(kind, str) or kind not in _RECORD_TYPES:
+        raise InputError(f"not a record: kind {kind!r}", hint=f"known kinds are {', '.join(_RECORD_TYPES)}")
+    return _made(kind, _RECORD_TYPES[kind], values)
 
 
-def block_from_json(made: Mapping[str, Json]) -> Block:
-    """Returns the block ``to_json`` was given; ``InputError`` as in ``from_json``."""
-    return _made("block", Block, made)
+def block_from_json(content: Mapping[str, Json]) -> Block:
+    """Convert an object of ``to_json`` back to a block, as ``from_json``."""
+    return _made("block", Block, content)
 
 
-def receipt_from_json(made: Mapping[str, Json]) -> Receipt:
-    return _made("receipt", Receipt, made)
+def receipt_from_json(content: Mapping[str, Json]) -> Receipt:
+    return _made("receipt", Receipt, content)
 
 
-def _made(kind: str, cls: type[R], made: Mapping[str, Json]) -> R:
+def _made(kind: str, cls: type[R], content: Mapping[str, Json]) -> R:
     decoders = _DECODERS[cls]
-    if not decoders.keys() >= made.keys():
-        unknown = min(made.keys() - decoders.keys())
+    if not decoders.keys() >= content.keys():
+        unknown = min(content.keys() - decoders.keys())
         raise InputError(f"a {kind} has no field {unknown!r}", hint="a newer memscope may have written it")
     try:
-        return cls(**{name: decode(value) if (decode := decoders[name]) else value for name, value in made.items()})
+        return cls(**{name: decode(value) if (decode := decoders[name]) else value for name, value in content.items()})
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a {kind} that cannot be read: {type(error).__name__}") from None
 
 
 def sound(record: Record) -> Record:
-    """Returns a record of a plugin's making as JSON brings it back; ``InputError`` for values of wrong types."""
+    """Return a record of a plugin's making as JSON brings it back; ``InputError`` for values of wrong types."""
     try:
         return from_json(to_json(record))
     except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -134,7 +138,7 @@ def _to_interval(value: list[str]) -> Interval:
 
 
 def _to_quotes(value: list[list[str]]) -> tuple[Quote, ...]:
-    return tuple(Quote(_TEXT(turn), _TEXT(text)) for turn, text in value)
+    return tuple(Quote(_TEXT_CODER(turn), _TEXT_CODER(text)) for turn, text in value)
 
 
 def _exactly(cls: type) -> Coder:
@@ -165,17 +169,17 @@ def _object(value: Json) -> Json:
     return dict(value.items())
 
 
-_TEXT, _WHOLE, _FLAG = _exactly(str), _exactly(int), _exactly(bool)
-_TIME: tuple[Coder, Coder] = (datetime.isoformat, _time)
+_TEXT_CODER, _INTEGER_CODER, _FLAG_CODER = _exactly(str), _exactly(int), _exactly(bool)
+_TIME_CODER: tuple[Coder, Coder] = (datetime.isoformat, _time)
 _BY_TYPE: dict[str, tuple[Coder | None, Coder | None]] = {
-    "str": (None, _TEXT),
-    "str | None": (None, _TEXT),
-    "int": (None, _WHOLE),
-    "bool": (None, _FLAG),
+    "str": (None, _TEXT_CODER),
+    "str | None": (None, _TEXT_CODER),
+    "int": (None, _INTEGER_CODER),
+    "bool": (None, _FLAG_CODER),
     "Role": (None, _among(ROLES)),
     "Author": (None, _among(AUTHORS)),
-    "datetime": _TIME,
-    "datetime | None": _TIME,
+    "datetime": _TIME_CODER,
+    "datetime | None": _TIME_CODER,
     "Scope": (_scope, _to_scope),
     "Interval | None": (_interval, _to_interval),
     "tuple[str, ...]": (list, _texts),
@@ -193,7 +197,7 @@ def _plan_of(cls: type) -> list[tuple[str, Json, Coder | None, Coder | None]]:
     return rows
 
 
-_PLANS = {cls: _plan_of(cls) for cls in (*_KINDS.values(), Block, Receipt)}
+_PLANS = {cls: _plan_of(cls) for cls in (*_RECORD_TYPES.values(), Block, Receipt)}
 _DECODERS = {cls: {name: decode for name, _, _, decode in rows} for cls, rows in _PLANS.items()}
 
 
@@ -201,9 +205,9 @@ _DECODERS = {cls: {name: decode for name, _, _, decode in rows} for cls, rows in
 
 
 def change_set_to_json(change_set: ChangeSet) -> Object:
-    """Returns a change set as JSON, its vectors as base64 of little-endian float32."""
+    """Return a change set as JSON, its vectors as base64 of little-endian float32."""
     return {
-        "format": FORMAT,
+        "format": RECORD_FORMAT,
         "new": [to_json(memory) for memory in change_set.new],
         "closed": [_closing(closing) for closing in change_set.closed],
         "revised": [[to_json(revision.memory), revision.expected] for revision in change_set.revised],
@@ -213,25 +217,27 @@ def change_set_to_json(change_set: ChangeSet) -> Object:
     }
 
 
-def change_set_from_json(made: Mapping[str, Json]) -> ChangeSet:
-    """Returns the change set ``change_set_to_json`` was given; ``InputError`` as in ``from_json``."""
-    if made.get("format") != FORMAT:
-        raise InputError(f"a change set of format {made.get('format')!r}", hint=f"this memscope knows format {FORMAT}")
+def change_set_from_json(content: Mapping[str, Json]) -> ChangeSet:
+    """Return the change set ``change_set_to_json`` was given; ``InputError`` as in ``from_json``."""
+    if content.get("format") != RECORD_FORMAT:
+        raise InputError(
+            f"a change set of format {content.get('format')!r}", hint=f"this memscope knows format {RECORD_FORMAT}"
+        )
     try:
         return ChangeSet(
-            new=tuple(_memory(memory) for memory in made["new"]),
-            closed=tuple(_to_closing(closing) for closing in made["closed"]),
-            revised=tuple(Revision(_memory(memory), expected) for memory, expected in made["revised"]),
-            done=tuple(made["done"]),
-            vectors={unit: _unpack(vector) for unit, vector in made["vectors"].items()},
-            report=made["report"],
+            new=tuple(_memory(memory) for memory in content["new"]),
+            closed=tuple(_to_closing(closing) for closing in content["closed"]),
+            revised=tuple(Revision(_memory(memory), expected) for memory, expected in content["revised"]),
+            done=tuple(content["done"]),
+            vectors={unit: _unpack(vector) for unit, vector in content["vectors"].items()},
+            report=content["report"],
         )
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InputError(f"a change set that cannot be read: {type(error).__name__}") from None
 
 
-def _memory(made: Mapping[str, Json]) -> Observation | Insight:
-    record = from_json(made)
+def _memory(content: Mapping[str, Json]) -> Observation | Insight:
+    record = from_json(content)
     if isinstance(record, Turn):
         raise InputError("a turn in the place of a memory")
     return record
@@ -243,8 +249,8 @@ def _closing(closing: Supersession) -> list[str | None]:
 
 
 def _to_closing(value: list[Any]) -> Supersession:
-    id, by, at, said, valid_to = value
-    return Supersession(id, by, _time(at), _time(said), None if valid_to is None else _time(valid_to))
+    id, by, at, closed_said, valid_to = value
+    return Supersession(id, by, _time(at), _time(closed_said), None if valid_to is None else _time(valid_to))
 
 
 def _pack(vector: Iterable[float]) -> str:

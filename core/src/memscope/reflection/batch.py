@@ -53,12 +53,12 @@ class TopicBatch(WorkBatch):
 
 
 def value_of(insight: Insight) -> str:
-    """Returns what the insight says, without its heading."""
+    """Return what the insight says, without its heading."""
     return without_heading(insight.text, insight.subject)
 
 
 def without_heading(value: str, subject: str) -> str:
-    """Returns the value in one line; a heading that it begins with, once or more often, is taken off."""
+    """Return the value in one line; a heading that it begins with, once or more often, is taken off."""
     value = " ".join(visible(value).split())
     while value.casefold().startswith(subject.casefold()) and value[len(subject) : len(subject) + 1] in (":", "："):
         value = value[len(subject) + 1 :].strip()
@@ -66,7 +66,7 @@ def without_heading(value: str, subject: str) -> str:
 
 
 def change_set(batch: TopicBatch, gone: frozenset[str], *, propose: bool = False) -> ChangeSet:
-    """Returns the change set. Marked as seen: observations that were placed, and those of no subject."""
+    """Return the change set. Marked as seen: observations that were placed, and those of no subject."""
     batch = batch.added(batch.new, propose=propose)
     placed = {id for topic in batch.topics for id in topic.placed}
     new = tuple(proposed(memory, batch.closed) for memory in batch.new) if propose else batch.new

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memscope import languages
 from memscope.reconciliation.similarity import same
 from memscope.reconciliation.supersession import replaced
 from memscope.records import ChangeSet, Insight, Observation, Revision, Select
 from memscope.records.identity import memory_id
 from memscope.reflection.batch import Topic, TopicBatch, value_of
 from memscope.stores import Store
-from memscope.text.language import language
 from memscope.text.tokens import fold
 
 
@@ -42,7 +42,7 @@ def _written(batch: TopicBatch, topic: Topic, ordinal: int, now: datetime) -> To
 
 
 def _sources(batch: TopicBatch, topic: Topic) -> Sequence[str]:
-    """Returns the facts' ids, those of the old insight first; for one that was merged, the fact it was merged into."""
+    """Return the facts' ids, those of the old insight first; for one that was merged, the fact it was merged into."""
     before = () if topic.insight is None or topic.whole else topic.insight.sources
     ids = [_survivor(batch, id) for id in (*before, *(fact.id for fact in topic.facts))]
     return tuple(dict.fromkeys(ids))
@@ -55,7 +55,7 @@ def _survivor(batch: TopicBatch, id: str) -> str:
 
 
 async def stated_insight(store: Store, fact: Observation, subject: str) -> ChangeSet:
-    """Returns a person's statement about a subject as an insight on it, in the place of the insight there is."""
+    """Return a person's statement about a subject as an insight on it, in the place of the insight there is."""
     select = Select(fact.scope.user, fact.scope.agent, kinds=frozenset({"insight"}), current=True)
     found = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
     old = [
@@ -81,4 +81,4 @@ def _made(
 
 
 def _headed(subject: str, value: str) -> str:
-    return f"{subject}{'：' if language(value) in ('zh', 'ja') else ': '}{value}"
+    return f"{subject}{languages.main(value).phrases.colon}{value}"

@@ -5,14 +5,15 @@ No call: ``reconciliation.settlement`` applies the verdicts.
 
 from __future__ import annotations
 
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
 from memscope.reconciliation.settlement import FactRelation, Settlement
-from memscope.reconciliation.subjects import meet
+from memscope.reconciliation.subjects import may_meet, share_thing
 from memscope.reflection.batch import TopicBatch
+from memscope.services import Services
 
 
 @worker(reads=["relations"], writes=["closed", "revised", "actions"], name="reconcile")
-async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
+async def reconcile(batch: TopicBatch, ctx: Services) -> TopicBatch:
     """Merge, supersede or revise observations by the model's verdicts."""
     settlement = Settlement({}, ctx.clock())
     settlement.settle(filter(_counts, batch.relations))
@@ -20,5 +21,6 @@ async def reconcile(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
 
 
 def _counts(told: FactRelation) -> bool:
-    """Returns whether the verdict applies: both facts are current and about the same subject."""
-    return not told.new.closed and not told.old.closed and meet(told.new, told.old)
+    """Return whether the verdict applies: both facts are current and about the same subject."""
+    one_subject = may_meet(told.new, told.old) or share_thing(told.new, told.old)
+    return not told.new.closed and not told.old.closed and one_subject

@@ -12,21 +12,22 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 
 from memscope.errors import ModelError, ModelReplyError
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.reconciliation.similarity import closeness, translated
 from memscope.records import Json, Observation
 from memscope.reflection.batch import Topic, TopicBatch, without_heading
-from memscope.reflection.update import LONGEST_FACT, LONGEST_NAME
+from memscope.reflection.update import MAX_SHOWN_FACT_CHARS, MAX_TOPIC_CHARS
+from memscope.services import Services
 from memscope.text.tokens import fold
 
-LONGEST = 1_000  # characters of a value
-FACTS = 60  # that are shown, the latest
+MAX_INSIGHT_VALUE_CHARS = 1_000  # characters of a value
+MAX_SHOWN_FACTS = 60  # that are shown, the latest
 
 
 class Part(BaseModel):
-    subject: str = Field(min_length=1, max_length=LONGEST_NAME)
-    value: str = Field(min_length=1, max_length=LONGEST)
+    subject: str = Field(min_length=1, max_length=MAX_TOPIC_CHARS)
+    value: str = Field(min_length=1, max_length=MAX_INSIGHT_VALUE_CHARS)
     facts: list[int]
 
 
@@ -35,7 +36,7 @@ class Parts(BaseModel):
 
 
 @worker(reads=["topics", "insights", "sources"], writes=["topics", "failed"])
-async def split(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
+async def split(batch: TopicBatch, ctx: Services) -> TopicBatch:
     """Replace each topic that is too long by its parts."""
     told = await asyncio.gather(*(_parts(batch, topic, ctx) for topic in batch.topics))
     errors = tuple(one.code for one in told if isinstance(one, ModelError))
@@ -44,11 +45,11 @@ async def split(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
     return replace(batch, topics=tuple(topics), failed=(*batch.failed, *errors))
 
 
-async def _parts(batch: TopicBatch, topic: Topic, ctx: WorkerContext) -> Sequence[Topic] | ModelError:
-    if len(topic.value) <= LONGEST:
+async def _parts(batch: TopicBatch, topic: Topic, ctx: Services) -> Sequence[Topic] | ModelError:
+    if len(topic.value) <= MAX_INSIGHT_VALUE_CHARS:
         return (topic,)
     facts = list({fact.id: fact for fact in (*batch.facts_of(topic.insight), *topic.facts)}.values())
-    shown = sorted(facts, key=lambda fact: (fact.said, fact.id))[-FACTS:]
+    shown = sorted(facts, key=lambda fact: (fact.said, fact.id))[-MAX_SHOWN_FACTS:]
     texts = [fact.text for fact in shown]
     try:
         reply = await ctx.ask("split", texts, split_data(topic, shown), Parts)
@@ -60,14 +61,14 @@ async def _parts(batch: TopicBatch, topic: Topic, ctx: WorkerContext) -> Sequenc
 
 
 def split_data(topic: Topic, facts: Sequence[Observation]) -> Json:
-    told: list[Json] = [{"n": number, "text": fact.text[:LONGEST_FACT]} for number, fact in enumerate(facts, 1)]
+    told: list[Json] = [{"n": number, "text": fact.text[:MAX_SHOWN_FACT_CHARS]} for number, fact in enumerate(facts, 1)]
     return {"subject": topic.subject, "value": topic.value, "facts": told}
 
 
 def divide(
     batch: TopicBatch, topic: Topic, facts: Sequence[Observation], shown: Sequence[Observation], parts: Sequence[Part]
 ) -> list[Topic]:
-    """Returns a topic per part. Every fact rests under one: its own by the reply, else the one it is closest to.
+    """Return a topic per part. Every fact rests under one: its own by the reply, else the one it is closest to.
 
     The part with the old name, else the first, takes the place of the old insight; the others are new.
     """
@@ -85,7 +86,7 @@ def divide(
 
 
 def _names(batch: TopicBatch, topic: Topic, parts: Sequence[Part]) -> list[str]:
-    """Returns the names of the parts; one that another insight has gets the old subject before it."""
+    """Return the names of the parts; one that another insight has gets the old subject before it."""
     taken = [insight.subject for insight in batch.insights] + [other.subject for other in batch.topics]
     others = set(map(fold, taken)) - {fold(topic.subject)}
     names = [" ".join(visible(part.subject).split()) for part in parts]

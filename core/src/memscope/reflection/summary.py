@@ -13,32 +13,46 @@ from itertools import accumulate
 
 from pydantic import BaseModel, Field
 
+from memscope import languages
 from memscope.errors import ModelError, ModelReplyError
 from memscope.jobs.runner import Hooks, StageJob
-from memscope.pipeline import WorkerContext
 from memscope.prompts import visible
 from memscope.reconciliation.similarity import translated
-from memscope.records import INJECTED, SUMMARY, ChangeSet, Claim, Insight, Json, Revision, Scope, Turn
+from memscope.records import (
+    INJECTED,
+    SUMMARY_NAMESPACE,
+    ChangeSet,
+    Claim,
+    Insight,
+    Json,
+    Revision,
+    Scope,
+    Turn,
+    in_zone,
+)
 from memscope.records.identity import memory_id
 from memscope.retrieval.window import cost, fit_turns, said_lately, summary_name, summary_of
-from memscope.text.language import language
+from memscope.services import Services
+from memscope.text.language import is_wide
 
-LONGEST = 4_000  # characters of a reply
-LONGEST_TURN, SHOWN = 1_000, 10_000  # characters of a turn, and of all turns, that are shown in one call
-SUBJECT = {"en": "conversation", "zh": "对话"}
+MAX_SUMMARY_CHARS = 4_000  # characters of a reply
+MAX_SHOWN_TURN_CHARS, MAX_SHOWN_CHARS = (
+    1_000,
+    10_000,
+)  # characters of a turn, and of all turns, that are shown in one call
 
 
 class Summary(BaseModel):
-    summary: str = Field(min_length=1, max_length=LONGEST)
+    summary: str = Field(min_length=1, max_length=MAX_SUMMARY_CHARS)
 
 
 def with_summary(job: StageJob) -> StageJob:
-    """Returns the job of consolidate, whose batches also bring the summaries of their sessions up to date.
+    """Return the job of consolidate, whose batches also bring the summaries of their sessions up to date.
 
     A call that fails leaves the summary as it is, and its code in the report; the next batch tries again.
     """
 
-    async def make(ctx: WorkerContext, claim: Claim) -> ChangeSet:
+    async def make(ctx: Services, claim: Claim) -> ChangeSet:
         change_set = await job.make(ctx, claim)
         records = (await ctx.store.fetch(claim.user, change_set.done)).records.values()
         for where in dict.fromkeys(turn.scope for turn in records if isinstance(turn, Turn)):
@@ -53,9 +67,7 @@ def with_summary(job: StageJob) -> StageJob:
     return replace(job, make=make)
 
 
-async def _with_summary_of(
-    where: Scope, change_set: ChangeSet, ctx: WorkerContext, claim: Claim, hooks: Hooks
-) -> ChangeSet:
+async def _with_summary_of(where: Scope, change_set: ChangeSet, ctx: Services, claim: Claim, hooks: Hooks) -> ChangeSet:
     old = await summary_of(ctx.store, where)
     turns = await said_lately(ctx.store, where, ctx.clock())
     told = _left(turns, old, ctx)
@@ -69,8 +81,9 @@ async def _with_summary_of(
     made = Insight(
         id=old.id if old else memory_id("/".join((claim.id, *claim.items, "summary")), len(change_set.new)),
         scope=where, text=text, sources=(*(known.sources if known else ()), *(turn.key for turn in told)),
-        said=told[-1].time, recorded=ctx.clock(), origin="summary", name=summary_name(where), namespace=SUMMARY,
-        subject=SUBJECT["zh" if language(text) == "zh" else "en"],
+        said=told[-1].time, recorded=ctx.clock(), origin="summary", name=summary_name(where),
+        namespace=SUMMARY_NAMESPACE,
+        subject=languages.main(text).phrases.conversation,
     )  # fmt: skip
     action = {"action": "updated", "kind": "insight", "id": made.id, "text": text}
     report = {**change_set.report, "actions": [*change_set.report.get("actions", ()), action]}
@@ -79,19 +92,19 @@ async def _with_summary_of(
     return replace(change_set, revised=(*change_set.revised, Revision(made, old.version)), report=report)
 
 
-def _left(turns: Sequence[Turn], old: Insight | None, ctx: WorkerContext) -> list[Turn]:
-    """Returns the turns for one call, the oldest that left the window since the last time; [] while they are few."""
+def _left(turns: Sequence[Turn], old: Insight | None, ctx: Services) -> list[Turn]:
+    """Return the turns for one call, the oldest that left the window since the last time; [] while they are few."""
     shares = ctx.settings.context
     window = int((shares.budget or 0) * shares.recent)
     left = turns[: len(turns) - len(fit_turns(turns, window))]
     fresh = [turn for turn in left if old is None or turn.key not in old.sources]
-    sizes = accumulate(min(len(turn.text), LONGEST_TURN) for turn in fresh)
-    told = [turn for turn, size in zip(fresh, sizes, strict=True) if size <= SHOWN]
+    sizes = accumulate(min(len(turn.text), MAX_SHOWN_TURN_CHARS) for turn in fresh)
+    told = [turn for turn, size in zip(fresh, sizes, strict=True) if size <= MAX_SHOWN_CHARS]
     return told if sum(map(cost, fresh)) >= window / 2 else []
 
 
-async def _ask(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> str:
-    """Returns the summary of an earlier one and of the turns after it."""
+async def _ask(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> str:
+    """Return the summary of an earlier one and of the turns after it."""
     texts = [turn.text for turn in turns]
     reply = await ctx.ask("summary", texts, summary_data(ctx, goes_on, turns), Summary)
     text = " ".join(visible(reply.summary).split())
@@ -100,13 +113,13 @@ async def _ask(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> str:
     return text
 
 
-def summary_data(ctx: WorkerContext, goes_on: str, turns: Sequence[Turn]) -> Json:
+def summary_data(ctx: Services, goes_on: str, turns: Sequence[Turn]) -> Json:
     shares = ctx.settings.context
     tokens = int((shares.budget or 0) * shares.summary)
-    wide = language("\n".join(turn.text for turn in turns)) in ("zh", "ja")
+    wide = is_wide("\n".join(turn.text for turn in turns))
     told = [
-        {"at": f"{turn.time.astimezone(ctx.zone):%Y-%m-%d %H:%M}", "by": turn.speaker,
-         "text": visible(turn.text)[:LONGEST_TURN]}
+        {"at": f"{in_zone(turn.time, ctx.zone):%Y-%m-%d %H:%M}", "by": turn.speaker,
+         "text": visible(turn.text)[:MAX_SHOWN_TURN_CHARS]}
         for turn in turns
     ]  # fmt: skip
     return {"so_far": goes_on, "turns": told, "characters": tokens if wide else 4 * tokens}

@@ -15,23 +15,25 @@ from pydantic import BaseModel
 
 from memscope.dates.iso import written
 from memscope.errors import ModelReplyCut, ModelReplyError
-from memscope.pipeline import WorkerContext, worker
+from memscope.languages.statements import sentences
+from memscope.languages.worded import every
+from memscope.pipeline import worker
 from memscope.prompts import visible
 from memscope.reconciliation.related import related
 from memscope.reconciliation.settlement import relation_of
-from memscope.reconciliation.similarity import closeness, translated
+from memscope.reconciliation.similarity import closeness, form, translated
 from memscope.reconciliation.supersession import Verdict
 from memscope.records import Insight, Json, Observation
 from memscope.reflection.batch import Topic, TopicBatch, value_of, without_heading
+from memscope.services import Services
 from memscope.text.tokens import fold
 
-EARLIER = 20  # facts near the new ones
-NEAR = 0.2
-SUBJECTS, VALUES = 40, 12  # insights that are named; those whose values are shown
-LONGEST_FACT = 300  # characters that are shown
-LONGEST_NAME = 80
-TOGETHER = 2  # facts make a new subject
-BASICS = ("basics", "基本情况")  # how the subject of lone lasting facts ends
+MAX_EARLIER_FACTS = 20  # facts near the new ones
+MIN_TOPIC_COSINE = 0.2
+MAX_NAMED_INSIGHTS, MAX_SHOWN_VALUES = 40, 12  # insights that are named; those whose values are shown
+MAX_SHOWN_FACT_CHARS = 300  # characters that are shown
+MAX_TOPIC_CHARS = 80
+MIN_FACTS_PER_SUBJECT = 2  # facts make a new subject
 
 
 class Related(BaseModel):
@@ -72,8 +74,11 @@ class TopicDraft:
     facts: dict[str, Observation] = field(default_factory=dict)
 
 
-@worker(reads=["observations", "insights", "sources"], writes=["topics", "alone", "relations", "rejected"])
-async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
+@worker(
+    reads=["scope", "observations", "insights", "sources"],
+    writes=["observations", "topics", "alone", "relations", "rejected"],
+)
+async def update(batch: TopicBatch, ctx: Services) -> TopicBatch:
     """Place every observation and rewrite the values that change. A reply that was cut halves the batch."""
     shown = await _shown(batch, ctx)
     texts = [fact.text for fact in batch.observations]
@@ -89,22 +94,22 @@ async def update(batch: TopicBatch, ctx: WorkerContext) -> TopicBatch:
 # --------------------------------------------------------------------------------------------------------- the question
 
 
-async def _shown(batch: TopicBatch, ctx: WorkerContext) -> ShownFacts:
+async def _shown(batch: TopicBatch, ctx: Services) -> ShownFacts:
     texts = [fact.text for fact in batch.observations]
     own = {fact.id for fact in batch.observations}
     near = [fact for fact in await related(ctx, batch.scope, texts) if fact.id not in own]
     rated = sorted((-max(closeness(fact.text, text) for text in texts), fact.id, fact) for fact in near)
-    earlier = [fact for score, _, fact in rated[:EARLIER] if -score >= NEAR]
+    earlier = [fact for score, _, fact in rated[:MAX_EARLIER_FACTS] if -score >= MIN_TOPIC_COSINE]
     lost = {insight.id for insight in batch.insights if over(batch, insight)}
     insights = sorted(
         batch.insights,
         key=lambda one: (one.id not in lost, -max(closeness(one.text, text) for text in texts), one.id),
     )
-    return ShownFacts((*batch.observations, *earlier), insights[:SUBJECTS], max(VALUES, len(lost)))
+    return ShownFacts((*batch.observations, *earlier), insights[:MAX_NAMED_INSIGHTS], max(MAX_SHOWN_VALUES, len(lost)))
 
 
 def over(batch: TopicBatch, insight: Insight) -> list[str]:
-    """Returns the facts under the insight that one of the batch has ended: a repeat that was merged ended nothing."""
+    """Return the facts under the insight that one of the batch has ended: a repeat that was merged ended nothing."""
     own = {fact.id for fact in batch.observations}
     facts = (batch.sources[id] for id in insight.sources if id in batch.sources)
     return [fact.text for fact in facts if fact.superseded_by in own and fact.valid_to is not None]
@@ -121,7 +126,7 @@ def update_data(batch: TopicBatch, shown: ShownFacts) -> Json:
 
 
 def _fact_data(number: int, fact: Observation) -> dict[str, Json]:
-    told: dict[str, Json] = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:LONGEST_FACT]}
+    told: dict[str, Json] = {"n": number, "said": f"{fact.said:%Y-%m-%d}", "text": fact.text[:MAX_SHOWN_FACT_CHARS]}
     if fact.happened:
         told["when"] = written(fact.happened)
     return {**told, "about": fact.about}
@@ -132,7 +137,7 @@ def _insight_data(batch: TopicBatch, number: int, insight: Insight, *, valued: b
     if valued:
         told["value"] = value_of(insight)
     ended = over(batch, insight)
-    return {**told, "over": [text[:LONGEST_FACT] for text in ended]} if ended else told
+    return {**told, "over": [text[:MAX_SHOWN_FACT_CHARS] for text in ended]} if ended else told
 
 
 # ------------------------------------------------------------------------------------------------------------ the reply
@@ -174,7 +179,7 @@ def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[
             reasons["unknown_number"] += 1
             continue
         name = shown.insights[one.insight - 1].subject if one.insight else " ".join(visible(one.subject).split())
-        if not 0 < len(name) <= LONGEST_NAME:
+        if not 0 < len(name) <= MAX_TOPIC_CHARS:
             reasons["too_long" if name else "no_subject"] += 1
             continue
         insight = known.get(fold(name))
@@ -187,22 +192,34 @@ def _drafts(batch: TopicBatch, shown: ShownFacts, reply: Updates) -> tuple[dict[
 
 
 def _founds(draft: TopicDraft) -> bool:
-    """Returns whether the subject is there, has facts enough, or is the one of lone lasting facts."""
-    basic = bool(draft.facts) and fold(draft.subject).endswith(BASICS)
-    return draft.insight is not None or basic or len(draft.facts) >= TOGETHER
+    """Return whether the subject is there, has facts enough, or is the one of lone lasting facts."""
+    basic = bool(draft.facts) and fold(draft.subject).endswith(tuple(every("basics")))
+    return draft.insight is not None or basic or len(draft.facts) >= MIN_FACTS_PER_SUBJECT
 
 
 def _is_foreign(text: str, draft: TopicDraft) -> bool:
-    """Returns whether the text is not in the language of the subject's facts."""
+    """Return whether the text is not in the language of the subject's facts."""
     texts = [fact.text for fact in draft.facts.values()] or [draft.insight.text if draft.insight else draft.subject]
     return bool(text) and translated(text, texts)
 
 
+def _with_news(old: str, value: str) -> str:
+    """Return the old value with the sentences of the other that it does not have."""
+    known = {form(sentence).tokens for sentence in sentences(old)}
+    fresh = (sentence.strip() for sentence in sentences(value) if form(sentence).tokens not in known)
+    return " ".join((old, *fresh))
+
+
 def _topic(draft: TopicDraft, own: set[str], shown: ShownFacts) -> Topic:
-    """Returns the topic; where the reply has no usable value, the old one with the facts' own sentences."""
+    """Return the topic; where the reply has no usable value, the old one with the facts' own sentences.
+
+    A value is added to one that the model did not see, since it cannot hold that.
+    """
     value = "" if _is_foreign(draft.value, draft) else draft.value
     old = value_of(draft.insight) if draft.insight else ""
     seen = draft.insight is not None and draft.insight in shown.insights[: shown.values]
+    if old and value and not seen:
+        value = _with_news(old, value)
     if not value and not (seen and not draft.value):
         value = " ".join([*filter(None, [old]), *(fact.text for fact in draft.facts.values() if fact.text not in old)])
     facts = tuple(draft.facts.values())

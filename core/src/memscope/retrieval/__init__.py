@@ -1,71 +1,68 @@
 """query → hits → context. No chat model; at most one embedding and two calls to the store.
 
-understand ──▶ search ──▶ rank (hop, further) ──▶ (rerank) ──▶ profile ──▶ gather    the steps, each from Query to Query
-terms, periods,  the store's  one table of     a model,  where asked  records of the
-wording cues     candidates   features, then   if one    or nothing   best, hits      ──▶ context: dated lines
-                              more candidates  is set    was found                        within a budget
+understand ──▶ search ──▶ rank ──▶ second_hop ──▶ list_coverage ──▶ (rerank) ──▶ profile ──▶ build_hits ──▶ context
+terms, periods, the      a table  candidates     the rest of       a model,     who the     records of    dated lines
+wording cues    store's  of       over a name    the rows, for     if one       user is,    the best,     within a
+                rows     features in the best    list questions    is set       if asked    as hits       budget
+
+Each step is a worker from ``Query`` to ``Query``.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields
 
 from memscope.errors import DeadlineExceeded
-from memscope.pipeline import Worker, WorkerContext, run
+from memscope.pipeline import Worker, run
 from memscope.records import Retrieval
 from memscope.retrieval.context import context, profile_lines
-from memscope.retrieval.explain import explanation, why_nothing
-from memscope.retrieval.further import further
-from memscope.retrieval.hits import gather
-from memscope.retrieval.hop import hop
+from memscope.retrieval.explain import explanation, log_narrowed, unread_language, why_nothing
+from memscope.retrieval.hits import build_hits
+from memscope.retrieval.list_coverage import list_coverage
+from memscope.retrieval.need import limit_lines
 from memscope.retrieval.profile import profile
-from memscope.retrieval.query import Query
+from memscope.retrieval.query import Query, Request
 from memscope.retrieval.rank import rank
 from memscope.retrieval.rerank import rerank
 from memscope.retrieval.search import search
+from memscope.retrieval.second_hop import second_hop
 from memscope.retrieval.understand import understand
+from memscope.services import Services
 
-STEPS: tuple[Worker[Query], ...] = (understand, search, rank, hop, further, rerank, profile, gather)
+RETRIEVAL_STEPS: tuple[Worker[Query], ...] = (
+    understand, search, rank, second_hop, list_coverage, limit_lines, rerank, profile, build_hits,
+)  # fmt: skip
 
 __all__ = [
-    "STEPS",
-    "Query",
-    "context",
-    "further",
-    "gather",
-    "hop",
-    "profile",
-    "profile_lines",
-    "rank",
-    "rerank",
-    "retrieve",
-    "search",
-    "understand",
-]
+    "RETRIEVAL_STEPS", "Query", "Request", "build_hits", "context", "limit_lines", "list_coverage", "log_narrowed",
+    "profile", "profile_lines", "rank", "rerank", "retrieve", "search", "second_hop", "understand",
+]  # fmt: skip
 
 
-async def retrieve(question: Query, ctx: WorkerContext, steps: Sequence[Worker[Query]] = STEPS) -> Retrieval:
-    """Returns a query's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
+async def retrieve(request: Request, ctx: Services, steps: Sequence[Worker[Query]] = RETRIEVAL_STEPS) -> Retrieval:
+    """Find a request's hits; for one without words none, and the reason. ``DeadlineExceeded`` after ``retrieve_s``."""
     await asyncio.sleep(0)  # a local store never makes it wait: a task that asks again and again would keep the loop
+    query = Query(*[getattr(request, one.name) for one in fields(Request)])
     deadline = asyncio.timeout(ctx.settings.retrieve_s)
     try:
         async with deadline:
-            done = await run(steps, question, ctx)
+            done = await run(steps, query, ctx)
     except TimeoutError:
         if not deadline.expired():
             raise
-        raise DeadlineExceeded(
-            f"retrieve took longer than {ctx.settings.retrieve_s:g} s", hint="try again, or raise retrieve_s"
-        ) from None
-    found = Retrieval(
+        hint = "try again, or raise retrieve_s"
+        raise DeadlineExceeded(f"retrieve took longer than {ctx.settings.retrieve_s:g} s", hint=hint) from None
+    return Retrieval(
         hits=done.hits,
-        reason="; ".join([*(() if done.hits else (why_nothing(done, ctx),)), *ctx.notes]),
+        reason="; ".join(
+            [*(() if done.hits else (why_nothing(done, ctx),)), *unread_language(request.text), *ctx.notes]
+        ),
         periods=done.periods,
         considered=len(done.order),
         profile=done.profile,
         notes=tuple(ctx.notes),
         left_out=done.left_out,
+        explanation=explanation(done) if request.explain else "",
     )
-    return replace(found, explanation=explanation(done)) if question.explain else found

@@ -6,19 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from memscope import dates
-from memscope.records import Hit, Observation, Retrieval
+from memscope import languages
+from memscope.records import Hit, Observation, Retrieval, in_zone
 from memscope.retrieval.events import with_dates, with_event
-from memscope.text.language import language
+from memscope.search.units import chunks
 from memscope.text.tokens import estimate_tokens
-from memscope.text.units import chunks
 
 Lines = Literal["memories", "turns"]
-PROFILE_TOKENS = 200  # the most that a profile takes of a budget; beside hits at most half of it
+MAX_PROFILE_TOKENS = 200  # the most that a profile takes of a budget; beside hits at most half of it
 _BREAK = re.compile(r"\s*\n\s*")
-_CHANGED = {"zh": "（后来有变：{}）", "en": " (changed later: {})"}
-_RECENT = {"zh": "最近：", "en": "Lately:"}  # in a profile, above what does not last
-_REPEATED = {"zh": "（说过{}次，最近{}）", "en": " (said {} times, last {})"}
 
 
 def context(
@@ -36,7 +32,7 @@ def context(
     "memories" prints the observations that matched and of a long turn the part that did; "turns" always the whole turn.
     """
     profile = found.profile if isinstance(found, Retrieval) else profile
-    told = profile_lines(profile, min(PROFILE_TOKENS, tokens // 2 if found else tokens), estimate)
+    told = profile_lines(profile, min(MAX_PROFILE_TOKENS, tokens // 2 if found else tokens), estimate)
     kept: list[tuple[Hit, str]] = []
     left = tokens - sum(estimate(text + "\n") for text in told)
     for hit in found:
@@ -53,11 +49,11 @@ def context(
 
 
 def profile_lines(profile: Sequence[Hit], tokens: int, estimate: Callable[[str], int] = estimate_tokens) -> list[str]:
-    """Returns entries that fit, each as ``[2023-05-08] Caroline: ...``, the recent ones below a line that says so."""
+    """Return entries that fit, each as ``[2023-05-08] Caroline: ...``, the recent ones below a line that says so."""
     kept: list[str] = []
     parted = False
     for hit in profile:
-        head = [_in_language(_RECENT, hit.text)] if hit.recent and not parted else []
+        head = [languages.main(hit.text).phrases.lately] if hit.recent and not parted else []
         text = [*head, profile_line(hit)]
         cost = estimate("\n".join((*text, "")))
         if cost <= tokens:
@@ -73,11 +69,12 @@ def profile_line(hit: Hit) -> str:
 
 def line(hit: Hit, lines: Lines = "memories") -> str:
     """``[2023-05-08 13:56 Monday] Caroline: ...``, the weekday in the language of the text."""
-    return f"[{hit.time:%Y-%m-%d %H:%M} {dates.weekday(hit.time, language(hit.text))}] {_told(hit, lines)}"
+    weekday = languages.main(hit.text).phrases.weekdays[hit.time.weekday()]
+    return f"[{hit.time:%Y-%m-%d %H:%M} {weekday}] {_told(hit, lines)}"
 
 
 def _told(hit: Hit, lines: Lines) -> str:
-    """Returns the speaker and the words of a turn, or a memory's text alone."""
+    """Return the speaker and the words of a turn, or a memory's text alone."""
     if hit.turn is not None and not (hit.matched and (lines == "memories" or hit.words)):
         words = _one_line(hit.turn.text if lines == "turns" else hit.words or _part(hit))
         return f"{hit.turn.speaker}: {with_dates(words, hit.time)}{_mark(hit, words)}"
@@ -85,7 +82,7 @@ def _told(hit: Hit, lines: Lines) -> str:
 
 
 def _mark(hit: Hit, words: str) -> str:
-    return _in_language(_CHANGED, words).format(f"{hit.changed:%Y-%m-%d}") if hit.changed else ""
+    return languages.main(words).phrases.changed.format(date=f"{hit.changed:%Y-%m-%d}") if hit.changed else ""
 
 
 def _memory(hit: Hit, memory: Observation) -> str:
@@ -93,12 +90,8 @@ def _memory(hit: Hit, memory: Observation) -> str:
     again = hit.repeats.get(memory.id)
     if again is None or again.times < 2:
         return words
-    last = again.last.astimezone(hit.zone) if hit.zone else again.last
-    return words + _in_language(_REPEATED, words).format(again.times, f"{last:%Y-%m-%d}")
-
-
-def _in_language(forms: dict[str, str], words: str) -> str:
-    return forms.get(language(words), forms["en"])
+    last = in_zone(again.last, hit.zone) if hit.zone else again.last
+    return words + languages.main(words).phrases.repeated.format(times=again.times, date=f"{last:%Y-%m-%d}")
 
 
 def _one_line(text: str) -> str:
@@ -113,7 +106,7 @@ def _part(hit: Hit) -> str:
 
 
 def _shortened(text: str, tokens: int, estimate: Callable[[str], int]) -> str:
-    """Returns the longest beginning that fits, by halving."""
+    """Return the longest beginning that fits, by halving."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

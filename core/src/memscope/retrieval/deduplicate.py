@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
+from itertools import pairwise
 
-from memscope.pipeline import WorkerContext
+from memscope.languages.statements import content_words
 from memscope.records import Hit, Observation, Repeats, Turn
 from memscope.retrieval.query import Query
-from memscope.text.statements import gist
+from memscope.services import Services
 
 Sources = Mapping[str, Turn]
 
-OPENING = 4  # words
+OPENING_WORDS = 4  # words
+MAX_EXCHANGE_GAP = timedelta(hours=1)  # what is said after it is said in another conversation
 
 
-def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
-    """Returns the hits without repetitions, in order, and those left out."""
+def deduplicate(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """Return the hits without repetitions, in order, and those left out."""
     owners = _owners(hits)
     kept: dict[Hashable, Hit] = {}
     openings = {hit.id: _opening(hit) for hit in hits if not hit.matched}
@@ -36,7 +38,7 @@ def distinct(hits: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
 
 
 def _owners(hits: Sequence[Hit]) -> dict[Hashable, Hit]:
-    """Returns each memory that matched, with the first of its hits."""
+    """Return each memory that matched, with the first of its hits."""
     owners: dict[Hashable, Hit] = {}
     for hit in hits:
         for memory in hit.matched:
@@ -53,53 +55,55 @@ def _precedence(memory: Observation, turn: Turn | None) -> tuple[int, int]:
 
 
 def _own(hit: Hit, owners: Mapping[Hashable, Hit]) -> Hit:
-    """Returns the hit with the memories it prints: none that an earlier turn said already."""
+    """Return the hit with the memories it prints: none that an earlier turn said already."""
     mine = {key: memory for memory in hit.matched if owners[key := _memory_key(memory)].id == hit.id}
     return replace(hit, matched=tuple(mine.values()))
 
 
 def _memory_key(memory: Observation) -> Hashable:
-    return gist(memory.text) or memory.id, memory.happened
+    return content_words(memory.text) or memory.id, memory.happened
 
 
 def _opening(hit: Hit) -> Hashable:
-    """Returns equal values for hits with equal keys; quicker than ``_key`` of a long turn."""
-    return hit.id if hit.turn is None else (hit.turn.role, hit.turn.speaker, gist(hit.turn.text, OPENING))
+    """Return equal values for hits with equal keys; quicker than ``_key`` of a long turn."""
+    return (
+        hit.id if hit.turn is None else (hit.turn.role, hit.turn.speaker, content_words(hit.turn.text, OPENING_WORDS))
+    )
 
 
 def _key(hit: Hit) -> Hashable:
     if hit.turn is None:
         return hit.id
-    return hit.turn.role, hit.turn.speaker, gist(hit.turn.text) or hit.id
+    return hit.turn.role, hit.turn.speaker, content_words(hit.turn.text) or hit.id
 
 
 def _newer(one: Hit, other: Hit) -> Hit:
-    """Returns the later hit; it takes the place of the better one."""
+    """Return the later hit; it takes the place of the better one."""
     return other if other.time > one.time else one
 
 
 # ----------------------------------------------------------------------------------------------------- said repeatedly
 
 
-async def repeats(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> Sources:
-    """Returns the source turns of memories with several sources; those that no hit brought are fetched."""
+async def repeats(query: Query, hits: Sequence[Hit], ctx: Services) -> Sources:
+    """Return the source turns of memories with several sources; those that no hit brought are fetched."""
     there = {hit.turn.key: hit.turn for hit in hits if hit.turn}
     several = [memory for hit in hits for memory in hit.matched if len(memory.sources) > 1]
     keys = dict.fromkeys(key for memory in several for key in memory.sources)
     missing = [key for key in keys if key not in there]
-    fetched = (await ctx.store.fetch(question.scope.user, missing)).records if missing else {}
-    turns = {turn.key: turn for turn in fetched.values() if isinstance(turn, Turn) and visible(turn, question)}
+    fetched = (await ctx.store.fetch(query.scope.user, missing)).records if missing else {}
+    turns = {turn.key: turn for turn in fetched.values() if isinstance(turn, Turn) and visible(turn, query)}
     return {**there, **turns}
 
 
-def visible(turn: Turn, question: Query) -> bool:
-    scope = question.scope
+def visible(turn: Turn, query: Query) -> bool:
+    scope = query.scope
     same = scope.agent in (None, turn.scope.agent) and scope.session in (None, turn.scope.session)
-    return same and turn.key not in question.exclude and (question.as_of is None or turn.time <= question.as_of)
+    return same and turn.key not in query.exclude and (query.as_of is None or turn.time <= query.as_of)
 
 
 def first_said(hits: Sequence[Hit], turns: Sources) -> list[Hit]:
-    """Returns each memory of several sources at the first of them, with the number of times it was said."""
+    """Return each memory of several sources at the turn that told it first, with the number of times it was said."""
     kept: dict[str, Hit] = {}
     for hit in hits:
         for one in _placed(hit, turns) if hit.matched else [hit]:
@@ -116,7 +120,7 @@ def _united(one: Hit, other: Hit) -> Hit:
 
 
 def _placed(hit: Hit, turns: Sources) -> list[Hit]:
-    """Returns the hit once per turn that first said one of its memories."""
+    """Return the hit once per turn that first said one of its memories."""
     by_turn: dict[str, list[Observation]] = {}
     for memory in hit.matched:
         by_turn.setdefault(_first(hit, memory, turns).key, []).append(memory)
@@ -125,8 +129,21 @@ def _placed(hit: Hit, turns: Sources) -> list[Hit]:
 
 def _first(hit: Hit, memory: Observation, turns: Sources) -> Turn:
     assert hit.turn is not None
-    known = [turns[key] for key in memory.sources if key in turns]
-    return min([hit.turn, *known], key=lambda turn: _precedence(memory, turn))
+    return min(_tellings(memory, turns) or [hit.turn], key=lambda turn: _precedence(memory, turn))
+
+
+def tells(turn: Turn, memory: Observation) -> bool:
+    """Return whether a source turn says what the memory says now.
+
+    The first source does. An earlier conversation stands for what the memory took in: it did not say the details.
+    """
+    return turn.key == memory.sources[0] or memory.said - turn.time < MAX_EXCHANGE_GAP
+
+
+def _tellings(memory: Observation, turns: Sources) -> list[Turn]:
+    """Return the source turns that say what the memory says now, by time."""
+    told = (turns[key] for key in memory.sources if key in turns and tells(turns[key], memory))
+    return sorted(told, key=lambda turn: turn.time)
 
 
 def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -> Hit:
@@ -137,5 +154,11 @@ def _at(hit: Hit, turn: Turn, memories: Sequence[Observation], turns: Sources) -
 
 
 def _repeats(memory: Observation, turns: Sources) -> Repeats:
-    times: list[datetime] = [turns[key].time for key in memory.sources if key in turns]
-    return Repeats(max(1, len(times)), max(times, default=memory.said))
+    """Count the conversations that say it: a question and its answer are one saying."""
+    told = _tellings(memory, turns)
+    apart = sum(1 for one, other in pairwise(told) if not _in_one_exchange(one, other))
+    return Repeats(1 + apart, told[-1].time if told else memory.said)
+
+
+def _in_one_exchange(one: Turn, other: Turn) -> bool:
+    return one.scope.session == other.scope.session and other.time - one.time < MAX_EXCHANGE_GAP

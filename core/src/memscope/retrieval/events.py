@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
+from itertools import pairwise
 
-from memscope import dates
-from memscope.records import Interval
-from memscope.text.language import language
+from memscope import dates, languages
+from memscope.languages.statement_rules import Statements
+from memscope.records import Interval, in_zone
 
-MOST = 3  # dates printed behind a turn
-_YEAR = re.compile(r"\d{4}|[〇零一二三四五六七八九]{4}年")
-_BORN = re.compile(r"(?i)\bborn\b|出生|生于|生於")
-_END = re.compile(r"\s*([.!?。！？…]*)$")
-_TOLD = re.compile(r"(?i)[a-z]{2}ed\b")  # a past tense that the dates do not know: "Kim called on Friday"
-_LONGEST = timedelta(days=400)
+MAX_DATES_PER_TURN = 3  # dates printed behind a turn
+_FINAL_MARKS = re.compile(r"\s*([.!?。！？…]*)$")
+_ONE_DAY, _MAX_DATED_SPAN, _MAX_SHOWN_SPAN = timedelta(days=1), timedelta(days=62), timedelta(days=400)
 
 
 def with_event(words: str, happened: Interval | None, said: datetime) -> str:
@@ -31,22 +30,38 @@ def with_dates(words: str, said: datetime) -> str:
 
     "Dentist on Thursday" says none: it may be the last one or the next.
     """
-    if _BORN.search(words):  # the year is hardly that of the saying
+    rules = _rules_on(words)
+    if any(one.birth.search(words) for one in rules):
         return words
-    found = [one for one in dates.mentions(words, said) if not one.dayless and one.shape in ("point", "range")]
-    if not _TOLD.search(words):
-        found = [one for one in found if not dates.is_undirected(one)]
-    relative = (
-        dates.nearest(one, said) if one.yearless else one.interval for one in found if not _YEAR.search(one.text)
-    )
-    named = dict.fromkeys(written(one, said.tzinfo) for one in relative if one.end - one.start <= _LONGEST)
-    told = [when for when in named if when != f"{said:%Y-%m-%d}"][:MOST]
+    mentions = [one for one in _told(words, dates.mentions(words, said), rules) if not _has_year(one, rules)]
+    times = [
+        time for one in mentions if (time := dates.event_time(one, said)) and time.end - time.start <= _MAX_SHOWN_SPAN
+    ]
+    if any(time.end - time.start <= _ONE_DAY for time in times):  # "the proposal for Q4 by December 4"
+        times = [time for time in times if time.end - time.start <= _MAX_DATED_SPAN]
+    named = dict.fromkeys(written(time, said.tzinfo) for time in times)
+    told = [when for when in named if when != f"{said:%Y-%m-%d}"][:MAX_DATES_PER_TURN]
     return _before_stop(words, ", ".join(told)) if told else words
+
+
+def _rules_on(words: str) -> Sequence[Statements]:
+    return [one.statements for one in languages.of(words) or (languages.NEUTRAL,)]
+
+
+def _has_year(mention: dates.Mention, rules: Sequence[Statements]) -> bool:
+    return any(one.year.search(mention.text) for one in rules)
+
+
+def _told(words: str, mentions: Sequence[dates.Mention], rules: Sequence[Statements]) -> list[dates.Mention]:
+    """Return the times that the words tell, not those that they leave open: "on Thursday", "in March or May"."""
+    pairs = ((a, b) for a, b in pairwise(mentions) if any(r.either.fullmatch(words[a.end : b.start]) for r in rules))
+    either = {one.start for pair in pairs for one in pair}
+    return [one for one in mentions if one.start not in either and not dates.is_undirected(one)]
 
 
 def written(interval: Interval, zone: tzinfo | None) -> str:
     """A day, month or year as far as the interval is one, else its first and last day; an instant with its time."""
-    start, end = interval.start.astimezone(zone), interval.end.astimezone(zone)
+    start, end = in_zone(interval.start, zone), in_zone(interval.end, zone)
     last = end - timedelta(microseconds=1)
     if start.date() == last.date():
         return f"{start:%Y-%m-%d}"
@@ -58,14 +73,15 @@ def written(interval: Interval, zone: tzinfo | None) -> str:
 
 
 def _names(words: str, happened: Interval, said: datetime) -> bool:
-    """Returns whether the words name the same time, with its year."""
-    mentions = (one for one in dates.mentions(words, said) if _YEAR.search(one.text))
+    """Return whether the words name the same time, with its year."""
+    rules = _rules_on(words)
+    mentions = (one for one in dates.mentions(words, said) if _has_year(one, rules))
     return any(one.interval.start >= happened.start and one.interval.end <= happened.end for one in mentions)
 
 
 def _before_stop(words: str, when: str) -> str:
-    stop = _END.search(words)
+    stop = _FINAL_MARKS.search(words)
     at = stop.start() if stop else len(words)
-    if language(words) == "zh":
-        return f"{words[:at]}（{when.replace(' to ', '至').replace(', ', '、')}）{words[at:].strip()}"
-    return f"{words[:at]} ({when}){words[at:].strip()}"
+    phrases = languages.main(words).phrases
+    dates = when.replace(" to ", phrases.until).replace(", ", phrases.separator)
+    return f"{words[:at]}{phrases.event.format(dates=dates)}{words[at:].strip()}"

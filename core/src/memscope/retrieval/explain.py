@@ -2,92 +2,152 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
+from weakref import WeakKeyDictionary
 
-from memscope.pipeline import WorkerContext
-from memscope.records import Hit
+import numpy as np
+
+from memscope import languages
+from memscope.records import FoundBy, Hit, Retrieval
 from memscope.retrieval.query import Query
-from memscope.retrieval.rank import FEATURES
+from memscope.retrieval.understand import NOT_NEEDED
+from memscope.services import Services
+from memscope.text.tokens import fold, has_words
 
-ALL_KINDS = frozenset({"turn", "observation", "insight"})
-NEXT = 3  # of those that came too late
-_MEANING = {column.name: column.meaning for column in FEATURES}
+log = logging.getLogger("memscope")
+MAX_SESSIONS_TOLD = 1000  # of one memory
+_told: WeakKeyDictionary[object, set[tuple[str, str]]] = WeakKeyDictionary()
+RETRIEVED_KINDS = frozenset({"turn", "observation", "insight"})
+MAX_LATE_SHOWN = 3  # of those that came too late
+BROUGHT_BY: Mapping[FoundBy, str] = {
+    "text": "has its words, or stands beside them",
+    "period": "said in or about its period",
+    "user": "the same, of the user's own turns",
+    "vector": "close by embedding",
+    "meaning": "close by built-in vector",
+    "topic": "shares everyday topics",
+    "supersedes": "holds in place of a changed one",
+}
 
 
-def explanation(question: Query) -> str:
-    return "\n".join(_lines(question))
+def explanation(query: Query) -> str:
+    return "\n".join(_lines(query))
 
 
-def why_nothing(question: Query, ctx: WorkerContext) -> str:
-    """Returns the reason why there is no hit, and a way to get one."""
-    found = question.candidates
+def why_nothing(query: Query, ctx: Services) -> str:
+    """Return the reason why there is no hit, and a way to get one."""
+    found = query.candidates
     if found is None:
-        return question.reason or "nothing was searched"
-    if question.about_user and question.profile:
+        return query.reason or "nothing was searched"
+    if query.limited:
+        return NOT_NEEDED
+    if query.about_user and query.profile:
         return "the question is about the user: see the profile"
     if not found.units:
-        return _nothing_there(question)
-    if question.gone:
+        return _nothing_there(query)
+    if query.gone:
         return "what matched has expired or was forgotten"
-    if question.askings:
+    if query.repeated_questions:
         return "only earlier askings of the same question match: nothing that was said answers it"
-    if question.about_user:
+    if query.about_user:
         return "nothing lasting is known about the user yet: what they say about themselves will be found"
     hint = "" if ctx.embedder else ", or an embedding model would find what is near in meaning"
+    if _unlike(query):
+        return f"nothing that was said has enough of these words; use more of the words that were said, or a name{hint}"
+    if narrowed := _narrowed(query):
+        return f"nothing that was said within {narrowed} has these words; leave one out to search more"
     return f"nothing that was said has these words; try other words{hint}"
 
 
-def _nothing_there(question: Query) -> str:
-    scope = question.scope
-    narrowing = {
-        "agent": scope.agent, "session": scope.session, "as_of": question.as_of, "filter": question.filter,
-        "exclude": question.exclude, "kinds": question.kinds != ALL_KINDS,
-    }  # fmt: skip
-    given = [name for name, value in narrowing.items() if value]
-    if given:
-        return f"nothing is stored within {', '.join(given)}; leave one out to search more"
+def unread_language(text: str) -> Iterator[str]:
+    """Yield a sentence for a query in a language that nobody registered."""
+    if languages.main(text) is languages.NEUTRAL and has_words(fold(text)):
+        yield "the language of the query is not registered: words and dates are compared by script alone"
+
+
+def _nothing_there(query: Query) -> str:
+    narrowed = [*filter(None, [_narrowed(query)]), *(["exclude"] if query.exclude else [])]
+    if narrowed:
+        return f"nothing is stored within {', '.join(narrowed)}; leave one out to search more"
     return "nothing is stored for this user yet: add_turns keeps what is said"
 
 
-def _lines(question: Query) -> Iterator[str]:
-    found = question.candidates
+def _narrowed(query: Query) -> str:
+    """Return the arguments that narrow the search, "session, filter"; "" for none."""
+    scope = query.scope
+    narrowing = {
+        "agent": scope.agent, "session": scope.session, "as_of": query.as_of, "filter": query.filter,
+        "kinds": query.kinds != RETRIEVED_KINDS,
+    }  # fmt: skip
+    return ", ".join(name for name, value in narrowing.items() if value)
+
+
+def _unlike(query: Query) -> int:
+    """Return how many turns and insights have words of the question, and too few of them to be shown."""
+    found = query.candidates
+    if found is None or query.about_user:
+        return 0
+    telling = [at for at, weight in enumerate(query.weights) if weight]
+    worded = np.flatnonzero(found.tf[:, telling].any(axis=1)).tolist()
+    shown = {found.handle[row] for row in query.order}
+    return max(0, len({found.handle[row] for row in worded} - shown) - query.repeated_questions)
+
+
+def log_narrowed(memory: object, user: str, session: str | None, found: Retrieval) -> None:
+    """Log once per session of a memory that ``session=`` may be why there is no hit."""
+    told = _told.setdefault(memory, set())
+    if found or session is None or (user, session) in told or len(told) >= MAX_SESSIONS_TOLD:
+        return
+    told.add((user, session))
+    log.info("nothing was found within session %r; leave session out to search all of the user's sessions", session)
+
+
+def _lines(query: Query) -> Iterator[str]:
+    found = query.candidates
     if found is None:
-        yield f"nothing searched: {question.reason}"
+        yield f"nothing searched: {query.reason}"
         return
     known = int((found.document_frequency > 0).sum())
-    yield f"{len(question.terms)} terms, {known} of them known; {len(found.unit)} of {found.units} units in the pool"
-    for period in question.periods[:NEXT]:
+    yield f"{len(query.terms)} terms, {known} of them known; {len(found.unit)} of {found.units} units in the pool"
+    for period in query.periods[:MAX_LATE_SHOWN]:
         yield f"period {period.start:%Y-%m-%d %H:%M} to {period.end:%Y-%m-%d %H:%M}"
-    if question.vector is None:
+    if query.vector is None:
         yield "no vector for this query"
-    if question.reranked:
-        yield f"the first {question.reranked} in the order of the rerank model, by its scores; below is our own table"
-    if question.profile:
-        yield f"profile: {', '.join(repr(hit.id) for hit in question.profile)}"
-    for place, hit in enumerate(question.hits, 1):
-        yield from _hit(place, hit)
-    yield from _cut(question)
+    if query.reranked:
+        yield f"the first {query.reranked} in the order of the rerank model, by its scores; below is our own table"
+    if query.profile:
+        yield f"profile: {', '.join(repr(hit.id) for hit in query.profile)}"
+    meanings = {one.name: one.meaning for one in query.features}
+    for place, hit in enumerate(query.hits, 1):
+        yield from _hit(place, hit, meanings)
+    yield from _cut(query)
 
 
-def _hit(place: int, hit: Hit) -> Iterator[str]:
-    yield f"{place}. {hit.id!r} score {hit.score:.2f}, found by {', '.join(hit.found_by)}"
+def _hit(place: int, hit: Hit, meanings: Mapping[str, str]) -> Iterator[str]:
+    brought = ", ".join(f"{name} ({BROUGHT_BY[name]})" for name in hit.found_by)
+    yield f"{place}. {hit.id!r} score {hit.score:.2f}, found by {brought}"
     for feature in sorted(hit.features, key=lambda feature: -abs(feature.contribution)):
         yield (
             f"   {feature.contribution:+6.2f} = {feature.weight:+.2f} x {feature.value:.2f}"
-            f"  {feature.name}: {_MEANING[feature.name]}"
+            f"  {feature.name}: {meanings[feature.name]}"
         )
 
 
-def _cut(question: Query) -> Iterator[str]:
-    if question.askings:
-        yield f"left out: {question.askings} turns that only ask the same (question)"
-    if question.exclude:
-        yield f"left out: {len(question.exclude)} turns of the caller's choice (excluded)"
-    for out in question.left_out:
+def _cut(query: Query) -> Iterator[str]:
+    if query.repeated_questions:
+        yield f"left out: {query.repeated_questions} turns that only ask the same (question)"
+    if unlike := _unlike(query):
+        yield f"left out: {unlike} with too few of the question's words (unlike)"
+    if query.exclude:
+        yield f"left out: {len(query.exclude)} turns of the caller's choice (excluded)"
+    if query.limited:
+        yield f"left out: {query.limited} that a message like this does not need (not needed)"
+    for out in query.left_out:
         yield f"left out: {out.id!r} ({out.why})"
-    if question.gone:
-        yield f"cut: {question.gone} forgotten while this was asked"
-    rest = question.order[len(question.hits) + question.gone :]
-    if rest and question.scores is not None:
-        scores = ", ".join(f"{question.scores[row]:.2f}" for row in rest[:NEXT])
-        yield f"cut: {len(rest)} more beyond k = {question.k}, the next with {scores}"
+    if query.gone:
+        yield f"cut: {query.gone} forgotten while this was asked"
+    rest = query.order[len(query.hits) + query.gone :]
+    if rest and query.scores is not None:
+        scores = ", ".join(f"{query.scores[row]:.2f}" for row in rest[:MAX_LATE_SHOWN])
+        yield f"cut: {len(rest)} more beyond k = {query.list_k or query.k}, the next with {scores}"

@@ -8,69 +8,69 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from memscope.pipeline import WorkerContext
-from memscope.records import Hit, Observation, Record, Turn
+from memscope.records import FoundBy, Hit, Observation, Record, Turn
 from memscope.retrieval.changes import corrected, is_current, was_said
-from memscope.retrieval.distinct import visible
+from memscope.retrieval.deduplicate import visible
 from memscope.retrieval.query import Query
+from memscope.services import Services
 
-LONGEST = 4  # times a fact was superseded that are followed
-FOUND_BY = ("supersedes",)
+MAX_SUCCESSIONS = 4  # times a fact was superseded that are followed
+FOUND_BY: tuple[FoundBy, ...] = ("supersedes",)
 
 
-async def with_successors(question: Query, hits: Sequence[Hit], ctx: WorkerContext) -> list[Hit]:
-    """Returns the hits, behind each changed one what holds in its place, at most ``k`` in all."""
-    if "observation" in question.kinds:
-        hits = [one for hit in hits for one in (hit, *_rewritten(question, hit))]
+async def with_successors(query: Query, hits: Sequence[Hit], ctx: Services) -> list[Hit]:
+    """Return the hits, behind each changed one what holds in its place, at most ``k`` in all."""
+    if "observation" in query.kinds:
+        hits = [one for hit in hits for one in (hit, *_rewritten(query, hit))]
     there = {hit.id for hit in hits} | {memory.id for hit in hits for memory in hit.matched}
-    wanted = {hit.id: _next(hit) for hit in hits if hit.changed and "observation" in question.kinds}
+    wanted = {hit.id: _next(hit) for hit in hits if hit.changed and "observation" in query.kinds}
     missing = {id for id in wanted.values() if id and id not in there}
-    if not missing or question.filter:
-        return [*hits][: question.k]
-    current = await _current(question, missing, ctx)
-    turns = await _fetched(question, [one.sources[0] for one in current.values()], ctx)
+    if not missing or query.filter:
+        return [*hits][: query.list_k or query.k]
+    current = await _current(query, missing, ctx)
+    turns = await _fetched(query, [one.sources[0] for one in current.values()], ctx)
     made: list[Hit] = []
     for hit in hits:
         made.append(hit)
         newer = current.get(wanted.get(hit.id, ""))
         turn = turns.get(newer.sources[0]) if newer else None
-        if newer and isinstance(turn, Turn) and visible(turn, question) and there.isdisjoint((newer.id, turn.key)):
+        if newer and isinstance(turn, Turn) and visible(turn, query) and there.isdisjoint((newer.id, turn.key)):
             made.append(_hit(hit, newer, turn))
             there |= {newer.id, turn.key}
-    return made[: question.k]
+    return made[: query.list_k or query.k]
 
 
-def _rewritten(question: Query, hit: Hit) -> list[Hit]:
-    """Returns the hit with the text that a person gave its memories, where it shows the turn's own words."""
+def _rewritten(query: Query, hit: Hit) -> list[Hit]:
+    """Return the hit with the text that a person gave its memories, where it shows the turn's own words."""
     if hit.turn is None or not hit.changed or hit.matched:
         return []
-    new = tuple(memory for memory in hit.observations if corrected(question, hit.turn, memory))
+    new = tuple(memory for memory in hit.observations if corrected(query, hit.turn, memory))
     words = " ".join(memory.text for memory in new)
     return [replace(hit, found_by=FOUND_BY, matched=new, changed=None, words=words)] if new else []
 
 
 def _next(hit: Hit) -> str:
-    """Returns the id of the memory that superseded the latest of a hit's; "" for none."""
+    """Return the id of the memory that superseded the latest of a hit's; "" for none."""
     followed = [memory for memory in hit.superseded if memory.superseded_by]
     return str(max(followed, key=lambda memory: memory.said).superseded_by) if followed else ""
 
 
-async def _current(question: Query, ids: set[str], ctx: WorkerContext) -> dict[str, Observation]:
-    """Returns the first memory of each chain that holds at the time asked about, by the id the chain begins with."""
+async def _current(query: Query, ids: set[str], ctx: Services) -> dict[str, Observation]:
+    """Return the first memory of each chain that holds at the time asked about, by the id the chain begins with."""
     places, found = {id: id for id in ids}, dict[str, Observation]()
-    for _ in range(LONGEST):
-        records = await _fetched(question, list(places.values()), ctx)
+    for _ in range(MAX_SUCCESSIONS):
+        records = await _fetched(query, list(places.values()), ctx)
         memories = {start: records.get(id) for start, id in places.items()}
         known = {start: memory for start, memory in memories.items() if isinstance(memory, Observation)}
-        found |= {start: one for start, one in known.items() if was_said(one, question) and is_current(one, question)}
+        found |= {start: one for start, one in known.items() if was_said(one, query) and is_current(one, query)}
         places = {start: one.superseded_by for start, one in known.items() if start not in found and one.superseded_by}
         if not places:
             break
     return found
 
 
-async def _fetched(question: Query, ids: Sequence[str], ctx: WorkerContext) -> Mapping[str, Record]:
-    found = (await ctx.store.fetch(question.scope.user, ids)).records.values() if ids else ()
+async def _fetched(query: Query, ids: Sequence[str], ctx: Services) -> Mapping[str, Record]:
+    found = (await ctx.store.fetch(query.scope.user, ids)).records.values() if ids else ()
     return {record.key if isinstance(record, Turn) else record.id: record for record in found}
 
 

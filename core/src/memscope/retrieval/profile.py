@@ -11,7 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from memscope.pipeline import WorkerContext, worker
+from memscope.languages.durable_facts import is_durable, kinds, lasting, statement_score
+from memscope.languages.statements import content_words, is_question, requests, sentences
+from memscope.pipeline import worker
 from memscope.records import Hit, Insight, Observation, Turn
 from memscope.retrieval.context import profile_line
 from memscope.retrieval.hits import fetch, make_hit
@@ -19,24 +21,24 @@ from memscope.retrieval.query import Query
 from memscope.retrieval.rank import rank
 from memscope.retrieval.search import search
 from memscope.retrieval.understand import life_topics, profile_question
-from memscope.text import load_names
+from memscope.search.units import IMPORTANT_LEVEL
+from memscope.services import Services
 from memscope.text.language import has_cjk
-from memscope.text.lasting import kinds, lasting
-from memscope.text.statements import gist, is_question, requests, sentences
-from memscope.text.telling import LIKELY, telling
 from memscope.text.tokens import estimate_tokens
 from memscope.text.topics import names as topic_names
 from memscope.text.topics import topics
-from memscope.text.units import SERIOUS_LEVEL
 
-MOST = 100  # candidates looked at
+MAX_PROFILE_CANDIDATES = 100  # candidates looked at
 INSIGHT_WEIGHT = 10.0
-SERIOUS_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
-NAMING, ABOUT = 1.0, 1.5  # of a sentence that names somebody or something, and of one about family, health, work ...
-DOUBTFUL = 1.0  # log odds below even at which an English sentence tells nothing
-SURE = 2.0  # least weight of an English entry; those below stand among the hits
-VAGUE = 0.5  # of a lasting statement without any name or topic
-ANOTHER = 0.75  # subtracted per earlier entry of the same kind
+IMPORTANT_WEIGHT = 4.0  # of an observation of level 3, besides its quote's weight
+NAMED_BONUS, PERSONAL_TOPIC_BONUS = (
+    1.0,
+    1.5,
+)  # of a sentence that names somebody or something, and of one about family, health, work ...
+STATEMENT_SCORE_MARGIN = 1.0  # log odds below even at which a sentence tells nothing
+MIN_ENTRY_WEIGHT = 2.0  # least weight of an English entry; those below stand among the hits
+UNNAMED_WEIGHT = 0.5  # of a lasting statement without any name or topic
+SAME_KIND_PENALTY = 0.75  # subtracted per earlier entry of the same kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,56 +48,63 @@ class ProfileEntry:
     kind: str
 
 
-@worker(reads=("query", "order", "about_user", "candidates", "profile_tokens"), writes=("profile", "order"))
-async def profile(question: Query, ctx: WorkerContext) -> Query:
+@worker(
+    reads=(*search.reads, *rank.reads, "order", "scores", "features", "values", "space", "profile_tokens", "need"),
+    writes=("profile", "order"),
+)
+async def profile(query: Query, ctx: Services) -> Query:
     """Fill the profile; of a question about the user the hits are what else tells of them."""
-    if question.about_user:
-        told = await _told(question, ctx)
+    if query.about_user:
+        told = await _told(query, ctx)
         weights = {row: max(entry.weight for entry in entries) for row, entries in told.items()}
         rows = sorted((row for row in told if weights[row]), key=lambda row: -weights[row])
-        return replace(question, profile=_chosen(told, question), order=tuple(rows) or question.order)
-    if question.order or not question.terms or not requests(question.query):
-        return question
-    about = replace(profile_question(question), periods=(), meaning=None, k=MOST)
+        return replace(query, profile=_chosen(told, query), order=tuple(rows) or query.order)
+    if query.order or query.need != "user" or not query.terms or not requests(query.text):
+        return query
+    about = replace(profile_question(query), periods=(), meaning=None, list_k=MAX_PROFILE_CANDIDATES)
     ranked = await rank(await search(about, replace(ctx, embedder=None)), ctx)
-    return replace(question, profile=_chosen(await _told(ranked, ctx), question))
+    return replace(query, profile=_chosen(await _told(ranked, ctx), query))
 
 
-async def _told(question: Query, ctx: WorkerContext) -> dict[int, list[ProfileEntry]]:
-    """Returns the entries of each row that has any."""
-    found, rows = question.candidates, question.order[:MOST]
+async def _told(query: Query, ctx: Services) -> dict[int, list[ProfileEntry]]:
+    """Return the entries of each row that has any."""
+    found, rows = query.candidates, query.order[:MAX_PROFILE_CANDIDATES]
     if found is None or not rows:
         return {}
-    fetched = await fetch(question, found, rows, ctx)
-    await load_names()
-    hits = ((row, make_hit(question, found, row, fetched)) for row in rows)
-    told = await asyncio.to_thread(lambda: {row: list(entries(hit, question)) for row, hit in hits if hit})
+    fetched = await fetch(query, found, rows, ctx)
+    hits = ((row, make_hit(query, found, row, fetched)) for row in rows)
+    told = await asyncio.to_thread(lambda: {row: list(entries(hit, query)) for row, hit in hits if hit})
     return {row: entries for row, entries in told.items() if entries}
 
 
-def _chosen(told: Mapping[int, list[ProfileEntry]], question: Query) -> tuple[Hit, ...]:
-    """Returns the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
-    sure = [entry for found in told.values() for entry in found if entry.weight >= SURE or has_cjk(entry.hit.text)]
-    chosen = list(choose(sure, question.profile_tokens))
+def _chosen(told: Mapping[int, list[ProfileEntry]], query: Query) -> tuple[Hit, ...]:
+    """Return the entries that fit: the name, what lasts by weight, then what is recent, the newest first."""
+    sure = [
+        entry
+        for found in told.values()
+        for entry in found
+        if entry.weight >= MIN_ENTRY_WEIGHT or has_cjk(entry.hit.text)
+    ]
+    chosen = list(choose(sure, query.profile_tokens))
     recent = sorted((hit for hit in chosen if hit.recent), key=lambda hit: hit.time, reverse=True)
     lasts = sorted((hit for hit in chosen if not hit.recent), key=lambda hit: hit.category != "name")
     return (*lasts, *recent)
 
 
-def entries(hit: Hit, question: Query) -> Iterator[ProfileEntry]:
-    """Returns a hit's entries about the user: its observations, or without them its lasting sentences."""
+def entries(hit: Hit, query: Query) -> Iterator[ProfileEntry]:
+    """Return a hit's entries about the user: its observations, or without them its lasting sentences."""
     if isinstance(hit.insight, Insight):
         yield ProfileEntry(replace(hit, category=hit.insight.subject), INSIGHT_WEIGHT, hit.insight.subject)
-    elif hit.turn is not None and hit.observations and "observation" in question.kinds:
+    elif hit.turn is not None and hit.observations and "observation" in query.kinds:
         yield from (_observed(hit, memory) for memory in hit.observations if not memory.fiction)
-    elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in question.kinds:
+    elif hit.turn is not None and hit.turn.role == "user" and hit.changed is None and "turn" in query.kinds:
         yield from _stated(hit, hit.turn)
 
 
 def _observed(hit: Hit, memory: Observation) -> ProfileEntry:
     quoted = [sentence for quote in memory.quotes for sentence in sentences(quote.text)]
-    serious = memory.level >= SERIOUS_LEVEL
-    weight = max(map(_telling, (*quoted, memory.text))) + SERIOUS_WEIGHT * serious
+    serious = memory.level >= IMPORTANT_LEVEL
+    weight = max(map(_telling, (*quoted, memory.text))) + IMPORTANT_WEIGHT * serious
     kind = memory.keywords[0] if memory.keywords else _kind(quoted)
     shown = replace(hit, observations=(memory,), matched=(memory,), changed=None, category=_category(quoted))
     return ProfileEntry(replace(shown, recent=not serious and not _lasts(quoted)), weight, kind)
@@ -111,17 +120,17 @@ def _stated(hit: Hit, turn: Turn) -> Iterator[ProfileEntry]:
 
 
 def _telling(sentence: str) -> float:
-    """Returns how much a sentence tells of the user: its log odds, in Chinese by what it states, names and is about."""
-    from memscope.text.names import names  # tables that most queries do not need
+    """Return how much a sentence tells of the user: its log odds, else by what it states, names and is about."""
+    from memscope.languages.names import names  # tables that most queries do not need
 
-    if not has_cjk(sentence):
-        return max(0.0, telling(sentence) + DOUBTFUL)
+    if (score := statement_score(sentence)) is not None:
+        return max(0.0, score + STATEMENT_SCORE_MARGIN)
     if is_question(sentence):
         return 0.0
     named = any(one.weight and one.kind != "topic" for one in names(sentence))
     about = topics(sentence)
-    stated = lasting(sentence) * (1.0 if named or about else VAGUE)
-    return stated + NAMING * named + ABOUT * (not _life().isdisjoint(about))
+    stated = lasting(sentence) * (1.0 if named or about else UNNAMED_WEIGHT)
+    return stated + NAMED_BONUS * named + PERSONAL_TOPIC_BONUS * (not _life().isdisjoint(about))
 
 
 @cache
@@ -130,8 +139,8 @@ def _life() -> frozenset[int]:
 
 
 def _lasts(told: Iterable[str]) -> bool:
-    """Returns whether some sentence is a lasting statement, other than a wish or a plan."""
-    return any(set(found) != {"wish"} if (found := kinds(one)) else telling(one) >= LIKELY for one in told)
+    """Return whether some sentence is a lasting statement, other than a wish or a plan."""
+    return any(set(found) != {"wish"} if (found := kinds(one)) else is_durable(one) for one in told)
 
 
 def _category(told: Iterable[str]) -> str:
@@ -144,18 +153,20 @@ def _kind(told: Iterable[str]) -> str:
 
 
 def choose(found: Sequence[ProfileEntry], tokens: int) -> Iterator[Hit]:
-    """Returns the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once."""
+    """Return the weightiest entries, of as many kinds as fit; of equal turns the newest, a memory once."""
     distinct: dict[Hashable, ProfileEntry] = {}
     for entry in sorted(found, key=lambda one: one.hit.time):
-        if not (entry.hit.matched and gist(entry.hit.text) in distinct):
-            distinct[gist(entry.hit.text)] = entry
+        if not (entry.hit.matched and content_words(entry.hit.text) in distinct):
+            distinct[content_words(entry.hit.text)] = entry
     waiting = sorted(distinct.values(), key=lambda one: (-one.weight, -one.hit.time.timestamp()))
     shown: dict[str, int] = {}
     while waiting:
-        best = max(waiting, key=lambda one: one.weight - ANOTHER * shown.get(one.kind, 0))
+        best = max(waiting, key=lambda one: one.weight - SAME_KIND_PENALTY * shown.get(one.kind, 0))
         waiting.remove(best)
+        if best.weight <= 0 or estimate_tokens(" ".join(best.hit.text.split())) > tokens:
+            continue  # before its dates are read: a turn may be of a megabyte
         cost = estimate_tokens(profile_line(best.hit) + "\n")
-        if best.weight > 0 and cost <= tokens:
+        if cost <= tokens:
             tokens -= cost
             shown[best.kind] = shown.get(best.kind, 0) + 1
             yield best.hit

@@ -1,39 +1,49 @@
-"""State of a query, from its text to its hits."""
+"""A query in two: what the caller asks for, and what the steps of retrieve make of it, from its terms to its hits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memscope.records import Candidates, Hit, Interval, Json, Kind, LeftOut, Scope
+from memscope.records import Candidates, Hit, Interval, Json, Kind, LeftOut, Scope, Speak
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memscope.languages.requests import Need
     from memscope.records import VectorSpace
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """The batch of the retrieve workers: the request, and below it each step's results."""
+class Request:
+    """The caller's part of a query, which no step changes."""
 
-    query: str
+    text: str
     scope: Scope
     now: datetime
     k: int = 10
-    widen: bool = False  # take more hits for a question for all of a class
+    expand_lists: bool = False  # take more hits for a question for all of a class
     as_of: datetime | None = None
     exclude: frozenset[str] = frozenset()
     filter: Mapping[str, Json] | None = None
     kinds: frozenset[Kind] = frozenset({"turn", "observation", "insight"})
     explain: bool = False
+    asks_profile: bool = False  # the profile alone, without a question
     profile_tokens: int = 200
+    speak: Speak = "always"  # "when_needed": show no more than the message needs
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Request):
+    """The batch of the retrieve workers: the request, and each step's results."""
+
     # understand
     terms: tuple[int, ...] = ()
     weights: tuple[float, ...] = ()  # weight of each term, 1 or less
+    undated: frozenset[int] = frozenset()  # terms that look like a date and are of none
     kinds_asked: frozenset[int] = frozenset()  # marks of the lasting statements that the query is about
     names: frozenset[int] = frozenset()  # every name key that the query may mention
     periods: tuple[Interval, ...] = ()
@@ -47,9 +57,10 @@ class Query:
     days: frozenset[int] = frozenset()  # terms of the days to come that are named, for what is repeated
     topics: tuple[int, ...] = ()
     meaning: NDArray[np.float32] | None = None  # the built-in vector
-    asks_all: bool = False  # all of a class, not one thing
-    best: int = 0  # hits before the further ones of such a question; 0: all of them
+    is_list_question: bool = False  # all of a class, not one thing
+    list_k: int = 0  # hits for such a question, the first k among them; 0: no more than k
     about_talk: bool = False  # about the conversation itself: mere questions are evidence too
+    need: Need = "user"  # what the message needs of memory, as far as it was asked to speak when needed
     about_user: bool = False  # asks for everything known about the user
     # search
     vector: NDArray[np.float32] | None = None
@@ -58,9 +69,12 @@ class Query:
     candidates: Candidates | None = None
     # rank
     order: tuple[int, ...] = ()  # rows of the candidates, best first, one a turn or insight
+    features: tuple[Any, ...] = ()  # the columns of values, each a ``features.Feature``
     values: NDArray[np.float32] | None = None  # [candidates, features]
     scores: NDArray[np.float32] | None = None  # [candidates]
-    askings: int = 0  # turns that only asked the same: no evidence
+    repeated_questions: int = 0  # turns that only asked the same: no evidence
+    # limit_lines
+    limited: int = 0  # candidates that the message does not need
     # rerank
     reranked: int = 0  # how many of order a rerank model has put in place; their scores are its
     # profile
@@ -70,8 +84,3 @@ class Query:
     gone: int = 0
     left_out: tuple[LeftOut, ...] = ()
     reason: str = ""
-
-
-def ends_of(query: str, most: int) -> str:
-    """Returns the beginning and the end of a query of more than ``most`` characters, half of them each."""
-    return query if len(query) <= most else f"{query[: most // 2]}\n{query[-(most // 2) :]}"

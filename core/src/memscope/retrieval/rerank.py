@@ -7,45 +7,47 @@ from dataclasses import replace
 
 import numpy as np
 
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
 from memscope.records import Candidates, Hit
 from memscope.retrieval.context import line
 from memscope.retrieval.hits import fetch, make_hit
 from memscope.retrieval.query import Query
+from memscope.services import Services
 
-MOST = 50  # documents of one call, or k if that is more
+MAX_RERANKED_DOCUMENTS = 50  # documents of one call, or k if that is more
 
 
 @worker(
-    reads=("query", "candidates", "order", "scores", "values", "k", "scope", "as_of", "now"),
+    reads=("text", "candidates", "order", "scores", "features", "features", "values", "k", "list_k", "scope",
+           "as_of", "now", "exclude"),
     writes=("candidates", "order", "scores", "reranked"),
-)
-async def rerank(question: Query, ctx: WorkerContext) -> Query:
+)  # fmt: skip
+async def rerank(query: Query, ctx: Services) -> Query:
     """Rerank the hits by the lines that ``context`` prints; the model's scores become theirs."""
-    found = question.candidates
-    if ctx.reranker is None or found is None or len(question.order) < 2:
-        return question
-    shown = await _shown(question, found, question.order[: max(MOST, question.k)], ctx)
-    relevance = await ctx.rerank(question.query, [line(hit) for _, hit in shown]) if shown else None
+    found = query.candidates
+    if ctx.reranker is None or found is None or len(query.order) < 2:
+        return query
+    shown = await _shown(query, found, query.order[: max(MAX_RERANKED_DOCUMENTS, query.list_k or query.k)], ctx)
+    relevance = await ctx.rerank(query.text, [line(hit) for _, hit in shown]) if shown else None
     if relevance is None:
-        return question
-    return _ordered(question, found, [row for row, _ in shown], relevance)
+        return query
+    return _ordered(query, found, [row for row, _ in shown], relevance)
 
 
-async def _shown(question: Query, found: Candidates, rows: Sequence[int], ctx: WorkerContext) -> list[tuple[int, Hit]]:
-    fetched = await fetch(question, found, rows, ctx)
-    return [(row, hit) for row in rows if (hit := make_hit(question, found, row, fetched)) is not None]
+async def _shown(query: Query, found: Candidates, rows: Sequence[int], ctx: Services) -> list[tuple[int, Hit]]:
+    fetched = await fetch(query, found, rows, ctx)
+    return [(row, hit) for row in rows if (hit := make_hit(query, found, row, fetched)) is not None]
 
 
-def _ordered(question: Query, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
+def _ordered(query: Query, found: Candidates, rows: Sequence[int], relevance: Sequence[float]) -> Query:
     """Order the candidates the model saw by its scores, ties as before; the others follow."""
-    assert question.scores is not None
-    scores = question.scores.copy()
+    assert query.scores is not None
+    scores = query.scores.copy()
     scores[rows] = np.asarray(relevance, np.float32)
     best = sorted(rows, key=lambda row: -float(scores[row]))
-    rest = [row for row in question.order if row not in set(rows)]
+    rest = [row for row in query.order if row not in set(rows)]
     return replace(
-        question,
+        query,
         candidates=replace(found, brought=None),  # records forgotten meanwhile must not be shown
         order=(*best, *rest),
         scores=scores,

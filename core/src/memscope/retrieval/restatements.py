@@ -12,56 +12,55 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from memscope.records import ROLES, Candidates
-from memscope.text.flags import Flag
-from memscope.text.units import TURN
+from memscope.languages.flags import Flag
+from memscope.records import Candidates
+from memscope.search.snapshot import TURN_BEFORE
+from memscope.search.units import ASSISTANT_ROLE, TURN, USER_ROLE
 
 Values: TypeAlias = Any  # an array with an entry per candidate
 
-COVERED = 0.75  # share of the query's words, by rarity, that an asking of the same question has
-LONGER = 2, 4  # it has at most so many times the query's terms, and so many more
-BEFORE = 1  # place of the turn before among the neighbours
-USER, ASSISTANT = ROLES.index("user"), ROLES.index("assistant")
+MIN_REPEATED_COVERAGE = 0.75  # share of the query's words, by rarity, that an asking of the same question has
+MAX_LENGTH_RATIO_AND_EXTRA = 2, 4  # it has at most so many times the query's terms, and so many more
 
 
-def askings(found: Candidates, weights: Values) -> Values:
+def repeated_questions(found: Candidates, weights: Values) -> Values:
     """[n] true for a turn that only repeats the query's question; none that has the words from a fact on it."""
-    total, (times, more) = float(weights.sum()), LONGER
+    total, (times, more) = float(weights.sum()), MAX_LENGTH_RATIO_AND_EXTRA
     asking = (
-        _has(found, Flag.ASKING) & ~found.credited & (found.length <= times * len(found.terms) + more) & (total > 0)
+        _has(found, Flag.ASKING) & ~found.attributed & (found.length <= times * len(found.terms) + more) & (total > 0)
     )
     rows = np.flatnonzero(asking)
     if len(rows):
-        asking[rows] = ((found.tf[rows] > 0) @ weights) / total >= COVERED
+        asking[rows] = ((found.tf[rows] > 0) @ weights) / total >= MIN_REPEATED_COVERAGE
     return asking
 
 
-def without_askings(found: Candidates, asking: Values) -> Candidates:
-    """Returns the candidates as if nobody had asked this before."""
+def without_repeated_questions(found: Candidates, asking: Values) -> Candidates:
+    """Return the candidates as if nobody had asked this before."""
     tf, near = found.tf.copy(), found.tf_neighbours.copy()
     for row in np.flatnonzero(asking).tolist():
         beside = (near == found.tf[row]).all(axis=2) & (found.length_neighbours == found.length[row])
         beside &= (found.session == found.session[row])[:, None]
-        beside[:, BEFORE] &= found.speaker == found.speaker[row]  # another speaker's answer keeps its question
+        beside[:, TURN_BEFORE] &= found.speaker == found.speaker[row]  # another speaker's answer keeps its question
         near[beside] = 0
     tf[asking] = 0
     return replace(found, tf=tf, tf_neighbours=near)
 
 
-def standing(found: Candidates) -> Values:
+def evidence_level(found: Candidates) -> Values:
     """[n] 2 for a statement, 1 for a mere question, 0 for an answer without knowledge."""
     level = np.full(len(found.unit), 2, np.int8)
-    level[_has(found, Flag.ASKING) & ~found.credited] = 1
-    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT) & ~found.credited] = 0
+    level[_has(found, Flag.ASKING) & ~found.attributed] = 1
+    level[_has(found, Flag.UNKNOWING) & (found.role == ASSISTANT_ROLE) & ~found.attributed] = 0
     return level
 
 
-def restated(found: Candidates, scores: Values) -> Values:
-    """Returns the scores, an assistant's turn below newer turns of the user that have the same query terms."""
+def demote_restated(found: Candidates, scores: Values) -> Values:
+    """Return the scores, an assistant's turn below newer turns of the user that have the same query terms."""
     turns = found.kind == TURN
-    old = np.flatnonzero(turns & (found.role == ASSISTANT))
+    old = np.flatnonzero(turns & (found.role == ASSISTANT_ROLE))
     old = old[(found.tf[old] > 0).any(axis=1)] if len(old) else old
-    said = np.flatnonzero(turns & (found.role == USER) & (standing(found) == 2)) if len(old) else old
+    said = np.flatnonzero(turns & (found.role == USER_ROLE) & (evidence_level(found) == 2)) if len(old) else old
     if not len(said):
         return scores
     present = (found.tf > 0).astype(np.float32)

@@ -5,45 +5,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memscope.pipeline import WorkerContext, worker
+from memscope.pipeline import worker
 from memscope.records import Candidates, Search
 from memscope.retrieval.query import Query
 from memscope.retrieval.synonyms import expansion, merge
 from memscope.retrieval.understand import searched
-from memscope.text.language import language
+from memscope.services import Services
+from memscope.text.language import LANGUAGE_OF_HAN, language
 
 
 @worker(
-    reads=("query", "vector", "scope", "terms", "about_user", "periods", "topics", "meaning",
-           "as_of", "now", "kinds", "exclude", "filter", "k"),
+    reads=("text", "vector", "scope", "terms", "about_user", "periods", "topics", "meaning",
+           "as_of", "now", "kinds", "exclude", "filter", "k", "list_k", "reason"),
     writes=("vector", "space", "cjk_vectors", "candidates", "reason"),
 )  # fmt: skip
-async def search(question: Query, ctx: WorkerContext) -> Query:
-    if not question.terms:
-        return replace(question, reason="empty query")
-    embedder, vector = ctx.embedder, question.vector
-    if embedder is not None and vector is None and knows(embedder.languages, question.query):
-        vector = await ctx.embed_query(searched(question.query))
+async def search(query: Query, ctx: Services) -> Query:
+    if not query.terms:
+        return replace(query, reason=query.reason or "empty query")
+    embedder, vector = ctx.embedder, query.vector
+    if embedder is not None and vector is None and knows(embedder.languages, query.text):
+        vector = await ctx.embed_query(searched(query.text))
     space = embedder.space if embedder is not None and vector is not None else None
-    cjk = embedder is None or knows(embedder.languages, "中")
-    question = replace(question, vector=vector, space=space, cjk_vectors=cjk)
-    return replace(question, candidates=await find(question, ctx))
+    cjk = embedder is None or knows_han(embedder.languages)
+    query = replace(query, vector=vector, space=space, cjk_vectors=cjk)
+    return replace(query, candidates=await find(query, ctx))
 
 
-async def find(question: Query, ctx: WorkerContext, names: Sequence[tuple[int, ...]] = ()) -> Candidates:
-    """Returns the store's candidates; with the terms of ``names``, further columns, only those that have a name."""
-    terms = (*question.terms, *dict.fromkeys(term for name in names for term in name))
+async def find(query: Query, ctx: Services, names: Sequence[tuple[int, ...]] = ()) -> Candidates:
+    """Return the store's candidates; with the terms of ``names``, further columns, only those that have a name."""
+    terms = (*query.terms, *dict.fromkeys(term for name in names for term in name))
     builtin = ctx.settings.builtin_vectors
-    added = expansion(question.query, terms) if builtin and not question.about_user else {}
+    added = expansion(query.text, terms) if builtin and not query.about_user else {}
     asked = Search(
-        scope=question.scope, terms=(*terms, *added), periods=question.periods, vector=question.vector,
-        space=question.space, meaning=question.meaning if builtin else None, topics=question.topics,
-        as_of=question.as_of, now=question.now, kinds=question.kinds, exclude=question.exclude,
-        filter=question.filter, k=question.k, required=tuple(names),
+        scope=query.scope, terms=(*terms, *added), periods=query.periods, vector=query.vector,
+        space=query.space, meaning=query.meaning if builtin else None, topics=query.topics,
+        as_of=query.as_of, now=query.now, kinds=query.kinds, exclude=query.exclude,
+        filter=query.filter, k=query.list_k or query.k, required=tuple(names),
     )  # fmt: skip
     return merge(await ctx.store.search(asked), len(terms), added)
 
 
+def knows_han(languages: frozenset[str] | None) -> bool:
+    """Return whether an embedder of these languages (None: any) understands Chinese characters."""
+    return languages is None or LANGUAGE_OF_HAN in languages
+
+
 def knows(languages: frozenset[str] | None, text: str) -> bool:
-    """Returns whether an embedder of these languages (None: any) understands a text."""
+    """Return whether an embedder of these languages (None: any) understands a text."""
     return languages is None or language(text) in languages

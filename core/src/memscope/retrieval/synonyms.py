@@ -15,39 +15,41 @@ from functools import lru_cache
 import numpy as np
 
 from memscope.records import Candidates
+from memscope.text.language import WordRules, spaced_rules
 from memscope.text.terms import piece_terms, word_terms
 from memscope.text.tokens import fold, pieces
 from memscope.text.vectors import synonyms
 
-MOST = 96  # terms that one query brings along
-SHARE = 0.4  # of an occurrence of the word itself
-LEAN = 40  # terms: a long text has some synonym of any word
+MAX_SYNONYM_TERMS = 96  # terms that one query brings along
+SYNONYM_WEIGHT = 0.4  # of an occurrence of the word itself
+FULL_WEIGHT_TERMS = 40  # terms: a long text has some synonym of any word
 
 
 def expansion(query: str, terms: tuple[int, ...]) -> Mapping[int, int]:
-    """Returns further terms, each with the place of the term in ``terms`` that it stands for."""
+    """Return further terms, each with the place of the term in ``terms`` that it stands for."""
     place = {term: at for at, term in enumerate(terms)}
     added: dict[int, int] = {}
-    for piece in pieces(fold(query)):
-        for at in [place[term] for term in piece_terms(piece) if term in place]:
-            for term in _synonym_terms(piece):
-                if term not in place and len(added) < MOST:
+    rules = spaced_rules(query)
+    for piece in pieces(fold(query)) if rules.vectors else ():
+        for at in [place[term] for term in piece_terms(piece, rules) if term in place]:
+            for term in _synonym_terms(piece, rules):
+                if term not in place and len(added) < MAX_SYNONYM_TERMS:
                     added.setdefault(term, at)
     return added
 
 
 @lru_cache(maxsize=1 << 12)
-def _synonym_terms(piece: str) -> tuple[int, ...]:
-    return tuple(term for word in synonyms(piece) for term in word_terms(word))
+def _synonym_terms(piece: str, rules: WordRules) -> tuple[int, ...]:
+    return tuple(term for word in synonyms(piece) for term in word_terms(word, rules))
 
 
 def merge(found: Candidates, own: int, added: Mapping[int, int]) -> Candidates:
-    """Returns candidates of the first ``own`` terms; the columns of the others go into those they stand for."""
+    """Return candidates of the first ``own`` terms; the columns of the others go into those they stand for."""
     if not added:
         return found
     tf, near = found.tf[:, :own].copy(), found.tf_neighbours[:, :, :own].copy(order="K")
     frequency = found.document_frequency[:own].copy()
-    share = (SHARE * LEAN / (LEAN + found.length)).astype(np.float32)
+    share = (SYNONYM_WEIGHT * FULL_WEIGHT_TERMS / (FULL_WEIGHT_TERMS + found.length)).astype(np.float32)
     known = found.document_frequency > 0
     for column, at in [pair for pair in enumerate(added.values(), own) if known[pair[0]]]:
         np.maximum(tf[:, at], share * found.tf[:, column], out=tf[:, at])

@@ -7,66 +7,84 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memscope.records import SUMMARY, Insight, Interval, Scope, Select, Turn
+from memscope.records import SUMMARY_NAMESPACE, Insight, Interval, Scope, Select, Turn
 from memscope.records.identity import memory_id
 from memscope.text.tokens import estimate_tokens
+from memscope.validation import MAX_CLOCK_SKEW
 
 if TYPE_CHECKING:
     from memscope.stores import Store
 
-LATELY = timedelta(hours=12)  # a conversation resumed later begins a new window: earlier turns are memory
-AHEAD = timedelta(days=1)  # clocks differ
-ROLES = frozenset({"user", "person", "assistant"})
-FRAME = 4  # tokens around a message
+WINDOW_AGE = timedelta(hours=12)  # a conversation resumed later begins a new window: earlier turns are memory
+SPOKEN_ROLES = frozenset({"user", "person", "assistant"})
+MESSAGE_OVERHEAD_TOKENS = 4  # tokens around a message
 
 
 async def recent_turns(store: Store, scope: Scope, now: datetime, tokens: int) -> list[Turn]:
-    """Returns the last turns of exactly this session (None: of none) that fit, oldest first."""
+    """Return the last turns of exactly this session (None: of none) that fit, oldest first."""
     return fit_turns(await said_lately(store, scope, now), tokens)
 
 
 async def said_lately(store: Store, scope: Scope, now: datetime) -> list[Turn]:
-    """Returns all turns of the conversation that goes on in exactly this session, oldest first."""
+    """Return all turns of the conversation that goes on in exactly this session, oldest first."""
     select = Select(
-        scope.user, agent=scope.agent, kinds=frozenset({"turn"}), period=Interval(now - LATELY, now + AHEAD)
+        scope.user,
+        agent=scope.agent,
+        kinds=frozenset({"turn"}),
+        period=Interval(now - WINDOW_AGE, now + MAX_CLOCK_SKEW),
     )
     found = [turn async for page in store.scan(select) for turn in page if isinstance(turn, Turn)]
     return [turn for turn in found if turn.scope.session == scope.session and _belongs(turn)]
 
 
 def _belongs(turn: Turn) -> bool:
-    return turn.role in ROLES and not turn.statement
+    return turn.role in SPOKEN_ROLES and not turn.statement
 
 
 def fit_turns(turns: Sequence[Turn], tokens: int) -> list[Turn]:
-    """Returns the newest turns that fit, from a user's turn on."""
-    kept: list[Turn] = []
-    for turn in reversed(turns):
-        tokens -= cost(turn)
-        if tokens < 0:
-            break
-        kept.append(turn)
-    while kept and kept[-1].role == "assistant":
-        kept.pop()
-    return kept[::-1]
+    """Return the newest turns that fit, from a user's turn on."""
+    kept = list(turns[first_shown([cost(turn) for turn in turns], tokens) :])
+    while kept and kept[0].role == "assistant":
+        del kept[0]
+    return kept
+
+
+def first_shown(costs: Sequence[int], tokens: int) -> int:
+    """Return the index of the first turn of a window of ``tokens``, from the tokens of each turn of the conversation.
+
+    The window moves by half its size at a time, so that prompts keep their beginning for many turns: a provider's
+    prompt cache holds nothing of a prompt whose first turn is another one each time.
+    """
+    over, step = sum(costs) - tokens, max(1, tokens // 2)
+    before = list(accumulate(costs, initial=0))[:-1]  # tokens before each turn
+    for left in (-(-over // step) * step, over):  # a turn longer than a step: no more than has to
+        if first := [index for index, spent in enumerate(before) if spent >= left]:
+            return first[0]
+    return len(costs)
 
 
 def cost(turn: Turn) -> int:
-    """Returns the tokens of a turn in a prompt."""
-    return estimate_tokens(turn.text) + FRAME
+    """Return the tokens of a turn in a prompt."""
+    return estimate_tokens(turn.text) + MESSAGE_OVERHEAD_TOKENS
 
 
 async def summary_of(store: Store, scope: Scope) -> Insight | None:
-    """Returns the summary of what left the window of exactly this session, as ``reflection.summary`` keeps it."""
+    """Return the summary of what left the window of exactly this session, as ``reflection.summary`` keeps it."""
     select = Select(
-        scope.user, scope.agent, kinds=frozenset({"insight"}), name=summary_name(scope), namespace=SUMMARY, current=True
+        scope.user,
+        scope.agent,
+        kinds=frozenset({"insight"}),
+        name=summary_name(scope),
+        namespace=SUMMARY_NAMESPACE,
+        current=True,
     )
     found = [one async for page in store.scan(select) for one in page if isinstance(one, Insight)]
     return found[-1] if found else None
 
 
 def summary_name(scope: Scope) -> str:
-    """Returns the name of a session's summary, which is of fixed length."""
+    """Return the name of a session's summary, which is of fixed length."""
     return memory_id(f"{scope.agent!r} {scope.session!r}", 0)

@@ -1,1 +1,1 @@
-"""The exact engine of every local store: snapshots, matching, and the candidates for the ranking."""
+"""Exact search for local stores: snapshots, matching, and the candidates for the ranking."""

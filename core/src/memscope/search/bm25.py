@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-K1, B = 1.2, 0.75  # BM25's usual constants
+BM25_K1, BM25_B = 1.2, 0.75  # BM25's usual constants
 
 
 def rarity(units: int, document_frequency: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns BM25's idf, never negative; 0 for a term that no unit has."""
+    """Return BM25's idf, never negative; 0 for a term without units."""
     import numpy as np
 
     idf = np.log1p((units - document_frequency + 0.5) / (document_frequency + 0.5))
@@ -25,6 +25,6 @@ def bm25(
     tf: NDArray[np.float32], length: NDArray[np.float32], average: float, weights: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Okapi BM25 of rows: ``tf`` [n, q], ``length`` [n], ``weights`` [q] (rarity, or rarity times a query weight)."""
-    norm = K1 * (1 - B + B * length / max(average, 1e-9))
-    scores: NDArray[Any] = (tf * (K1 + 1) / (tf + norm[:, None])) @ weights
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * length / max(average, 1e-9))
+    scores: NDArray[Any] = (tf * (BM25_K1 + 1) / (tf + norm[:, None])) @ weights
     return scores

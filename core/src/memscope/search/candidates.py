@@ -1,4 +1,4 @@
-"""One search in a snapshot: the best rows of each leg, and their columns for the ranking."""
+"""One search in a snapshot: the best rows of each channel, and their columns for the ranking."""
 
 from __future__ import annotations
 
@@ -8,128 +8,161 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memscope.languages.flags import Flag
 from memscope.records import Candidates, Interval, Search
 from memscope.search import matching
 from memscope.search.bm25 import rarity
-from memscope.search.matching import Matches, Visibility, credit, frequencies, header_matrix, look, match, window_scores
-from memscope.search.snapshot import USER, Bools, Floats, Ints, Snapshot
-from memscope.text.flags import Flag
-from memscope.text.units import microseconds
+from memscope.search.matching import (
+    Matches,
+    Visibility,
+    attribute,
+    frequencies,
+    header_matrix,
+    look,
+    match,
+    window_scores,
+)
+from memscope.search.snapshot import Bools, Floats, Ints, Snapshot
+from memscope.search.units import USER_ROLE, microseconds
 
-TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 1, 2, 4, 8, 16, 32  # Candidates.legs
-POOL = {TEXT: 150, PERIOD: 75, OF_USER: 75, VECTOR: 100, MEANING: 100, TOPIC: 75}
-COMPARED = 4  # times as many rows are compared by whole built-in vectors as the leg takes
-LASTING = 0.2  # a topic shared by a lasting statement counts so much more
-HEADER = 0.3  # share of its rarity that a header's term adds to the pool's score
-DAY = 86_400_000_000
-SHORT = 8 * DAY  # an interval of up to a week is that of an event
-BLOCK, LEAST = 64, -1e30
+TEXT_CHANNEL, PERIOD_CHANNEL, USER_CHANNEL, VECTOR_CHANNEL, MEANING_CHANNEL, TOPIC_CHANNEL = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+)  # Candidates.channels
+POOL_SIZES = {
+    TEXT_CHANNEL: 150,
+    PERIOD_CHANNEL: 75,
+    USER_CHANNEL: 75,
+    VECTOR_CHANNEL: 100,
+    MEANING_CHANNEL: 100,
+    TOPIC_CHANNEL: 75,
+}
+COMPARED_ROWS_FACTOR = 4  # rows compared by whole built-in vectors, per row of the channel
+DURABLE_TOPIC_BONUS = 0.2  # added to a topic shared by a durable statement
+HEADER_RARITY_SHARE = 0.3  # weight of a term in the header, in the score of the pool
+DAY_US = 86_400_000_000
+SHORT_INTERVAL_US = 8 * DAY_US  # intervals of up to a week are events
+ROWS_PER_BLOCK, NO_SCORE = 64, -1e30
 NO_COUNTS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Values of one search over all rows; None if the query did not need them."""
+class RowValues:
+    """Values of one search for all rows; None if the query does not need them."""
 
     matches: Matches
-    frequency: Floats  # [terms] units that have each
-    credited: Ints  # rows to which an observation credited a term
+    frequency: Floats  # [terms] units with each term
+    attributed: Ints  # rows with terms credited by an observation
     headers: Floats  # [headers, terms]
     period: Floats | None
-    event: Floats | None  # the periods that the row, or a memory on it, is about
+    event: Floats | None  # match of the intervals that a row, or a memory on it, mentions
     cosine: Floats | None
     topic: Floats | None
 
 
-@np.errstate(invalid="ignore")  # OpenBLAS may claim it of finite numbers (numpy #24067)
+@np.errstate(invalid="ignore")  # OpenBLAS may report it for finite numbers (numpy #24067)
 def search(
-    index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None
+    index: Snapshot, query: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None
 ) -> Candidates:
-    """``excluded``: numbers of turns to leave out. ``allowed``: numbers of records that fit ``asked.filter``."""
-    visibility = look(index, asked, excluded, allowed)
-    terms = np.array(asked.terms, np.uint32)
-    matches, credited = credit(index, visibility, match(index, terms), len(terms))
+    """Search a snapshot.
+
+    Args:
+        index: The user's snapshot.
+        query: The search.
+        excluded: Numbers of turns to leave out.
+        allowed: Numbers of records that match ``query.filter``; None without a filter.
+
+    Returns:
+        The best rows of each channel as columns.
+    """
+    visibility = look(index, query, excluded, allowed)
+    terms = np.array(query.terms, np.uint32)
+    matches, attributed = attribute(index, visibility, match(index, terms), len(terms))
     headers = header_matrix(index, terms)
-    found = Found(
+    values = RowValues(
         matches=matches,
         frequency=frequencies(index, visibility, matches, headers),
-        credited=credited,
+        attributed=attributed,
         headers=headers,
-        period=in_periods(index.column["time"], asked.periods),
-        event=events(index, visibility, asked.periods),
-        cosine=cosines(index, visibility, asked),
-        topic=shared_topics(index, visibility, asked.topics),
+        period=in_periods(index.column["time"], query.periods),
+        event=events(index, visibility, query.periods),
+        cosine=cosines(index, visibility, query),
+        topic=shared_topics(index, visibility, query.topics),
     )
-    weights = rarity(visibility.statistics.units, found.frequency)
-    score = window_scores(index, visibility, matches, weights) + HEADER * (headers @ weights)[index.header]
-    named = matching.naming(visibility, asked, matches)
-    rows, legs = pool(index, named, score, found, meaning_leg(index, named, asked, found))
-    return columns(index, visibility, asked, found, rows, legs)
+    weights = rarity(visibility.statistics.units, values.frequency)
+    score = window_scores(index, visibility, matches, weights) + HEADER_RARITY_SHARE * (headers @ weights)[index.header]
+    named = matching.naming(visibility, query, matches)
+    rows, channels = pool(index, named, score, values, meaning_leg(index, named, query, values))
+    return columns(index, visibility, query, values, rows, channels)
 
 
 def in_periods(time: NDArray[np.int64], periods: tuple[Interval, ...]) -> Floats | None:
-    """1 in a period, 0.5 up to 7 days after one of a day or two, up to 20 after a longer one; None without periods."""
+    """Score times: 1 inside a period, 0.5 up to 20 days after it (7 if it has up to 2 days); None without periods."""
     first, last = (int(time.min()), int(time.max())) if periods and len(time) else (0, 0)
-    found = None
+    scores = None
     for period in periods:
         start, end = microseconds(period.start), microseconds(period.end)
-        slack = end + (7 if end - start <= 2 * DAY else 20) * DAY
+        slack = end + (7 if end - start <= 2 * DAY_US else 20) * DAY_US
         if start <= last and slack > first:
-            found = np.zeros(len(time), np.float32) if found is None else found
+            scores = np.zeros(len(time), np.float32) if scores is None else scores
             near = (time >= start) & (time < slack)
-            np.maximum(found, np.where(time < end, np.float32(1), np.float32(0.5)), out=found, where=near)
-    return found
+            np.maximum(scores, np.where(time < end, np.float32(1), np.float32(0.5)), out=scores, where=near)
+    return scores
 
 
-def cosines(index: Snapshot, visibility: Visibility, asked: Search) -> Floats | None:
-    """[rows], NaN where there is no vector of the query's space; the best of a turn and its observations."""
-    if asked.vector is None or asked.space is None or asked.space != index.space or not len(index.vectors):
+def cosines(index: Snapshot, visibility: Visibility, query: Search) -> Floats | None:
+    """Return per row the best cosine of a turn and its observations, NaN without a vector of the query's space."""
+    if query.vector is None or query.space is None or query.space != index.space or not len(index.vectors):
         return None
-    cosine = index.vectors.cosines(np.asarray(asked.vector, np.float32))
+    cosine = index.vectors.cosines(np.asarray(query.vector, np.float32))
     if index.aligned and not index.has_observations:
         return cosine
-    found = np.full(index.rows, np.nan, np.float32)
+    credited = np.full(index.rows, np.nan, np.float32)
     seen = visibility.scored[index.vector_row]
     credited_row = index.links.credited_row[index.vector_row[seen]]
-    np.fmax.at(found, credited_row[credited_row >= 0], cosine[seen][credited_row >= 0])
-    return found
+    np.fmax.at(credited, credited_row[credited_row >= 0], cosine[seen][credited_row >= 0])
+    return credited
 
 
 def events(index: Snapshot, visibility: Visibility, periods: tuple[Interval, ...]) -> Floats | None:
-    """1 where a named or remembered interval lies in a period or is short and meets it, 0.5 where a longer one does."""
+    """Score mentioned intervals: 1 if inside a period, or short and overlapping it; 0.5 if long and overlapping."""
     if not periods:
         return None
-    column, found = index.column, np.zeros(index.rows, np.float32)
+    column, scores = index.column, np.zeros(index.rows, np.float32)
     for first, last in (("start", "end"), ("later_start", "later_end")):
         start, end = column[first], column[last]
         for period in periods:
             begin, until = microseconds(period.start), microseconds(period.end)
             meets = (end > 0) & (start < until) & (end > begin)
-            short = (end - start <= SHORT) | ((start >= begin) & (end <= until))
-            np.maximum(found, np.where(short, np.float32(1), np.float32(0.5)), out=found, where=meets)
-    return _credited(index, visibility, found) if found.any() else None
+            short = (end - start <= SHORT_INTERVAL_US) | ((start >= begin) & (end <= until))
+            np.maximum(scores, np.where(short, np.float32(1), np.float32(0.5)), out=scores, where=meets)
+    return _credited(index, visibility, scores) if scores.any() else None
 
 
 def _credited(index: Snapshot, visibility: Visibility, values: Floats) -> Floats:
-    """Returns values credited to the row each belongs to (the maximum)."""
+    """Credit values to the rows they belong to, by maximum."""
     if not index.has_observations:
         return np.where(visibility.scored, values, np.float32(0))
     rows = np.flatnonzero(visibility.scored & (values > 0))
     credited_row = index.links.credited_row[rows]
-    found = np.zeros(index.rows, np.float32)
-    np.maximum.at(found, credited_row[credited_row >= 0], values[rows][credited_row >= 0])
-    return found
+    credited = np.zeros(index.rows, np.float32)
+    np.maximum.at(credited, credited_row[credited_row >= 0], values[rows][credited_row >= 0])
+    return credited
 
 
 def shared_topics(
-    index: Snapshot, visibility: Visibility, asked: tuple[int, ...], counts: Mapping[int, int] = NO_COUNTS
+    index: Snapshot, visibility: Visibility, topics: tuple[int, ...], counts: Mapping[int, int] = NO_COUNTS
 ) -> Floats | None:
-    """[rows] rarity of the query's topics that a row, or a memory on it, has; 1 for all of them.
+    """Return per row the rarity of the query's topics in it or in a memory on it, 1 for all of them.
 
-    ``counts``: rows of the whole scope with each topic, where the snapshot holds only a part of it.
+    ``counts``: rows of the whole scope with each topic, if the snapshot is a part of it.
     """
     total, shared = 0.0, np.zeros(index.rows, np.float32)
-    for topic in asked:
+    for topic in topics:
         column = index.column["topics" if topic < 64 else "more_topics"]
         has = (column & np.uint64(1 << topic % 64)) != 0
         count = max(counts.get(topic, 0), int(np.count_nonzero(has & visibility.keys)))
@@ -139,55 +172,57 @@ def shared_topics(
     return _credited(index, visibility, shared / np.float32(total)) if total and shared.any() else None
 
 
-def _uses_meaning(index: Snapshot, asked: Search, found: Found) -> bool:
-    """Returns whether built-in vectors are needed: the query, or a unit, has no vector of the store's space."""
-    return asked.meaning is not None and (found.cosine is None or bool(np.isnan(found.cosine).any()))
+def _uses_meaning(index: Snapshot, query: Search, values: RowValues) -> bool:
+    """Return whether built-in vectors are needed: the query or a unit lacks a vector of the store's space."""
+    return query.meaning is not None and (values.cosine is None or bool(np.isnan(values.cosine).any()))
 
 
-def meaning_leg(index: Snapshot, visibility: Visibility, asked: Search, found: Found) -> NDArray[np.int64] | None:
-    """Returns the rows nearest by built-in vector: preselected by the leading dimensions, then compared by all."""
-    if asked.meaning is None or not _uses_meaning(index, asked, found):
+def meaning_leg(index: Snapshot, visibility: Visibility, query: Search, values: RowValues) -> NDArray[np.int64] | None:
+    """Return the rows nearest by built-in vector, preselected by the leading PCA dimensions."""
+    if query.meaning is None or not _uses_meaning(index, query, values):
         return None
     scored = visibility.scored & (index.meaning.norm > 0)
-    near = index.meaning.coarse @ asked.meaning[: index.meaning.coarse.shape[1]]
-    rows = _best(scored, near, index.column["time"], COMPARED * POOL[MEANING])
-    cosine = index.meaning.cosines(rows, asked.meaning)
+    near = index.meaning.coarse @ query.meaning[: index.meaning.coarse.shape[1]]
+    rows = _best(scored, near, index.column["time"], COMPARED_ROWS_FACTOR * POOL_SIZES[MEANING_CHANNEL])
+    cosine = index.meaning.cosines(rows, query.meaning)
     rows = rows[np.argsort(-cosine, kind="stable")]
     if not index.has_observations:
-        return rows[visibility.keys[rows]][: POOL[MEANING]]
+        return rows[visibility.keys[rows]][: POOL_SIZES[MEANING_CHANNEL]]
     credited_row = index.links.credited_row[rows]
     credited_row = credited_row[(credited_row >= 0) & visibility.keys[credited_row]]
     _, first = np.unique(credited_row, return_index=True)
-    return credited_row[np.sort(first)][: POOL[MEANING]].astype(np.int64)
+    return credited_row[np.sort(first)][: POOL_SIZES[MEANING_CHANNEL]].astype(np.int64)
 
 
-def meanings(index: Snapshot, visibility: Visibility, asked: Search, found: Found, rows: NDArray[np.int64]) -> Floats:
-    """[len(rows)] cosine of built-in vectors, the best of a turn and its memories; NaN for none."""
-    if asked.meaning is None or not _uses_meaning(index, asked, found):
+def meanings(
+    index: Snapshot, visibility: Visibility, query: Search, values: RowValues, rows: NDArray[np.int64]
+) -> Floats:
+    """Return for these rows the best cosine of built-in vectors of a turn and its memories, NaN without one."""
+    if query.meaning is None or not _uses_meaning(index, query, values):
         return np.full(len(rows), np.nan, np.float32)
     units = _crediting(index, visibility, rows)
-    cosine = index.meaning.cosines(units, asked.meaning)
+    cosine = index.meaning.cosines(units, query.meaning)
     if units is not rows:
         best = np.full(index.rows + 1, np.nan, np.float32)
         np.fmax.at(best, index.links.credited_row[units], cosine)
         cosine = best[rows]
-    if found.cosine is not None:
-        cosine[~np.isnan(found.cosine[rows])] = np.nan
+    if values.cosine is not None:
+        cosine[~np.isnan(values.cosine[rows])] = np.nan
     return cosine.round(5)
 
 
 def dated(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> Bools:
-    """[len(rows)] true where the row, or a memory on it, names a day."""
+    """Return for these rows whether the row, or a memory on it, mentions a day."""
     units = _crediting(index, visibility, rows)
     if units is rows:
         return index.column["end"][rows] > 0
-    found = np.zeros(index.rows + 1, np.bool_)
-    found[index.links.credited_row[units[index.column["end"][units] > 0]]] = True
-    return found[rows]
+    names_day = np.zeros(index.rows + 1, np.bool_)
+    names_day[index.links.credited_row[units[index.column["end"][units] > 0]]] = True
+    return names_day[rows]
 
 
 def _crediting(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the rows whose values count for these rows: themselves, and the memories on them."""
+    """Return these rows and the memories on them."""
     if not index.has_observations:
         return rows
     wanted = np.zeros(index.rows + 1, np.bool_)  # the last for -1
@@ -195,44 +230,50 @@ def _crediting(index: Snapshot, visibility: Visibility, rows: NDArray[np.int64])
     return np.flatnonzero(visibility.scored & wanted[index.links.credited_row])
 
 
-def greater(one: Floats | None, other: Floats | None) -> Floats | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return np.maximum(one, other)
+def greater(first: Floats | None, second: Floats | None) -> Floats | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return np.maximum(first, second)
 
 
 def pool(
-    index: Snapshot, visibility: Visibility, score: Floats, evidence: Found, meaning: NDArray[np.int64] | None
+    index: Snapshot, visibility: Visibility, score: Floats, evidence: RowValues, meaning: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Returns the best rows of each leg, and the legs of each row."""
+    """Return the best rows of all channels, and the channels of each row."""
     keys, time = visibility.keys, index.column["time"]
-    found = keys & (score > 0)
-    legs = {TEXT: _best(found, score, time, POOL[TEXT])}
+    matching = keys & (score > 0)
+    channels = {TEXT_CHANNEL: _best(matching, score, time, POOL_SIZES[TEXT_CHANNEL])}
     timely = greater(evidence.period, evidence.event)
     if timely is not None:
-        legs[PERIOD] = _best(keys & (timely > 0), timely * 1000 + score, time, POOL[PERIOD])
+        channels[PERIOD_CHANNEL] = _best(keys & (timely > 0), timely * 1000 + score, time, POOL_SIZES[PERIOD_CHANNEL])
     if visibility.statistics.has_roles:
-        legs[OF_USER] = _best(found & (index.column["role"] == USER), score, time, POOL[OF_USER])
+        channels[USER_CHANNEL] = _best(
+            matching & (index.column["role"] == USER_ROLE), score, time, POOL_SIZES[USER_CHANNEL]
+        )
     if evidence.cosine is not None:
-        legs[VECTOR] = _best(keys & (evidence.cosine > -2), evidence.cosine, time, POOL[VECTOR])
+        channels[VECTOR_CHANNEL] = _best(
+            keys & (evidence.cosine > -2), evidence.cosine, time, POOL_SIZES[VECTOR_CHANNEL]
+        )
     if meaning is not None:
-        legs[MEANING] = meaning
+        channels[MEANING_CHANNEL] = meaning
     if evidence.topic is not None:
         lasting = (index.column["flags"] & int(Flag.PERSONAL)) != 0
         topical = keys & (evidence.topic > 0)
-        legs[TOPIC] = _best(topical, evidence.topic * (1 + LASTING * lasting), time, POOL[TOPIC])
+        channels[TOPIC_CHANNEL] = _best(
+            topical, evidence.topic * (1 + DURABLE_TOPIC_BONUS * lasting), time, POOL_SIZES[TOPIC_CHANNEL]
+        )
     bits = np.zeros(index.rows, np.uint8)
-    for leg, members in legs.items():
-        bits[members] |= leg
+    for channel, members in channels.items():
+        bits[members] |= channel
     rows = np.flatnonzero(bits)
     return rows, bits[rows]
 
 
 def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Returns the ``most`` best rows; of equals the latest."""
-    if len(score) >= BLOCK * most:
+    """Return the ``most`` best rows, the latest among equals."""
+    if len(score) >= ROWS_PER_BLOCK * most:
         values = np.where(among, score, -np.inf)
-        among = values >= max(_reached(values, most), LEAST)
+        among = values >= max(_reached(values, most), NO_SCORE)
     rows = np.flatnonzero(among)
     if len(rows) <= most:
         return rows
@@ -244,27 +285,27 @@ def _best(among: Bools, score: Floats, time: NDArray[np.int64], most: int) -> ND
 
 
 def _reached(values: Floats, most: int) -> float:
-    """Returns a lower bound that at least ``most`` values reach, from the best of each block, without a full sort."""
-    blocks = values[: len(values) // BLOCK * BLOCK].reshape(-1, BLOCK).max(axis=1)
+    """Return a value that at least ``most`` values reach, from the maxima of blocks, without a full sort."""
+    blocks = values[: len(values) // ROWS_PER_BLOCK * ROWS_PER_BLOCK].reshape(-1, ROWS_PER_BLOCK).max(axis=1)
     return float(np.partition(blocks, -most)[-most])
 
 
 def columns(
     index: Snapshot,
     visibility: Visibility,
-    asked: Search,
-    found: Found,
+    query: Search,
+    values: RowValues,
     rows: NDArray[np.int64],
-    legs: NDArray[np.uint8],
+    channels: NDArray[np.uint8],
 ) -> Candidates:
     column, links = index.column, index.links
     before, after = links.previous[rows], links.next[rows]
     places: NDArray[np.int64] = np.stack((rows, links.previous[before], before, after, links.next[after]))
-    tf, around = term_frequencies(index.rows, found.matches, len(asked.terms), places), places[1:].T
+    tf, around = term_frequencies(index.rows, values.matches, len(query.terms), places), places[1:].T
     conversation = links.conversation[rows]
     return Candidates(
-        terms=asked.terms,
-        document_frequency=found.frequency,
+        terms=query.terms,
+        document_frequency=values.frequency,
         units=visibility.statistics.units,
         average_length=visibility.statistics.average_length,
         average_session_length=visibility.statistics.average_conversation,
@@ -273,7 +314,7 @@ def columns(
         part=column["part"][rows],
         tf=tf[0],
         tf_neighbours=tf[1:].transpose(1, 0, 2),
-        tf_header=found.headers[index.header[rows]],
+        tf_header=values.headers[index.header[rows]],
         length=index.length[rows],
         length_neighbours=np.where(around >= 0, visibility.length[around], np.float32(0)),
         session=np.where(conversation >= 0, conversation, -1 - rows),
@@ -288,14 +329,14 @@ def columns(
         speakers=visibility.statistics.speakers,
         has_roles=visibility.statistics.has_roles,
         time=column["time"][rows],
-        period=_taken(found.period, rows, 0),
-        event=_taken(found.event, rows, 0),
+        period=_taken(values.period, rows, 0),
+        event=_taken(values.event, rows, 0),
         dated=dated(index, visibility, rows),
-        topic=_taken(found.topic, rows, 0),
-        meaning=meanings(index, visibility, asked, found, rows),
-        cosine=_taken(found.cosine, rows, np.nan).round(5),  # further digits depend on where a vector stands
-        credited=np.isin(rows, found.credited) if len(found.credited) else np.zeros(len(rows), np.bool_),
-        legs=legs,
+        topic=_taken(values.topic, rows, 0),
+        meaning=meanings(index, visibility, query, values, rows),
+        cosine=_taken(values.cosine, rows, np.nan).round(5),  # further digits depend on a vector's position
+        attributed=np.isin(rows, values.attributed) if len(values.attributed) else np.zeros(len(rows), np.bool_),
+        channels=channels,
     )
 
 
@@ -304,7 +345,7 @@ def _taken(values: Floats | None, rows: NDArray[np.int64], otherwise: float) -> 
 
 
 def term_frequencies(rows: int, matches: Matches, terms: int, wanted: NDArray[np.int64]) -> Floats:
-    """[*wanted, terms] of wanted rows, an array of any shape; zeros for row -1."""
+    """Return term frequencies as [*wanted, terms], for an array of rows of any shape; zeros for row -1."""
     slot = np.full(rows + 1, -1, np.int32)  # the last one for -1
     slot[wanted.ravel()] = np.arange(wanted.size)  # of a row that is wanted twice, the last place
     matrix = np.zeros((wanted.size, terms), np.float32)

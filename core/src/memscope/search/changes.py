@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Changes:
     """Update of a user's index from one revision to the next.
 
-    ``columns`` and ``terms`` are the bytes of the units written since, concatenated, as ``text.units`` made them, by
-    rising ``seq``; ``gone`` are the sequence numbers of units removed since (a changed record's old units among them).
-    ``whole``: the index has to start anew. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
+    ``columns`` and ``terms`` are the concatenated bytes (``search.units``) of the units written since, by ``seq``.
+    ``gone`` are the ``seq`` of units removed since, a changed record's old units included. ``whole``: the index has to
+    be rebuilt. ``vectors`` are the rows for ``vector_units`` in the active ``space``.
     """
 
     revision: int
@@ -33,7 +33,7 @@ class Changes:
 
 
 class RecordChanges(NamedTuple):
-    """Records written and ids removed up to a revision; pages of ``record_changes`` of a store without ``changes``."""
+    """Records written and ids removed up to a revision: a page of a store's ``record_changes``."""
 
     revision: int
     records: Sequence[Record]

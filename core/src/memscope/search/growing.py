@@ -1,4 +1,4 @@
-"""Arrays that grow at their end while readers go on with what they have."""
+"""Append-only arrays: readers keep valid views while the array grows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 
 class Growing:
-    """An append-only array: existing values do not change, so that earlier views stay valid. Rows are cast.
+    """An append-only array whose earlier views stay valid. Appended rows are cast.
 
-    ``used``: how many of the rows given are there; the others are room.
+    ``used``: number of valid rows; the rest is spare room.
     """
 
     def __init__(self, rows: NDArray[Any], used: int | None = None) -> None:
@@ -21,10 +21,10 @@ class Growing:
         self.grow(len(rows))[...] = rows
 
     def grow(self, rows: int) -> NDArray[Any]:
-        """Returns room for so many more rows, which the caller has to fill."""
+        """Return a view of new rows for the caller to fill."""
         old, new = len(self.view), len(self.view) + rows
         if new > len(self._room):
-            room = new + (new // 4 + 64 if old else 0)  # the first rows are often all there will be
+            room = new + (new // 4 + 64 if old else 0)  # spare room only from the second growth on
             self._room = np.empty((room, *self.view.shape[1:]), dtype=self.view.dtype)
             self._room[:old] = self.view
         self.view = self._room[:new]

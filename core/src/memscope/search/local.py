@@ -1,7 +1,7 @@
-"""Exact search for local stores: ``LocalSearch`` makes ``search`` of a store's ``changes`` and ``keys``.
+"""Exact search for local stores: ``LocalSearch`` implements ``search`` on a store's ``changes`` and ``keys``.
 
 Per user a ``ScopeIndex`` turns changes into a ``Snapshot`` (``snapshot.py``), in which ``candidates.py`` searches.
-The first question scans; a scope that is asked again is sorted. The cost is that of the asking user's own memory.
+The first query scans; repeated queries sort the index first. The cost depends on this user's memory only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from memscope.records import Candidates, Search, Select
+from memscope.records import Candidates, Search, Select, VectorSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from memscope.search.changes import Changes
     from memscope.search.snapshot import ScopeIndex, Snapshot
 
-INLINE = 20_000  # rows up to which a search is quicker than the way to a thread and back
-SORT_AT_ONCE = 300_000  # terms; more are sorted while the questions go on
-TAIL = 2_000  # terms that are cheaper to scan than to sort anew; of a large scope an eighth
+MAX_INLINE_ROWS = 20_000  # larger snapshots are searched in a thread
+SORT_AT_ONCE = 300_000  # terms; more are sorted in the background
+MAX_UNSORTED_TERMS = 2_000  # tail scanned before sorting again; an eighth of the terms of a large scope
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class CachedIndex:
 
 
 class IndexCache:
-    """The indexes of the users who queried last, up to a number of bytes (the latest one always)."""
+    """The indexes of the most recent users, up to a number of bytes (the latest one always)."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -70,8 +70,8 @@ class IndexCache:
 class LocalSearch:
     """Mixin of a local store: ``search`` on top of ``changes`` and ``keys``.
 
-    Each record of a user has a number that no other ever has; units carry it (``text.units``), and ``search`` gives it
-    to ``fetch`` as a handle.
+    Each record of a user has a unique number, never reused; units contain it, and ``search`` returns it as a handle for
+    ``fetch``.
     """
 
     def __init__(self, *, index_cache_mb: int = 256) -> None:
@@ -80,11 +80,15 @@ class LocalSearch:
         self._sorting: dict[str, asyncio.Task[None]] = {}
 
     async def changes(self, user: str, since: int) -> Changes:
-        """Returns the index's changes since revision ``since`` (0: everything); cheap when nothing changed."""
+        """Return the changes since a revision (0: everything); cheap when nothing changed."""
         raise NotImplementedError
 
+    async def is_unchanged(self, user: str, revision: int, space: VectorSpace | None) -> bool:
+        """Return whether an index of this revision and space is up to date; False if only ``changes`` can tell."""
+        return False
+
     async def keys(self, select: Select) -> Sequence[tuple[Any, ...]]:
-        """Returns keys of the records selected (``ids``, ``filter``), each with its number first."""
+        """Return the keys of the selected records; ``number`` is the handle."""
         raise NotImplementedError
 
     async def search(self, search: Search) -> Candidates:
@@ -101,31 +105,35 @@ class LocalSearch:
             allowed = np.array([key[0] for key in await self.keys(Select(user, filter=search.filter))], np.int64)
         snapshot = await self._fresh(user)
         snapshot = self._sort_when_asked_again(user, snapshot)
-        if snapshot.rows <= INLINE:
+        if snapshot.rows <= MAX_INLINE_ROWS:
             return candidates.search(snapshot, search, excluded, allowed)
         return await asyncio.to_thread(candidates.search, snapshot, search, excluded, allowed)
 
     # ---- keeping up
 
     async def _fresh(self, user: str) -> Snapshot:
-        """Returns the snapshot of the store's present state."""
+        """Return a snapshot of the store's current state."""
         entry = self._cache.get(user)
-        if entry is not None:
-            changes = await self.changes(user, entry.snapshot.revision)
-            if changes.revision == entry.snapshot.revision and changes.space == entry.snapshot.space:
-                return entry.snapshot
+        if entry is not None and await self.is_unchanged(user, entry.snapshot.revision, entry.snapshot.space):
+            return entry.snapshot
         # a task of its own: cancelling the caller leaves no index half extended
         return await asyncio.shield(asyncio.create_task(self._refresh(user), name="memscope-index"))
 
     async def _refresh(self, user: str) -> Snapshot:
+        """Read the changes once, under the user's lock, for all concurrent callers."""
         lock = self._locks.setdefault(user, asyncio.Lock())
         async with lock:
             entry = self._cache.get(user)
+            if entry is not None and entry.snapshot.wasteful:
+                entry = None
             changes = await self.changes(user, entry.snapshot.revision if entry else 0)
-            if entry and (changes.whole or changes.space != entry.snapshot.space or entry.snapshot.wasteful):
-                entry, changes = None, await self.changes(user, 0)
-            self._cache.drop(user)  # until it is whole again
-            entry = await self._extended(entry, changes)
+            if entry is not None and not changes.whole:
+                if changes.space != entry.snapshot.space:
+                    changes = await self.changes(user, 0)
+                elif changes.revision == entry.snapshot.revision:
+                    return entry.snapshot
+            self._cache.drop(user)  # kept only while consistent
+            entry = await self._extended(None if changes.whole else entry, changes)
             self._cache.put(user, entry)
             return entry.snapshot
 
@@ -141,7 +149,7 @@ class LocalSearch:
 
     def _sort_when_asked_again(self, user: str, snapshot: Snapshot) -> Snapshot:
         snapshot.asked[0] += 1
-        many = snapshot.unsorted > max(TAIL, len(snapshot.terms) // 8)
+        many = snapshot.unsorted > max(MAX_UNSORTED_TERMS, len(snapshot.terms) // 8)
         if snapshot.asked[0] < 2 or not (many or snapshot.vectors.is_half):
             return snapshot
         if len(snapshot.terms) <= SORT_AT_ONCE and not snapshot.vectors.is_half:
@@ -156,7 +164,7 @@ class LocalSearch:
         self._adopt(user, await asyncio.to_thread(snapshot.sorted))
 
     def _adopt(self, user: str, snapshot: Snapshot) -> Snapshot:
-        """Give the sorted postings and wide vectors to the current snapshot, if it extends the sorted one."""
+        """Transfer sorted postings and float32 vectors to the current snapshot, if it extends the sorted one."""
         entry = self._cache.get(user)
         if entry is not None and entry.snapshot.asked is snapshot.asked:
             self._cache.put(user, CachedIndex(entry.index, entry.index.adopt(snapshot, entry.snapshot)))

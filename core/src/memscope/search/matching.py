@@ -1,6 +1,6 @@
 """Visible rows of a snapshot, the query's terms in them, and the score of each window.
 
-Visibility ──▶ match (postings, or a scan of the unsorted rows) ──▶ lend ──▶ window BM25
+Visibility ──▶ match (postings, or a scan of the unsorted rows) ──▶ attribute ──▶ window BM25
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from memscope.languages.flags import Flag
 from memscope.records import Search
-from memscope.search.bm25 import K1, B
+from memscope.search.bm25 import BM25_B, BM25_K1
 from memscope.search.snapshot import (
-    ASSISTANT,
     Bools,
     Floats,
     Ints,
@@ -21,32 +21,31 @@ from memscope.search.snapshot import (
     Snapshot,
     Statistics,
     around,
-    distinct,
     find,
     mean,
+    unique_values,
 )
-from memscope.text.flags import Flag
-from memscope.text.units import INSIGHT, NEVER, OBSERVATION, TURN, microseconds, scope_key
+from memscope.search.units import ASSISTANT_ROLE, INSIGHT, NEVER_US, OBSERVATION, TURN, microseconds, scope_key
 
-WINDOW = 2.9  # how many average lengths a unit with its neighbours has
-CELLS = 1 << 18  # terms x rows looked at together
-ALL_KINDS = {"turn", "observation", "insight"}
+WINDOW_LENGTH = 2.9  # average length of a unit with its neighbours, in average lengths of a unit
+MAX_CELLS_AT_ONCE = 1 << 18  # terms x rows
+EVERY_KIND = {"turn", "observation", "insight"}
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Rows a search may see: ``scored`` by their terms; ``keys`` are the turns and insights to be found."""
+    """Rows a search may see: ``scored`` count with their terms; ``keys`` are the turns and insights it can return."""
 
     scored: Bools
     keys: Bools
-    length: Floats  # 0 where a neighbour must not be seen
+    length: Floats  # 0 for invisible neighbours
     window: Floats
     statistics: Statistics
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Term frequencies of the query's terms, by term: those of term i are ``bounds[i]:bounds[i+1]``, rows distinct."""
+    """Term frequencies of the query's terms, those of term i at ``bounds[i]:bounds[i+1]`` with distinct rows."""
 
     row: Ints
     term: Ints
@@ -57,43 +56,43 @@ class Matches:
 # ---------------------------------------------------------------------------------------------------------- visibility
 
 
-def look(index: Snapshot, asked: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> Visibility:
-    scope = asked.scope
-    narrowed = scope.agent is not None or scope.session is not None or asked.as_of is not None or len(excluded)
-    if not (narrowed or index.expiring or allowed is not None or asked.kinds != ALL_KINDS):
+def look(index: Snapshot, query: Search, excluded: NDArray[np.int64], allowed: NDArray[np.int64] | None) -> Visibility:
+    scope = query.scope
+    narrowed = scope.agent is not None or scope.session is not None or query.as_of is not None or len(excluded)
+    if not (narrowed or index.expiring or allowed is not None or query.kinds != EVERY_KIND):
         return Visibility(index.current, index.keys, index.length, index.window, index.statistics)
-    seen = _seen(index, asked, excluded)
-    scored = seen & _fits(index, asked, allowed)
+    seen = _seen(index, query, excluded)
+    scored = seen & _fits(index, query, allowed)
     keys = seen & (index.column["kind"] != OBSERVATION)
     credited_rows = index.links.credited_row[scored & (index.column["kind"] == OBSERVATION)]
-    credited = np.zeros(index.rows, np.bool_)
-    credited[credited_rows[credited_rows >= 0]] = True
+    attributed = np.zeros(index.rows, np.bool_)
+    attributed[credited_rows[credited_rows >= 0]] = True
     length = np.where(keys & (index.column["kind"] == TURN), index.length, np.float32(0))
-    keys &= scored | credited
+    keys &= scored | attributed
     return Visibility(scored, keys, length, around(length, index.lean, index.links), _count(index, keys))
 
 
-def _seen(index: Snapshot, asked: Search, excluded: NDArray[np.int64]) -> Bools:
-    """Returns the rows not hidden by agent, session, time, expiry, or the caller's exclusions."""
-    column, scope = index.column, asked.scope
+def _seen(index: Snapshot, query: Search, excluded: NDArray[np.int64]) -> Bools:
+    """Return the rows visible under agent, session, time, expiry and the caller's exclusions."""
+    column, scope = index.column, query.scope
     seen: Bools = index.live & (column["flags"] & int(Flag.PROPOSED) == 0)
-    as_of = NEVER if asked.as_of is None else microseconds(asked.as_of)
-    seen &= (column["time"] <= as_of) & ((column["closed"] > as_of) | (column["closed"] == NEVER))
+    as_of = NEVER_US if query.as_of is None else microseconds(query.as_of)
+    seen &= (column["time"] <= as_of) & ((column["closed"] > as_of) | (column["closed"] == NEVER_US))
     if scope.session is None:
         seen &= (column["kind"] != INSIGHT) | (column["flags"] & int(Flag.PRIMARY) != 0)
     else:
         seen &= column["session"] == np.uint64(scope_key(scope.session))
     if scope.agent is not None:
         seen &= column["agent"] == np.uint64(scope_key(scope.agent))
-    if asked.now is not None:
-        seen &= column["expires"] > microseconds(asked.now)
+    if query.now is not None:
+        seen &= column["expires"] > microseconds(query.now)
     if len(excluded):
         seen &= ~np.isin(column["target"], excluded)
     return seen
 
 
-def _fits(index: Snapshot, asked: Search, allowed: NDArray[np.int64] | None) -> Bools:
-    codes = [code for code, kind in enumerate(("turn", "observation", "insight")) if kind in asked.kinds]
+def _fits(index: Snapshot, query: Search, allowed: NDArray[np.int64] | None) -> Bools:
+    codes = [code for code, kind in enumerate(("turn", "observation", "insight")) if kind in query.kinds]
     fits: Bools = np.isin(index.column["kind"], codes)
     return fits if allowed is None else fits & np.isin(index.column["number"], allowed)
 
@@ -105,9 +104,9 @@ def _count(index: Snapshot, keys: Bools) -> Statistics:
         units=int(np.count_nonzero(keys)),
         average_length=mean(index.length, keys),
         conversation_length=conversations.astype(np.float32),
-        average_conversation=float(conversations.sum()) / max(1, len(distinct(index.links.conversation[turns]))),
-        speakers=distinct(index.column["speaker"][turns]),
-        has_roles=bool((index.column["role"][turns] == ASSISTANT).any()),
+        average_conversation=float(conversations.sum()) / max(1, len(unique_values(index.links.conversation[turns]))),
+        speakers=unique_values(index.column["speaker"][turns]),
+        has_roles=bool((index.column["role"][turns] == ASSISTANT_ROLE).any()),
     )
 
 
@@ -115,7 +114,7 @@ def _count(index: Snapshot, keys: Bools) -> Statistics:
 
 
 def match(index: Snapshot, terms: NDArray[np.uint32]) -> Matches:
-    """Returns every row that has a query term, of any kind, visible or not."""
+    """Return all rows with a query term, of any kind, visible or not."""
     parts = [_sorted(index.postings, terms)] if index.postings is not None else []
     parts += [_scan(index, terms)] if index.unsorted or not parts else []
     row, term, tf = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -136,7 +135,7 @@ def _sorted(postings: Postings, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, 
 
 
 def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Floats]:
-    """Scan the rows the postings do not cover yet: a table of 16 bits first, then exactly."""
+    """Scan the rows behind the postings: first with a 16-bit lookup table, then exactly."""
     order = np.argsort(terms)
     ascending = terms[order]
     first = index.postings.rows if index.postings else 0
@@ -152,32 +151,32 @@ def _scan(index: Snapshot, terms: NDArray[np.uint32]) -> tuple[Ints, Ints, Float
     return (keys % rows).astype(np.int32), (keys // rows).astype(np.int32), counts.astype(np.float32)
 
 
-def credit(index: Snapshot, visibility: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
-    """Credit each visible memory's term frequencies to its turn (maximum); also returns the rows that gained any."""
-    kept = visibility.scored[matches.row]
-    row, term, tf = matches.row[kept], matches.term[kept], matches.tf[kept]
-    credited = row[:0]
+def attribute(index: Snapshot, visibility: Visibility, matches: Matches, terms: int) -> tuple[Matches, Ints]:
+    """Credit the term frequencies of visible memories to their turns, by maximum; return also the rows that gained."""
+    mask = visibility.scored[matches.row]
+    row, term, tf = matches.row[mask], matches.term[mask], matches.tf[mask]
+    attributed = row[:0]
     if index.has_observations:
         observed = index.column["kind"][row] == OBSERVATION
         row = index.links.credited_row[row]
-        kept = (row >= 0) & visibility.keys[row]
-        row, term, tf, observed = row[kept], term[kept], tf[kept], observed[kept]
-        credited = distinct(row[observed])
+        mask = (row >= 0) & visibility.keys[row]
+        row, term, tf, observed = row[mask], term[mask], tf[mask], observed[mask]
+        attributed = unique_values(row[observed])
         order = np.lexsort((-tf, row, term))
         row, term, tf = row[order], term[order], tf[order]
         first = np.ones(len(row), np.bool_)
         first[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1])
         row, term, tf = row[first], term[first], tf[first]
-    return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), credited
+    return Matches(row, term, tf, np.searchsorted(term, np.arange(terms + 1))), attributed
 
 
-def naming(visibility: Visibility, asked: Search, matches: Matches) -> Visibility:
-    """Returns the visibility with the keys that have all terms of a required group; unchanged where none is."""
-    if not asked.required:
+def naming(visibility: Visibility, query: Search, matches: Matches) -> Visibility:
+    """Limit the keys to rows with all terms of a required group, if there are any groups."""
+    if not query.required:
         return visibility
     named = np.zeros_like(visibility.keys)
-    for group in asked.required:
-        places = [asked.terms.index(term) for term in group]
+    for group in query.required:
+        places = [query.terms.index(term) for term in group]
         rows = [matches.row[matches.bounds[at] : matches.bounds[at + 1]] for at in places]
         named |= np.bincount(np.concatenate(rows), minlength=len(named)) == len(group)
     return replace(visibility, keys=visibility.keys & named)
@@ -187,19 +186,20 @@ def naming(visibility: Visibility, asked: Search, matches: Matches) -> Visibilit
 
 
 def window_scores(index: Snapshot, visibility: Visibility, matches: Matches, weights: Floats) -> Floats:
-    """BM25 of every row together with its neighbours, several terms at a time if the scope is small."""
+    """Return the BM25 of every row with its neighbours, for several terms at a time if the scope is small."""
     norm = (
-        K1 * (1 - B) + K1 * B / (WINDOW * max(visibility.statistics.average_length, 1e-9)) * visibility.window
+        BM25_K1 * (1 - BM25_B)
+        + BM25_K1 * BM25_B / (WINDOW_LENGTH * max(visibility.statistics.average_length, 1e-9)) * visibility.window
     ).astype(np.float32)
     score = np.zeros(index.rows, np.float32)
-    step = max(1, CELLS // (index.rows + 1))
+    step = max(1, MAX_CELLS_AT_ONCE // (index.rows + 1))
     for first in range(0, len(weights), step):
         score += _some_terms(index, matches, weights, norm, range(first, min(first + step, len(weights))))
     return score
 
 
 def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats, terms: range) -> Floats:
-    """Scores only matching rows and their neighbours. Row -1 stands for none: it has a column of its own."""
+    """Score matching rows and their neighbours only. Row -1 (no neighbour) has a column of its own."""
     part, width = slice(matches.bounds[terms.start], matches.bounds[terms.stop]), index.rows + 1
     row, at = matches.row[part], (matches.term[part] - terms.start) * np.int64(width)
     previous, following = index.links.previous, index.links.next
@@ -208,14 +208,16 @@ def _some_terms(index: Snapshot, matches: Matches, weights: Floats, norm: Floats
     touched = np.concatenate((row, previous[row], following[row]))
     at = np.concatenate((at, at, at))
     near = tf[at + touched] + index.lean[touched] * (tf[at + previous[touched]] + tf[at + following[touched]])
-    weight = weights[matches.term[part]] * np.float32(K1 + 1)
-    gain[at + touched] = np.concatenate((weight, weight, weight)) * near / (near + norm[touched])  # twice is the same
+    weight = weights[matches.term[part]] * np.float32(BM25_K1 + 1)
+    gain[at + touched] = (
+        np.concatenate((weight, weight, weight)) * near / (near + norm[touched])
+    )  # duplicates write the same value
     total: Floats = gain.reshape(len(terms), width)[:, :-1].sum(axis=0)
     return total
 
 
 def frequencies(index: Snapshot, visibility: Visibility, matches: Matches, headers: Floats) -> Floats:
-    """[terms] number of units with each term; for a term that no body has, of units with it in their header."""
+    """Return the number of units with each term; for a term that is in no body, of units with it in the header."""
     bodies = np.diff(matches.bounds).astype(np.float32)
     if bodies.all() or not headers[:, bodies == 0].any():
         return bodies
@@ -224,7 +226,7 @@ def frequencies(index: Snapshot, visibility: Visibility, matches: Matches, heade
 
 
 def header_matrix(index: Snapshot, terms: NDArray[np.uint32]) -> Floats:
-    """[headers, terms]: 1 where a distinct header has a term of the query."""
+    """Return as [headers, terms] which distinct headers have which of the query's terms."""
     order = np.argsort(terms)
     at = find(terms[order], index.header_terms)
     matrix = np.zeros((index.headers, len(terms)), np.float32)

@@ -2,7 +2,8 @@
 
     Changes ──ScopeIndex.extend──▶ Snapshot(rows in the order of seq; links between neighbours; postings; vectors)
 
-A **conversation** is a run of turns of one session without a pause over ``PAUSE``; neighbours are found within it.
+A **conversation** is a run of turns of one session without a pause over ``CONVERSATION_GAP_US``; neighbours are
+found within it.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.records import ROLES, VectorSpace
+from memscope.languages.flags import Flag
+from memscope.records import VectorSpace
 from memscope.search.changes import Changes
 from memscope.search.growing import Growing
+from memscope.search.units import ASSISTANT_ROLE, INSIGHT, NEVER_US, OBSERVATION, TURN, UNIT_COLUMNS
 from memscope.search.vectors import GrowingVectors, VectorMatrix
-from memscope.text.flags import Flag
 from memscope.text.terms import TERM_BYTES
-from memscope.text.units import COLUMNS, INSIGHT, NEVER, OBSERVATION, TURN
 from memscope.text.vectors import DIMENSIONS
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 
-ASSISTANT, USER = ROLES.index("assistant"), ROLES.index("user")
-PAUSE = 12 * 3600 * 1_000_000  # microseconds
-LEAN = 80  # a unit of this many terms counts its neighbours half; longer ones lean less on them
-FEW = 256  # new turns up to which linking them one by one beats linking all anew
-LITTLE = 20_000  # terms in the unsorted tail
-RECORD = np.dtype([(name, f"<{code}") for name, code in COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
-_KEPT = [name for name, _ in COLUMNS if name not in ("n_header", "n_terms", "meaning")]
-CACHED = 2048  # records
-COARSE = 32  # leading dimensions, by falling variance, that choose whose whole vectors are compared
+TURN_BEFORE = 1  # column of the previous turn among the neighbours
+CONVERSATION_GAP_US = 12 * 3600 * 1_000_000
+NEIGHBOUR_LENGTH_DISCOUNT = 80  # length in terms at which neighbours count half; less for longer units
+MAX_TURNS_LINKED_SINGLY = 256  # more new turns are linked by relinking all
+MAX_TAIL_TERMS = 20_000  # terms in the unsorted tail
+ROW_DTYPE = np.dtype([(name, f"<{code}") for name, code in UNIT_COLUMNS[:-1]] + [("meaning", np.int8, DIMENSIONS)])
+_SNAPSHOT_COLUMNS = [name for name, _ in UNIT_COLUMNS if name not in ("n_header", "n_terms", "meaning")]
+MAX_CACHED_RECORDS = 2048  # records
+COARSE_DIMENSIONS = 32  # leading PCA dimensions, which preselect rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +74,18 @@ def sort_postings(terms: NDArray[np.uint32], starts: NDArray[np.int64], rows: in
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Relations of rows. ``previous`` and ``next`` have one entry more than there are rows: -1 leads to -1."""
+    """Relations of rows. ``previous`` and ``next`` have one more entry than rows, so that -1 leads to -1."""
 
     previous: Ints
     next: Ints
-    conversation: Ints  # -1 for rows that are no live turn
+    conversation: Ints  # -1 for rows other than live turns
     conversation_length: Floats  # [conversations] in terms
-    credited_row: Ints  # the row that this row's words count for: itself but for observations; -1 for none
+    credited_row: Ints  # the row itself, or the turn of an observation; -1 for none
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Sums over the turns and insights that a search can find; integers, so the order does not matter."""
+    """Sums over the turns and insights that a search can return; integers, so that their order does not matter."""
 
     units: int
     average_length: float
@@ -107,7 +108,7 @@ class Meaning:
         return self.packed.nbytes + self.norm.nbytes + self.coarse.nbytes
 
     def cosines(self, rows: NDArray[Any], vector: Floats) -> Floats:
-        """[len(rows)], NaN for rows without a vector."""
+        """Return cosines for these rows, NaN without a vector."""
         norm = self.norm[rows]
         cosine: Floats = (self.packed[rows].astype(np.float32) @ vector) / np.where(norm > 0, norm, np.nan)
         return cosine
@@ -129,8 +130,8 @@ class Snapshot:
     headers: int
     live: Bools
     current: Bools  # live, not superseded, not proposed, and not a spare unit of an insight
-    keys: Bools  # current turns and insights, found by a search without conditions
-    window: Floats  # length of the row with its neighbours, as far as it leans on them
+    keys: Bools  # current turns and insights, which a search without conditions can return
+    window: Floats  # length of the row with its discounted neighbours
     links: Links
     statistics: Statistics
     vectors: VectorMatrix
@@ -141,7 +142,7 @@ class Snapshot:
     expiring: bool
     has_observations: bool  # there are observations
     postings: Postings | None = None
-    asked: list[int] = field(default_factory=lambda: [0])  # how often; the one thing that changes
+    asked: list[int] = field(default_factory=lambda: [0])  # number of searches; the only mutable part
 
     @property
     def rows(self) -> int:
@@ -157,26 +158,26 @@ class Snapshot:
 
     @property
     def unsorted(self) -> int:
-        """Returns the terms that a search has to scan."""
+        """The terms that a search has to scan."""
         return len(self.terms) - int(self.starts[self.postings.rows if self.postings else 0])
 
     @property
     def wasteful(self) -> bool:
-        """Returns whether more than a quarter of the rows, or of the vectors, is unused."""
+        """Return whether more than a quarter of the rows, or of the vectors, is unused."""
         dead = self.rows - int(np.count_nonzero(self.live))
         return 4 * dead > self.rows + 1024 or len(self.vectors) > 1.25 * self.rows + 1024
 
     def sorted(self) -> Snapshot:
-        """Returns it prepared for many searches: with postings, and with vectors as float32."""
+        """Return a copy prepared for many searches, with postings and float32 vectors."""
         postings = sort_postings(self.terms, self.starts, self.rows)
         return replace(self, postings=postings, vectors=self.vectors.widened())
 
 
 class ScopeIndex:
-    """Makes the snapshots of one user, each from the one before; one call at a time."""
+    """Build the snapshots of one user, each from the previous one; one call at a time."""
 
     def __init__(self) -> None:
-        self._columns = {name: Growing(np.zeros(0, RECORD[name])) for name in _KEPT}
+        self._columns = {name: Growing(np.zeros(0, ROW_DTYPE[name])) for name in _SNAPSHOT_COLUMNS}
         self._terms = Growing(np.zeros(0, np.uint32))
         self._starts = Growing(np.zeros(1, np.int64))
         self._length = Growing(np.zeros(0, np.float32))
@@ -190,7 +191,7 @@ class ScopeIndex:
         self._vectors = GrowingVectors()
         self._packed = Growing(np.zeros((0, DIMENSIONS), np.int8))
         self._norm = Growing(np.zeros(0, np.float32))
-        self._coarse = Growing(np.zeros((0, COARSE), np.float32))
+        self._coarse = Growing(np.zeros((0, COARSE_DIMENSIONS), np.float32))
         self._vector_row = Growing(np.zeros(0, np.int32))
         self._live = np.zeros(0, np.bool_)
         nothing, ended = np.zeros(0, np.int32), np.full(1, -1, np.int32)
@@ -206,13 +207,13 @@ class ScopeIndex:
         return self._snapshot(changes, before)
 
     def _append(self, changes: Changes) -> None:
-        records = np.frombuffer(changes.columns, RECORD)
+        records = np.frombuffer(changes.columns, ROW_DTYPE)
         terms = np.frombuffer(changes.terms, "<u4")
         header, body = records["n_header"].astype(np.int64), records["n_terms"].astype(np.int64)
         ends = np.cumsum(header + body)
         self._add_columns(records)
         self._length.extend(body)
-        self._lean.extend(LEAN / (LEAN + body))
+        self._lean.extend(NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + body))
         self._starts.extend(self._starts.view[-1] + np.cumsum(body))
         in_body = np.ones(len(terms), np.bool_)
         in_header = spread(ends - header - body, header)
@@ -221,20 +222,20 @@ class ScopeIndex:
         self._add_headers(terms[in_header].tobytes(), TERM_BYTES * header)
 
     def _add_columns(self, records: NDArray[Any]) -> None:
-        """Take the records apart, as many at a time as the processor's cache holds."""
+        """Split the records into columns, in blocks that fit the processor's cache."""
         room = [(column.grow(len(records)), records[name]) for name, column in self._columns.items()]
         packed, norm, coarse = (array.grow(len(records)) for array in (self._packed, self._norm, self._coarse))
-        for start in range(0, len(records), CACHED):
-            part = slice(start, start + CACHED)
+        for start in range(0, len(records), MAX_CACHED_RECORDS):
+            part = slice(start, start + MAX_CACHED_RECORDS)
             for column, values in room:
                 column[part] = values[part]
             packed[part] = records["meaning"][part]
             vectors = packed[part].astype(np.float32)
             norm[part] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-            np.divide(vectors[:, :COARSE], np.maximum(norm[part], 1)[:, None], out=coarse[part])
+            np.divide(vectors[:, :COARSE_DIMENSIONS], np.maximum(norm[part], 1)[:, None], out=coarse[part])
 
     def _add_headers(self, terms: bytes, sizes: NDArray[np.int64]) -> None:
-        """Store distinct headers once: units of one speaker on one day share one."""
+        """Store distinct headers; units of one speaker on one day share one."""
         known, ends = len(self._headers), np.cumsum(sizes)
         parts = map(slice, (ends - sizes).tolist(), ends.tolist())
         ids = map(self._headers.__getitem__, map(terms.__getitem__, parts))
@@ -245,7 +246,7 @@ class ScopeIndex:
         self._header_of.extend(np.repeat(np.arange(known, len(self._headers)), lengths))
 
     def _bury(self, gone: NDArray[np.int64], old: int) -> bool:
-        """Mark dead rows; returns whether a turn was among those that stood before."""
+        """Mark removed rows; return whether a turn of an earlier snapshot was among them."""
         self._live = np.concatenate((self._live, np.ones(len(self._length.view) - old, np.bool_)))
         rows = find(self._columns["seq"].view, gone)
         rows = rows[rows >= 0]
@@ -257,13 +258,13 @@ class ScopeIndex:
     def _relink(self, old: int, died: bool) -> None:
         kind = self._columns["kind"].view
         fresh = np.flatnonzero(kind[old:] == TURN) + old
-        links = None if died or len(fresh) > FEW else self._link_few(fresh.tolist())
+        links = None if died or len(fresh) > MAX_TURNS_LINKED_SINGLY else self._link_few(fresh.tolist())
         if links is None:
             links = self._link_all()
             living = self._live & (kind == TURN)
-            self._speakers = distinct(self._columns["speaker"].view[living])
+            self._speakers = unique_values(self._columns["speaker"].view[living])
         else:
-            self._speakers = distinct(np.concatenate((self._speakers, self._columns["speaker"].view[fresh])))
+            self._speakers = unique_values(np.concatenate((self._speakers, self._columns["speaker"].view[fresh])))
         credited_row = np.concatenate((self._links.credited_row[:old], self._credited_rows(np.arange(old, len(kind)))))
         self._links = Links(*links, credited_row)
 
@@ -272,7 +273,7 @@ class ScopeIndex:
         order = np.flatnonzero(self._live & (self._columns["kind"].view == TURN))
         order = order[np.lexsort((time[order], session[order]))]  # stable: rows are in the order of seq
         starts = np.ones(len(order), np.bool_)
-        starts[1:] = (np.diff(session[order]) != 0) | (np.diff(time[order]) > PAUSE)
+        starts[1:] = (np.diff(session[order]) != 0) | (np.diff(time[order]) > CONVERSATION_GAP_US)
         previous, following, conversation = (np.full(n, -1, np.int32) for n in (rows + 1, rows + 1, rows))
         inner = ~starts[1:]
         previous[order[1:][inner]] = order[:-1][inner]
@@ -284,7 +285,7 @@ class ScopeIndex:
         return previous, following, conversation, lengths
 
     def _link_few(self, fresh: list[int]) -> tuple[Ints, Ints, Ints, Floats] | None:
-        """As ``_link_all``, when every new turn is the latest of its session; else None."""
+        """Link new turns that are each the latest of their session; None if another is among them."""
         session, time, length = (self._columns["session"].view, self._columns["time"].view, self._length.view)
         more, links = len(self._live) - len(self._links.conversation), self._links
         previous, following, conversation = (
@@ -296,7 +297,7 @@ class ScopeIndex:
             last = self._last.get(int(session[row]), -1)
             if last >= 0 and time[row] < time[last]:
                 return None
-            if last < 0 or time[row] - time[last] > PAUSE:
+            if last < 0 or time[row] - time[last] > CONVERSATION_GAP_US:
                 conversation[row] = len(lengths)
                 lengths.append(0.0)
             else:
@@ -306,17 +307,17 @@ class ScopeIndex:
         return previous, following, conversation, np.asarray(lengths, np.float32)
 
     def _credited_rows(self, rows: NDArray[np.int64]) -> Ints:
-        """Returns the row each row is credited to; for an observation, the part of its turn that it quotes."""
+        """Return the row that each row is credited to; for an observation the part of its turn that it quotes."""
         kind, credited_rows = self._columns["kind"].view, rows.astype(np.int32)
-        credited = np.flatnonzero(kind[rows] == OBSERVATION)
-        if len(credited):
+        attributed = np.flatnonzero(kind[rows] == OBSERVATION)
+        if len(attributed):
             turns = np.flatnonzero(kind == TURN)
-            wanted = self._columns["target"].view[rows[credited]]
+            wanted = self._columns["target"].view[rows[attributed]]
             at = find(self._columns["number"].view[turns], wanted)
             first = np.append(turns, -1)[at]  # -1: the turn is not here (yet)
-            part = np.where(first >= 0, first + self._columns["part"].view[rows[credited]], -1)
+            part = np.where(first >= 0, first + self._columns["part"].view[rows[attributed]], -1)
             part = np.minimum(part, len(kind) - 1)
-            credited_rows[credited] = np.where(self._columns["number"].view[part] == wanted, part, first)
+            credited_rows[attributed] = np.where(self._columns["number"].view[part] == wanted, part, first)
         return credited_rows
 
     # ---- vectors
@@ -331,7 +332,7 @@ class ScopeIndex:
         self._vector_row.extend(rows)
 
     def adopt(self, prepared: Snapshot, current: Snapshot) -> Snapshot:
-        """Give the postings and vectors of a prepared snapshot to the current one, which extends it."""
+        """Transfer postings and vectors of a prepared snapshot to the current one, which extends it."""
         self._vectors.adopt(prepared.vectors)
         return replace(current, postings=prepared.postings, vectors=self._vectors.matrix)
 
@@ -343,14 +344,14 @@ class ScopeIndex:
             conversation_length=conversations,
             average_conversation=float(conversations.sum(dtype=np.float64)) / max(1, len(conversations)),
             speakers=self._speakers,
-            has_roles=bool((keys & (roles == ASSISTANT)).any()),
+            has_roles=bool((keys & (roles == ASSISTANT_ROLE)).any()),
         )
 
     def _snapshot(self, changes: Changes, before: Snapshot | None) -> Snapshot:
         column = {name: growing.view for name, growing in self._columns.items()}
         kind, links, length = column["kind"], self._links, self._length.view
         spare = (kind == INSIGHT) & (column["flags"] & int(Flag.PRIMARY) == 0)
-        current = self._live & (column["closed"] == NEVER) & (column["flags"] & int(Flag.PROPOSED) == 0) & ~spare
+        current = self._live & (column["closed"] == NEVER_US) & (column["flags"] & int(Flag.PROPOSED) == 0) & ~spare
         keys = current & (kind != OBSERVATION)
         return Snapshot(
             revision=changes.revision,
@@ -374,7 +375,7 @@ class ScopeIndex:
             space=changes.space,
             aligned=np.array_equal(self._vector_row.view, np.arange(len(kind))),
             meaning=Meaning(self._packed.view, self._norm.view, self._coarse.view),
-            expiring=bool((column["expires"] != NEVER).any()),
+            expiring=bool((column["expires"] != NEVER_US).any()),
             has_observations=bool((kind == OBSERVATION).any()),
             postings=before.postings if before else None,
             asked=before.asked if before else [0],
@@ -386,21 +387,21 @@ def mean(values: Floats, where: Bools) -> float:
 
 
 def around(length: Floats, lean: Floats, links: Links) -> Floats:
-    """Returns lengths of rows with their neighbours, weighted by ``lean``."""
+    """Return lengths of rows with their neighbours, weighted by ``lean``."""
     padded = np.append(length, np.float32(0))
     lengths: Floats = length + lean * (padded[links.previous[:-1]] + padded[links.next[:-1]])
     return lengths
 
 
-def distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Returns the distinct values in ascending order; plain ``np.unique`` imports ``numpy.ma``: slow when cold."""
+def unique_values(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values in ascending order, without ``np.unique``, whose import of ``numpy.ma`` is slow."""
     ascending = np.sort(values)
-    found: NDArray[Any] = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
-    return found
+    distinct: NDArray[Any] = ascending[np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)]]
+    return distinct
 
 
 def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Returns the first position of each wanted value in an ascending array, -1 where it is not."""
+    """Return the first position of each wanted value in an ascending array, -1 if missing."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
@@ -408,7 +409,7 @@ def find(ascending: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The indices of all slices ``starts[i] : starts[i] + lengths[i]``, one after the other."""
+    """Concatenate the indices of the slices ``starts[i] : starts[i] + lengths[i]``."""
     ends = np.cumsum(lengths)
     shift = np.repeat(starts - (ends - lengths), lengths)
     spread: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + shift

@@ -11,40 +11,39 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import NamedTuple
 
-from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY, Insight, Observation, Record, Turn
+from memscope import languages
+from memscope.languages.durable_facts import DURABLE_TERM, IMPORTANT_TERM, MAX_DURABILITY, marks
+from memscope.languages.flags import DURABILITY_SHIFT, Flag, flags
+from memscope.languages.repetitions import repeated_days
+from memscope.records import CORRECTIONS, INJECTED, ROLES, SUMMARY_NAMESPACE, Insight, Observation, Record, Turn
 from memscope.text.analysis import Analysis, analyse
-from memscope.text.flags import Flag, flags
-from memscope.text.language import Language, language
-from memscope.text.lasting import LASTING, SERIOUS
 from memscope.text.periods import named_periods
-from memscope.text.repetitions import repeated_days
-from memscope.text.telling import marks
 from memscope.text.terms import TERM_BYTES, name_key, packed_terms, terms, terms_version
 from memscope.text.vectors import DIMENSIONS, VECTORS_VERSION
 
 # In characters: turns over LONG are cut into pieces of up to PIECE; a last one under REST joins the one before.
-LONG, PIECE, REST = 1000, 800, 200
+MAX_WHOLE_CHARS, PIECE_CHARS, MIN_REST_CHARS = 1000, 800, 200
 
 
 _BOUNDARIES = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"(?<=[.!?])\s|(?<=[。！？；])", r"\s")))
 
 
 def chunks(text: str) -> list[str]:
-    """Returns a text of up to ``LONG`` characters whole; a longer one cut at paragraphs, else sentences, else words."""
-    return [text[start:end] for start, end in _spans(text)] if len(text) > LONG else [text]
+    """Cut a text of more than ``LONG`` characters at paragraphs, else sentences, else words."""
+    return [text[start:end] for start, end in _spans(text)] if len(text) > MAX_WHOLE_CHARS else [text]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     start = 0
-    while len(text) - start >= PIECE + REST:
-        end = start + _cut(text[start : start + PIECE])
+    while len(text) - start >= PIECE_CHARS + MIN_REST_CHARS:
+        end = start + _cut(text[start : start + PIECE_CHARS])
         yield start, end
         start = end
     yield start, len(text)
 
 
 def _cut(piece: str) -> int:
-    """Returns the last boundary of the best kind in the second half of the piece."""
+    """Return the last boundary of the best kind in the second half of the piece."""
     for boundary in _BOUNDARIES:
         ends = [match.end() for match in boundary.finditer(piece, len(piece) // 2)]
         if ends:
@@ -55,7 +54,7 @@ def _cut(piece: str) -> int:
 class Unit(NamedTuple):
     """An indexed piece: a turn, a part of a long one, or a memory as it relates to one of its turns or sessions.
 
-    ``columns`` is one ``COLUMNS`` record; ``terms`` are uint32 hashes: ``n_header`` of date and speaker, then
+    ``columns`` is one ``UNIT_COLUMNS`` record; ``terms`` are uint32 hashes: ``n_header`` of date and speaker, then
     ``n_terms`` of the body in order. Both are opaque to a store. ``text`` is the embedder's input.
     """
 
@@ -65,22 +64,22 @@ class Unit(NamedTuple):
     text: str
 
 
-# Little endian, packed. target: number of the record whose hit this unit is; times in microseconds since 1970.
-# start to end: the interval that a memory is about, or the first that a turn's own words name; later_*: the second.
-# topics: bits 0-63 and 64-127. meaning: the text's built-in vector, scaled to int8; zeros for none.
-COLUMNS = (
+# Little endian, packed. target: number of the record that a hit returns; times in microseconds since 1970.
+# start to end: the interval of a memory, or the first that a turn mentions; later_*: the second.
+# topics: bits 0-63 and 64-127. meaning: the text's built-in vector as int8; zeros for none.
+UNIT_COLUMNS = (
     ("seq", "q"), ("number", "q"), ("target", "q"), ("time", "q"), ("closed", "q"), ("start", "q"), ("end", "q"),
     ("later_start", "q"), ("later_end", "q"), ("expires", "q"), ("agent", "Q"), ("session", "Q"), ("topics", "Q"),
     ("more_topics", "Q"), ("speaker", "I"), ("n_header", "H"), ("n_terms", "I"), ("flags", "H"), ("part", "H"),
     ("kind", "B"), ("role", "B"), ("meaning", f"{DIMENSIONS}s"),
 )  # fmt: skip
-PACKED = struct.Struct("<" + "".join(code for _, code in COLUMNS))
-_in_order = itemgetter(*(name for name, _ in COLUMNS[:-1]))
-_NUMBERS = struct.Struct("<3q")  # seq, number, target
-# Terms, topics, vectors and flags are derived from the text by these versions; others mean to derive the units anew.
-units_version = f"{terms_version}.{VECTORS_VERSION}.10"
-NEVER = (1 << 63) - 1
-SERIOUS_LEVEL = 3  # of observations that a profile takes first
+UNIT_STRUCT = struct.Struct("<" + "".join(code for _, code in UNIT_COLUMNS))
+_in_order = itemgetter(*(name for name, _ in UNIT_COLUMNS[:-1]))
+_NUMBERS_STRUCT = struct.Struct("<3q")  # seq, number, target
+# Bump on any change of derived columns; stores rebuild units of another version.
+units_version = f"{terms_version}.{VECTORS_VERSION}.15"
+NEVER_US = (1 << 63) - 1
+IMPORTANT_LEVEL = 3  # level of observations that a profile takes first
 
 
 _MOST = 0xFFFF
@@ -88,8 +87,8 @@ _LOW = (1 << 64) - 1
 
 
 TURN, OBSERVATION, INSIGHT = 0, 1, 2  # Unit columns' kind
-_ASSISTANT, _USER = ROLES.index("assistant"), ROLES.index("user")
-_PERSONAL = int(Flag.PERSONAL)  # a member of an enum takes long to look up
+ASSISTANT_ROLE, USER_ROLE = ROLES.index("assistant"), ROLES.index("user")
+_PERSONAL = int(Flag.PERSONAL)  # looking up an enum member is slow
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,33 +97,29 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-_MONTHS = "January February March April May June July August September October November December".split()
-
-
 def microseconds(when: datetime) -> int:
     return (when - _EPOCH) // _MICROSECOND
 
 
 @lru_cache(maxsize=1 << 10)
 def scope_key(name: str | None) -> int:
-    """Returns an agent or session as 64 bits, 0 for none."""
+    """Return an agent or session as 64 bits, 0 for none."""
     if not name:
         return 0
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def date_text(when: datetime, lang: Language) -> str:
-    """Returns the date in the words of a query."""
-    if lang in ("zh", "ja"):
-        return f"{when.year}年{when.month}月{when.day}日"
-    return f"{when.day} {_MONTHS[when.month - 1]} {when.year}"
+def date_text(when: datetime, text: str) -> str:
+    """Spell a date with the words a query may use."""
+    phrases = languages.main(text).phrases
+    return phrases.date.format(day=when.day, month=phrases.months[when.month - 1], year=when.year)
 
 
 def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[int, Turn]] = ()) -> list[Unit]:
-    """Returns the units of one record, numbered from ``seq``.
+    """Make the units of one record, numbered from ``seq``.
 
-    ``number``: the record's number in the user's memory. ``turns``: numbers and turns that an observation rests on (one
-    unit each, whose terms are credited to it), or that an insight goes back to (one unit per session).
+    ``number``: the record's number in the user's memory. ``turns``: numbered turns of an observation (one unit each,
+    whose terms are credited to the turn), or of an insight (one unit per session).
     """
     if isinstance(record, Turn):
         return list(turn_units(record, number, seq))
@@ -135,33 +130,37 @@ def make_units(record: Record, *, number: int, seq: int, turns: Sequence[tuple[i
 
 
 def unit_texts(record: Record, turns: Sequence[tuple[int, Turn]] = ()) -> list[str]:
-    """Returns the texts of a record's units; the terms of a long turn take a thousand times as long."""
+    """Return the texts of a record's units without computing their terms, which takes a thousand times as long."""
     if isinstance(record, Turn):
-        date = date_text(record.time, language(record.text))
+        date = date_text(record.time, record.text)
         return [_text(date, record.speaker, piece) for piece in chunks(record.text)]
     return [unit.text for unit in make_units(record, number=0, seq=0, turns=turns)]
 
 
 def numbered(units: Sequence[Unit], number: int, seq: int) -> list[Unit]:
-    """Returns a turn's units, made before its number was known, with their numbers."""
+    """Number the units of ``turn_units``."""
     return [
-        unit._replace(seq=seq + i, columns=_NUMBERS.pack(seq + i, number, number) + unit.columns[_NUMBERS.size :])
+        unit._replace(
+            seq=seq + i, columns=_NUMBERS_STRUCT.pack(seq + i, number, number) + unit.columns[_NUMBERS_STRUCT.size :]
+        )
         for i, unit in enumerate(units)
     ]
 
 
 def turn_units(turn: Turn, number: int = 0, seq: int = 0) -> Iterator[Unit]:
-    """Yield the units of a turn, each when it is made; ``numbered`` gives them their numbers later."""
+    """Yield the units of a turn one by one, to be numbered by ``numbered``."""
     time = microseconds(turn.time)
     shared = {
-        "number": number, "target": number, "time": time, "closed": NEVER,
-        "expires": NEVER, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
+        "number": number, "target": number, "time": time, "closed": NEVER_US,
+        "expires": NEVER_US, "agent": scope_key(turn.scope.agent), "session": scope_key(turn.scope.session),
         "speaker": name_key(turn.speaker), "kind": TURN, "role": ROLES.index(turn.role),
     }  # fmt: skip
     hidden = turn.statement and INJECTED in turn.metadata  # a person's correction of an entity
     state = Flag.STATEMENT * turn.statement | Flag.PROPOSED * hidden
-    date = date_text(turn.time, language(turn.text))
-    tells = turn.role != "assistant" or len(turn.text) <= LONG  # its long answers report nothing that happens
+    date = date_text(turn.time, turn.text)
+    tells = (
+        turn.role != "assistant" or len(turn.text) <= MAX_WHOLE_CHARS
+    )  # its long answers report nothing that happens
     for part, piece in enumerate(chunks(turn.text)):
         read = analyse(piece)
         named = _named(piece, turn, read.timed) if tells else _UNDATED
@@ -174,11 +173,11 @@ _UNDATED = {"start": 0, "end": 0, "later_start": 0, "later_end": 0}
 
 
 def _named(text: str, turn: Turn, timed: bool) -> dict[str, int]:
-    """Returns the first two periods that a statement names."""
-    found = named_periods(text, turn.time, timed=timed)
-    if not found:
+    """Return the first two periods that a statement mentions, in microseconds."""
+    periods = named_periods(text, turn.time, timed=timed)
+    if not periods:
         return _UNDATED
-    named = [(microseconds(one.start), microseconds(one.end)) for one in found]
+    named = [(microseconds(period.start), microseconds(period.end)) for period in periods]
     (start, end), (later_start, later_end) = (*named, (0, 0))[:2]
     return {"start": start, "end": end, "later_start": later_start, "later_end": later_end}
 
@@ -188,52 +187,52 @@ def _memory_unit(
 ) -> Unit:
     happened = memory.happened
     who = memory.subject if isinstance(memory, Insight) else turn.speaker if turn else memory.about
-    hidden = memory.proposed or memory.namespace in (CORRECTIONS, SUMMARY)
+    hidden = memory.proposed or memory.namespace in (CORRECTIONS, SUMMARY_NAMESPACE)
     state = Flag.CLOSED * bool(memory.closed_said) | Flag.PROPOSED * hidden | Flag.PRIMARY * primary
     columns = {
         "seq": seq, "number": number, "target": target, "time": microseconds(memory.said),
         "part": _part(memory, turn) if turn and isinstance(memory, Observation) else 0,
-        "closed": microseconds(memory.closed_said) if memory.closed_said else NEVER,
+        "closed": microseconds(memory.closed_said) if memory.closed_said else NEVER_US,
         "start": microseconds(happened.start) if happened else 0,
         "end": microseconds(happened.end) if happened else 0,
         "later_start": 0, "later_end": 0,
-        "expires": microseconds(memory.expires) if memory.expires else NEVER,
+        "expires": microseconds(memory.expires) if memory.expires else NEVER_US,
         "agent": scope_key(memory.scope.agent), "session": scope_key(turn.scope.session if turn else None),
         "speaker": name_key(who), "kind": INSIGHT if isinstance(memory, Insight) else OBSERVATION,
         "role": ROLES.index(turn.role if turn else "person"),
     }  # fmt: skip
-    date = date_text(memory.said, language(memory.text))
+    date = date_text(memory.said, memory.text)
     marked, further = _memory_marks(memory), (*repeated_days(memory.text, memory.said), *_keyword_terms(memory))
     return _unit(memory.text, analyse(memory.text), date, who, columns, state, marked=marked, further=further)
 
 
 def _keyword_terms(memory: Observation | Insight) -> list[int]:
-    """Returns the terms of a fact's keywords that its text has not, once each: "pets" of a fact about a gecko."""
+    """Return the terms of a fact's keywords that are not in its text, such as "pets" for a fact about a gecko."""
     words = "\n".join(memory.keywords) if isinstance(memory, Observation) else ""
-    own = set(terms(memory.text)) if words else ()
-    return [one for one in dict.fromkeys(terms(words)) if one not in own]
+    known = set(terms(memory.text)) if words else ()
+    return [term for term in dict.fromkeys(terms(words)) if term not in known]
 
 
 def _memory_marks(memory: Observation | Insight) -> tuple[int, ...]:
-    """Returns the terms under which the profile finds the memory; for an observation by the user's own words too."""
+    """Return the terms by which the profile finds a memory; for an observation those of the user's words too."""
     if isinstance(memory, Insight):
-        return (SERIOUS, LASTING)
-    serious = memory.level >= SERIOUS_LEVEL and not memory.fiction
-    quoted = marks("\n".join(quote.text for quote in memory.quotes)) if memory.about == "user" else ()
-    return (*dict.fromkeys((*quoted, SERIOUS, LASTING)),) if serious else quoted
+        return (IMPORTANT_TERM, DURABLE_TERM)
+    serious = memory.level >= IMPORTANT_LEVEL and not memory.fiction
+    quoted = marks("\n".join(quote.text for quote in memory.quotes))[0] if memory.about == "user" else ()
+    return (*dict.fromkeys((*quoted, IMPORTANT_TERM, DURABLE_TERM)),) if serious else quoted
 
 
 def _part(memory: Observation, turn: Turn) -> int:
-    """Returns the part of the turn that the memory quotes; the first for want of a quote."""
+    """Return the part of the turn that a memory quotes, the first without a quote."""
     quotes = [quote.text for quote in memory.quotes if quote.turn == turn.key]
-    parts = enumerate(chunks(turn.text)) if len(turn.text) > LONG else ()
+    parts = enumerate(chunks(turn.text)) if len(turn.text) > MAX_WHOLE_CHARS else ()
     return next((i for i, part in parts if any(quote in part for quote in quotes)), 0)
 
 
 @lru_cache(maxsize=1 << 12)
-def _header(said: str) -> bytes:
-    """Cached: many units share one speaker and day."""
-    return packed_terms(terms(said)[:_MOST])
+def _header(text: str) -> bytes:
+    """Return the packed terms of a header; cached, since many units share speaker and day."""
+    return packed_terms(terms(text)[:_MOST])
 
 
 def _unit(
@@ -245,18 +244,19 @@ def _unit(
     ``further``: terms of the days that it repeats and of a fact's keywords. Those of a turn are in its header.
     """
     role = columns["role"]
-    found = flags(body, read.pieces, ROLES[role]) | state
-    lasting = marks(body) if marked is None and role != _ASSISTANT else marked or ()
+    unit_flags = flags(body, read.pieces, ROLES[role]) | state
+    told = marked is None and role != ASSISTANT_ROLE
+    lasting, durability = marks(body) if told else (marked or (), MAX_DURABILITY * bool(marked))
     header, content = _header(f"{date} {speaker}"), read.terms
     if marked is None:
-        header += packed_terms((*(lasting if role == _USER else ()), *further))
+        header += packed_terms((*(lasting if role == USER_ROLE else ()), *further))
     else:
         content += packed_terms((*marked, *further))
     columns["part"] = min(columns["part"], _MOST)
     columns["n_header"], columns["n_terms"] = len(header) // TERM_BYTES, len(content) // TERM_BYTES
-    columns["flags"] = found | _PERSONAL if lasting else found
+    columns["flags"] = unit_flags | _PERSONAL * bool(lasting) | durability << DURABILITY_SHIFT
     columns["topics"], columns["more_topics"] = read.topics & _LOW, read.topics >> 64
-    packed = PACKED.pack(*_in_order(columns), read.meaning)
+    packed = UNIT_STRUCT.pack(*_in_order(columns), read.meaning)
     return Unit(columns["seq"], packed, header + content, _text(date, speaker, body))
 
 

@@ -1,8 +1,7 @@
-"""The contract of a store, tested by ``memscope.testing.StoreSuite``. ``memory.py`` is the reference to read first.
+"""The ``Store`` protocol, tested by ``memscope_testing.StoreSuite``. Read ``memory.py`` first.
 
-A store keeps the records of many users and never looks at another user's to answer for one. A local store gets
-``search`` from ``search/local.py``; everything else is below. Every method may be called from many tasks at once; each
-call is atomic.
+A store keeps the records of many users and reads only a user's own data to answer for that user. Local stores inherit
+``search`` from ``search/local.py``. Methods may be called from many tasks at once; each call is atomic.
 """
 
 from __future__ import annotations
@@ -38,12 +37,14 @@ if TYPE_CHECKING:
 
 ATOMIC = "atomic"  # a reader never sees half of a claim
 BACKUP = "backup"  # backup() writes a copy of the whole store
-PARK_AFTER = 5  # attempts
+MAX_ATTEMPTS = 5  # failed attempts after which a batch is parked
 
 
 class RecordKey(NamedTuple):
-    """Key of a record, for lists. ``number`` rises as records are stored; ``said`` in microseconds
-    since 1970: when a turn was said, or the newest source of a memory.
+    """Key of a record, for lists.
+
+    ``number`` rises in the order of storing. ``said``, in microseconds since 1970: when the turn, or the newest source
+    of the memory, was said.
     """
 
     number: int
@@ -54,22 +55,30 @@ class RecordKey(NamedTuple):
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps records. Ids, keys and names are valid only with their user: a foreign one is treated as missing."""
+    """Storage of records, work and vectors. Ids, keys and names belong to one user; another user's are unknown."""
 
     @property
-    def capabilities(self) -> frozenset[str]: ...
+    def capabilities(self) -> frozenset[str]:
+        """``ATOMIC``, ``BACKUP``, both or none."""
 
     async def open(self) -> None:
-        """Connect, create or upgrade; called once before anything else, harmless when repeated."""
+        """Connect, create or upgrade. Called before anything else; harmless when repeated."""
 
     async def close(self) -> None:
         """Release everything; acknowledged writes are durable, further calls raise ``ClosedError``."""
 
     async def secret(self) -> bytes:
-        """Returns the random secret of this store's turn keys; it travels with export and copy."""
+        """Return the random secret of this store's turn keys; export and copy carry it along."""
 
     async def adopt_secret(self, secret: bytes) -> bool:
-        """Take over the secret of an imported store; False (and unchanged) when this store holds turns of its own."""
+        """Take over the secret of an imported store.
+
+        Args:
+            secret: Secret of the store that wrote the imported turns.
+
+        Returns:
+            Whether the store has this secret now; False if it already had records under another one.
+        """
 
     # ---- turns and memories
 
@@ -78,128 +87,236 @@ class Store(Protocol):
     ) -> AppendResult:
         """Store turns, each at most once, with their units and pending work; durable on return.
 
-        A key that exists is "duplicate", a forgotten one "forgotten"; both are left as they are. The memories of
-        ``change_set`` are written in the same step; turns of its ``done`` that are stored now wait for no
-        consolidation, those stored before wait on as they did.
+        Args:
+            user: Owner of all records.
+            inserts: Turns in the order of the conversation.
+            change_set: Memories to write in the same step. Turns of its ``done`` that are new skip consolidation.
+
+        Returns:
+            Key and outcome per turn: "stored", "duplicate" (the key exists) or "forgotten" (it has a tombstone).
+
+        Raises:
+            InputError: If a record belongs to another user.
         """
 
     async def apply(self, user: str, change_set: ChangeSet) -> int:
-        """Write new memories, close and revise old ones; returns the number that changed.
+        """Write new memories, close and revise existing ones, and take ``done`` from the pending work.
 
         Ids that exist, and memories closed before, are left alone. A new memory with a missing source or a forgotten id
-        is dropped. A ``name`` taken in its namespace is superseded by the new memory. ``Conflict`` when a revision
-        expects another version: then nothing is written. Turns in ``done`` wait for no consolidation, observations
-        for no reflection, unless a batch has them.
+        is dropped. A new memory with a ``name`` supersedes the current one of that name and namespace. Items of
+        ``done`` that are in a batch stay there.
+
+        Args:
+            user: Owner of all records.
+            change_set: Changes to apply, all or none.
+
+        Returns:
+            The number of memories that changed.
+
+        Raises:
+            Conflict: If a revision expects another version; nothing is written.
+            InputError: If a record belongs to another user.
         """
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
-        """Returns records by id, or by a handle of ``search``, and the memories derived from them (superseded too)."""
+        """Read records, and all memories derived from them, superseded ones included.
+
+        Args:
+            user: Owner of the records.
+            ids: Ids, or handles from ``search``; unknown ones are left out of the result.
+
+        Returns:
+            Records and derived memories by id or handle.
+        """
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
-        """Returns every version of a memory and of those linked to it by supersession, oldest first."""
+        """Return every version of a memory and of those linked to it by supersession, oldest first."""
 
     def scan(self, select: Select) -> AsyncIterator[list[Record]]:
-        """Returns pages of records in the order they were stored, in bounded memory; empty rather than ``NotFound``."""
+        """Yield pages of records in the order of storing, in bounded memory.
+
+        Args:
+            select: Conditions, all of which a record meets.
+
+        Returns:
+            Non-empty pages; none if nothing is selected.
+        """
 
     async def keys(self, select: Select) -> list[RecordKey]:
-        """Returns the keys of what ``scan`` finds, in its order, without reading the records where it can."""
+        """Return the keys of the records of ``scan``, in its order, if possible without reading the records."""
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         """Remove the selected records and all derived from them: records, units, vectors, saved replies.
 
-        Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, gives the remaining
-        sources back to the stage that derived the removed memory, and ends the lease of running work that a removed
-        record touches. Blocks go when named, and with everything of their user or agent; of the others the lines that
-        rest on a removed record go, from the history too (``block_rules.without_sources``).
+        Leaves tombstones of keys and ids, reopens memories that a removed one had superseded, makes the remaining
+        sources of removed memories pending again, and ends leases of work on removed records. Removes blocks that are
+        selected by label, or by their whole user or agent; from other blocks and their history it removes the lines
+        that were written from removed records (``block_rules.without_sources``).
+
+        Args:
+            select: Conditions, all of which a record meets.
+            dry_run: Report what would be removed, and remove nothing.
+
+        Returns:
+            Counts, and whether the bytes are wiped from the medium yet.
         """
 
     async def tombstones(self, user: str) -> list[str]:
-        """Returns the keys and ids that were forgotten, sorted."""
+        """Return the forgotten keys and ids, sorted."""
 
     async def receipts(self, user: str) -> list[Receipt]:
-        """Returns the receipts of what was forgotten, oldest first. That of a whole user replaces the earlier ones."""
+        """Return the receipts of ``forget``, oldest first; forgetting a whole user replaces the earlier ones."""
 
-    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
-        """Add tombstones and receipts of another store; records stored here stay."""
+    async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+        """Add tombstones and receipts of another store; ids of stored records get none."""
 
     async def search(self, search: Search) -> Candidates:
-        """Returns candidates: the best 150 by window BM25, 75 in the period, 75 of the user's, 100 by cosine."""
+        """Find candidates for a query, to be ranked by the caller.
+
+        Args:
+            search: Scope, terms, periods, vectors and conditions.
+
+        Returns:
+            The best units per channel (``search.candidates.POOL_SIZES``), as columns.
+        """
 
     async def users(self, *, forgotten: bool = False) -> list[str]:
-        """Returns the users with records or blocks, sorted; ``forgotten``: those too with tombstones or receipts."""
+        """Return users with records or blocks, sorted; ``forgotten``: also those with tombstones or receipts."""
 
     async def searchable(self, user: str) -> None:
-        """Wait until every process's search sees all acknowledged writes; returns at once where it always does."""
+        """Wait until ``search`` in every process sees all acknowledged writes of a user."""
 
-    async def stats(self, user: str | None = None) -> Stats: ...
+    async def stats(self, user: str | None = None) -> Stats:
+        """Count records, work and vectors, of all users if ``user`` is None."""
 
     # ---- blocks
 
     async def blocks(self, user: str, *, versions: bool = False) -> list[Block]:
-        """Returns the present version of each block of all agents; ``versions``: every version, oldest first.
+        """Return the current version of each block by agent (none first) and label.
 
-        Ordered by agent (none first) and label.
+        Args:
+            user: Owner of the blocks.
+            versions: Return every version, oldest first.
+
+        Returns:
+            The blocks of all agents.
         """
 
     async def put_blocks(self, user: str, versions: Sequence[Block]) -> None:
-        """Write new versions, all or none, durable on return.
+        """Write new versions of blocks, all or none; durable on return.
 
-        ``Conflict`` unless each is one above the stored version of its agent and label (1 for a new block), or if one
-        of its ``sources`` was forgotten. ``LimitError`` for a value above its limit.
+        Args:
+            user: Owner of the blocks.
+            versions: Each has the stored version of its agent and label plus 1; 1 for a new block.
+
+        Raises:
+            Conflict: If a version does not follow the stored one, or one of its sources was forgotten.
+            LimitError: If a value is longer than its block's limit.
         """
 
     # ---- work
 
     async def claim(self, stage: Stage, limit: int, lease_s: float, *, user: str | None = None) -> list[Claim]:
-        """Lease at most one batch per user: the oldest unfinished one, else a new one of up to ``limit`` pending items.
+        """Lease at most one batch per user: the oldest unfinished one, else a new one of pending items.
 
-        Consolidate and reflect share one live lease per user. Failed batches wait for their ``not_before``; a saved
-        reply comes with its batch. Up to 8 users at once when ``user`` is None. A lease or ``not_before`` more than
-        ``LONGEST_WAIT_S`` ahead was written by a clock that ran ahead: it is void (``rules.holds``).
+        Consolidate and reflect share one live lease per user. Failed batches wait for their ``not_before``. A lease or
+        ``not_before`` more than ``MAX_WAIT_S`` ahead was written by a wrong clock and is void (``rules.holds``).
+
+        Args:
+            stage: Kind of work.
+            limit: Maximum number of items in a new batch.
+            lease_s: Seconds until another worker may claim the batch.
+            user: Claim for this user only; None for up to 8 users with work.
+
+        Returns:
+            Claims with the saved reply of their batch, if any.
         """
 
     async def extend(self, claim: Claim, lease_s: float) -> Claim:
-        """Extend the lease. ``LeaseLost`` when another worker has it."""
+        """Extend a lease.
+
+        Args:
+            claim: A claim of ``claim`` or ``extend``.
+            lease_s: Seconds from now.
+
+        Returns:
+            The claim with its new end.
+
+        Raises:
+            LeaseLost: If another worker has the batch.
+        """
 
     async def save_reply(self, claim: Claim, change_set: ChangeSet) -> None:
-        """Save the change set made from the model's reply, before it is applied; again: in the place of the last.
+        """Save the change set made from the model's reply before it is applied, replacing an earlier one.
 
-        ``LeaseLost`` as above.
+        Args:
+            claim: The batch.
+            change_set: Changes that ``complete`` will apply, also after a crash.
+
+        Raises:
+            LeaseLost: If another worker has the batch.
         """
 
     async def complete(self, claim: Claim, change_set: ChangeSet | None = None) -> int:
-        """Apply ``change_set``, else the saved one, and mark its ``done``, atomically; returns the number of new ones.
+        """Apply a change set and end the batch, atomically; items not in ``done`` are pending again.
 
-        Items that are not in ``done`` are pending again. ``LeaseLost`` as above; 0 if completed before.
+        Args:
+            claim: The batch.
+            change_set: Changes to apply; None for the saved reply.
+
+        Returns:
+            The number of new memories; 0 if the batch was completed before.
+
+        Raises:
+            LeaseLost: If another worker has the batch.
         """
 
     async def fail(self, claim: Claim, code: str, not_before: datetime, *, counted: bool = True) -> None:
-        """Give the batch back with the error's code; parked after ``PARK_AFTER`` attempts, visible, never dropped.
+        """Give a batch back after an error; after ``MAX_ATTEMPTS`` attempts it is parked, never dropped.
 
-        ``counted=False``: the attempt does not count, since an endpoint that is down is not the batch's fault.
+        Args:
+            claim: The batch.
+            code: Code of the error, shown by ``stats``.
+            not_before: Time of the next attempt.
+            counted: False if the batch is not at fault, for instance when an endpoint is down.
+
+        Raises:
+            LeaseLost: If another worker has the batch.
         """
 
     async def give_back(self, claim: Claim) -> None:
-        """Undo the claim of a batch, for a preview or a worker that stops. ``LeaseLost`` as above."""
+        """Undo a claim, for a preview or a worker that stops.
+
+        Args:
+            claim: The batch.
+
+        Raises:
+            LeaseLost: If another worker has the batch.
+        """
 
     async def unpark(self, stage: Stage | None = None, user: str | None = None) -> int:
-        """Make parked batches pending again."""
+        """Make parked batches pending again, of one stage or user or of all; return their number."""
 
     # ---- vectors
 
-    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
-        """Declare the embedder. ``EmbeddingMismatch`` if the store has vectors of another space, unless ``replace``.
+    async def set_vector_space(self, space: VectorSpace, *, replace: bool = False) -> None:
+        """Declare the embedder whose vectors this process writes.
 
-        Replaced vectors serve until the new ones are complete (stage embed fills them).
+        Args:
+            space: Model and length of its vectors.
+            replace: Replace another space. Its vectors serve until stage embed has filled the new one.
+
+        Raises:
+            EmbeddingMismatch: If the store has vectors of another space, unless ``replace``.
         """
 
     # ---- the store
 
     async def backup(self, path: Path) -> None:
-        """Write a consistent copy while others write (capability ``backup``)."""
+        """Write a consistent copy to a new file while others write (capability ``BACKUP``)."""
 
     async def compact(self) -> ForgetReport:
-        """Finish the wiping that ``forget`` had to leave pending."""
+        """Finish the wiping that ``forget`` left pending."""
 
 
-__all__ = ["ATOMIC", "BACKUP", "PARK_AFTER", "RecordKey", "Store"]
+__all__ = ["ATOMIC", "BACKUP", "MAX_ATTEMPTS", "RecordKey", "Store"]

@@ -10,29 +10,33 @@ from datetime import datetime
 from memscope.errors import Conflict, InputError, LimitError
 from memscope.records import Block, BlockKey, Select
 
-FORGOTTEN = "a source was forgotten"
-ALIKE = 0.5  # share of equal characters from which a line counts as an alteration of another
+FORGOTTEN_REASON = "a source was forgotten"
+MIN_LINE_SIMILARITY = 0.5  # share of equal characters from which a line counts as an alteration of another
+MAX_PRODUCTS = 20_000_000  # of the lengths of lines compared by character: about a second
+MAX_SHINGLES = 10_000_000  # looked up in all pairs of lines
 
 # ---- writing
 
 
 def check_next(user: str, versions: Sequence[Block], stored: Mapping[BlockKey, int], buried: Set[str]) -> None:
-    """Refuse the whole call unless every version follows the one before it. ``stored``: present version by key."""
+    """Refuse the whole call unless each version is the stored one plus 1. ``stored``: current version by key."""
     have = dict(stored)
     for block in versions:
         if block.scope.user != user:
-            raise InputError(f"block {block.label!r} of user {block.scope.user!r} among those of {user!r}")
+            raise InputError(f"block {block.label!r} belongs to user {block.scope.user!r}, not {user!r}")
         check_limit(block)
         if block.version != have.get(block.key, 0) + 1:
-            found = have.get(block.key, 0)
-            raise Conflict(f"block {block.label!r} is at version {found}", hint="read it again and repeat the edit")
+            stored_version = have.get(block.key, 0)
+            raise Conflict(
+                f"block {block.label!r} is at version {stored_version}", hint="read it again and repeat the edit"
+            )
         if not buried.isdisjoint(block.sources):
             raise Conflict(f"a source of this edit of {block.label!r} was forgotten", hint="nothing was written")
         have[block.key] = block.version
 
 
 def check_limit(block: Block) -> None:
-    """``LimitError`` for a value above the limit: by how much, and which line is the longest."""
+    """Raise ``LimitError`` for a value above the limit, naming the excess and the longest line."""
     excess = len(block.value) - block.limit
     if excess > 0:
         lengths = [len(line) for line in block.value.split("\n")]
@@ -45,16 +49,16 @@ def check_limit(block: Block) -> None:
 
 
 def current(versions: Iterable[Block]) -> list[Block]:
-    """Returns the last version of each block."""
+    """Return the latest version of each block."""
     return [history[-1] for history in by_key(versions).values()]
 
 
 def by_key(versions: Iterable[Block]) -> dict[BlockKey, list[Block]]:
-    """Returns the versions of each block, oldest first."""
-    found: defaultdict[BlockKey, list[Block]] = defaultdict(list)
+    """Group versions by block, oldest first."""
+    histories: defaultdict[BlockKey, list[Block]] = defaultdict(list)
     for block in sorted(versions, key=lambda block: (block.scope.agent or "", block.label, block.version)):
-        found[block.key].append(block)
-    return dict(found)
+        histories[block.key].append(block)
+    return dict(histories)
 
 
 # ---- forgetting
@@ -62,11 +66,15 @@ def by_key(versions: Iterable[Block]) -> dict[BlockKey, list[Block]]:
 
 @dataclass(frozen=True, slots=True)
 class BlockRemoval:
-    """Effect of a forget on blocks: ``dropped`` and ``rewritten`` versions as they were, ``made`` in their place."""
+    """Effect of a forget on blocks.
+
+    ``dropped`` and ``rewritten`` are old versions, ``replacements`` what is written instead. ``may_hold`` are labels
+    of blocks with lines of unknown source, which may still repeat what was forgotten.
+    """
 
     dropped: tuple[Block, ...] = ()
     rewritten: tuple[Block, ...] = ()
-    made: tuple[Block, ...] = ()
+    replacements: tuple[Block, ...] = ()
     may_hold: tuple[str, ...] = ()
 
     @property
@@ -75,7 +83,7 @@ class BlockRemoval:
 
     @property
     def texts(self) -> list[str]:
-        """Returns all text that goes."""
+        """All removed text."""
         return [
             text
             for block in (*self.dropped, *self.rewritten)
@@ -84,25 +92,27 @@ class BlockRemoval:
 
 
 def selects_blocks(select: Select) -> bool:
-    """Returns whether one block is selected, or everything of a user or of one agent, which includes their blocks."""
+    """Return whether a selection has blocks: one named block, or everything of a user or of one agent."""
     return select.block is not None or select == Select(select.user, select.agent)
 
 
 def plan_removal(select: Select, gone: Collection[str], versions: Sequence[Block], now: datetime) -> BlockRemoval:
-    """Returns what happens to a user's blocks when the records ``gone`` are forgotten."""
+    """Plan the effect on a user's blocks when the records ``gone`` are forgotten."""
     if selects_blocks(select):
         return BlockRemoval(dropped=tuple(block for block in versions if _selected(select, block)))
     rewritten: list[Block] = []
-    made: list[Block] = []
+    replacements: list[Block] = []
     may_hold: list[str] = []
     for history in by_key(versions).values() if gone else ():
         after = without_sources(history, gone, now)
         changed = [(old, new) for old, new in zip(history, after, strict=False) if old != new]
         rewritten += [old for old, _ in changed]
-        made += [new for _, new in changed] + after[len(history) :]
+        replacements += [new for _, new in changed] + after[len(history) :]
         if after[-1].value and any(block.author != "backend" and not block.sources for block in history):
             may_hold.append(after[-1].label)
-    return BlockRemoval(rewritten=tuple(rewritten), made=tuple(made), may_hold=tuple(sorted(set(may_hold))))
+    return BlockRemoval(
+        rewritten=tuple(rewritten), replacements=tuple(replacements), may_hold=tuple(sorted(set(may_hold)))
+    )
 
 
 def _selected(select: Select, block: Block) -> bool:
@@ -112,30 +122,66 @@ def _selected(select: Select, block: Block) -> bool:
 
 
 def without_sources(history: Sequence[Block], gone: Collection[str], now: datetime) -> list[Block]:
-    """Returns the versions without the lines that edits from forgotten sources brought in.
+    """Remove the lines that were written from forgotten sources, and later alterations of them, from every version.
 
-    A line that only alters such a line goes with it. If the present value loses a line, one more version says so, and
-    an edit of the old value meets a ``Conflict``.
+    If the current value loses a line, a new version records it, so that an edit of the old value raises ``Conflict``.
     """
     tainted: set[str] = set()
     before: set[str] = set()
-    kept: list[Block] = []
+    cleaned: list[Block] = []
+    alterations = _Alterations()
     for block in history:
         lines = block.value.split("\n")
         named = any(source in gone for source in block.sources)
         fresh, left = set(lines) - before - {""}, tainted & (before - set(lines))
-        tainted |= fresh if named else {line for line in fresh if any(_alike(line, old) for old in left)}
+        tainted |= fresh if named else alterations.among(fresh, left)
         before = set(lines)
         value = "\n".join(line for line in lines if line not in tainted) if tainted else block.value
         sources = tuple(source for source in block.sources if source not in gone)
-        kept.append(replace(block, value=value, sources=sources, reason="" if named else block.reason))
-    if kept and kept[-1].value != history[-1].value:
-        last = replace(kept[-1], version=kept[-1].version + 1, recorded=now, author="backend", reason=FORGOTTEN)
-        kept.append(replace(last, sources=()))
-    return kept
+        cleaned.append(replace(block, value=value, sources=sources, reason="" if named else block.reason))
+    if cleaned and cleaned[-1].value != history[-1].value:
+        last = replace(
+            cleaned[-1], version=cleaned[-1].version + 1, recorded=now, author="backend", reason=FORGOTTEN_REASON
+        )
+        cleaned.append(replace(last, sources=()))
+    return cleaned
 
 
-def _alike(line: str, old: str) -> bool:
+class _Alterations:
+    """Find the lines that are alterations of removed lines, at a bounded cost.
+
+    Lines are compared by character up to ``MAX_PRODUCTS``, then by shared shingles up to ``MAX_SHINGLES``; beyond that
+    every new line counts as an alteration, since forgotten content must not survive.
+    """
+
+    def __init__(self) -> None:
+        self._products = self._looked_up = 0
+        self._shingles: dict[tuple[str, int], frozenset[str]] = {}
+
+    def among(self, lines: Set[str], old: Set[str]) -> set[str]:
+        self._products += sum(map(len, lines)) * sum(map(len, old))
+        if self._products <= MAX_PRODUCTS:
+            return {line for line in lines if any(_ratio(line, other) > MIN_LINE_SIMILARITY for other in old)}
+        self._looked_up += len(old) * sum(map(len, lines))
+        if self._looked_up <= MAX_SHINGLES:
+            return {line for line in lines if any(self._share(line, other) > MIN_LINE_SIMILARITY for other in old)}
+        return set(lines) if old else set()
+
+    def _share(self, line: str, old: str) -> float:
+        """Return the Dice coefficient of shingles, longer ones for long lines, which share most short ones."""
+        length = min(len(line), len(old))
+        size = 2 if length < 100 else 3 if length < 400 else 6
+        first, second = (self._of(text, size) for text in (line, old))
+        return 2 * len(first & second) / max(1, len(first) + len(second))
+
+    def _of(self, line: str, size: int) -> frozenset[str]:
+        if (line, size) not in self._shingles:
+            places = range(max(1, len(line) - size + 1))
+            self._shingles[line, size] = frozenset(line[place : place + size] for place in places)
+        return self._shingles[line, size]
+
+
+def _ratio(line: str, old: str) -> float:
     from difflib import SequenceMatcher
 
-    return SequenceMatcher(None, line, old, autojunk=False).ratio() > ALIKE
+    return SequenceMatcher(None, line, old, autojunk=False).ratio()

@@ -1,4 +1,4 @@
-"""Records and change sets as text with a checksum, since SQLite notices a torn page but not a flipped bit."""
+"""Records and change sets as JSON with a CRC-32: SQLite detects torn pages but not flipped bits."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ T = TypeVar("T")
 
 
 def encode(value: Record | Block | Receipt | ChangeSet) -> str:
-    made = change_set_to_json(value) if isinstance(value, ChangeSet) else to_json(value)
-    text = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    fields = change_set_to_json(value) if isinstance(value, ChangeSet) else to_json(value)
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     return f"{crc32(text.encode()):08x}{text}"
 
 
 def decode(body: str) -> Record:
-    """Returns the record; ``StoreCorrupt`` if the checksum does not match."""
+    """Decode a record; ``StoreCorrupt`` if the checksum does not match."""
     return _opened(body, from_json)
 
 
 @lru_cache(64)
 def words_in_body(text: str | None) -> str:
-    """Returns what the case-folded body of every record with this text in it holds, so that others need no decoding."""
+    """Return the text as a case-folded body contains it, so that only bodies with it need decoding."""
     return json.dumps(text or "", ensure_ascii=False)[1:-1].casefold()
 
 
@@ -51,9 +51,9 @@ def decode_receipt(body: str) -> Receipt:
     return _opened(body, receipt_from_json)
 
 
-def _opened(body: str, made: Callable[[Mapping[str, Json]], T]) -> T:
+def _opened(body: str, build: Callable[[Mapping[str, Json]], T]) -> T:
     try:
-        return made(_unseal(body))
+        return build(_unseal(body))
     except InputError as error:
         raise _damaged() from error
 
@@ -62,8 +62,8 @@ def _unseal(body: str) -> dict[str, Json]:
     sealed, text = body[:8], body[8:]
     if f"{crc32(text.encode()):08x}" != sealed:
         raise _damaged()
-    made: dict[str, Json] = json.loads(text)
-    return made
+    fields: dict[str, Json] = json.loads(text)
+    return fields
 
 
 def _damaged() -> StoreCorrupt:

@@ -21,6 +21,7 @@ from memscope.records import (
     BlockKey,
     ChangeSet,
     Claim,
+    ForgetReport,
     Handle,
     Insight,
     Observation,
@@ -31,16 +32,16 @@ from memscope.records import (
     Turn,
     VectorSpace,
 )
+from memscope.search.units import Unit, units_version
 from memscope.stores import ATOMIC, RecordKey
 from memscope.stores.block_rules import by_key
 from memscope.stores.local import LocalStore, Row, Transaction, utc_now
 from memscope.stores.local.records import turns_of
 from memscope.stores.rules import STAGES, Batch, Memory, record_id, record_key, selected
 from memscope.stores.spaces import Spaces
-from memscope.text.units import Unit, units_version
 
 T = TypeVar("T")
-PAGE = 500
+SCAN_PAGE_ROWS = 500
 
 
 @dataclass
@@ -90,7 +91,12 @@ class UserData:
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         wanted = set(numbers)
-        return [(one, copy(self.rows[made])) for made, of in self.sources.items() for one in of if one in wanted]
+        return [
+            (source, copy(self.rows[memory]))
+            for memory, sources in self.sources.items()
+            for source in sources
+            if source in wanted
+        ]
 
     def memories(self) -> list[tuple[Row, Memory]]:
         return [(copy(row), row.record) for row in self.rows.values() if not isinstance(row.record, Turn)]
@@ -100,16 +106,16 @@ class UserData:
         return [row for row, memory in self.memories() if memory.superseded_by in wanted]
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
-        wanted = (name, namespace)
-        return [row for row, one in self.memories() if one.current and (one.name, one.namespace) == wanted]
+        named = [(row, memory) for row, memory in self.memories() if memory.name == name]
+        return [row for row, memory in named if memory.current and memory.namespace == namespace]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        found = [copy(self.rows[key.number]) for key in self.keys(select) if key.number > after]
-        return found[:PAGE], found[PAGE - 1].number if len(found) > PAGE else None
+        rows = [copy(self.rows[key.number]) for key in self.keys(select) if key.number > after]
+        return rows[:SCAN_PAGE_ROWS], rows[SCAN_PAGE_ROWS - 1].number if len(rows) > SCAN_PAGE_ROWS else None
 
     def keys(self, select: Select) -> list[RecordKey]:
         ids = self.ids.keys() if select.ids is None else select.ids & self.ids.keys()
-        rows = [self.rows[number] for number in sorted(self.ids[id] for id in ids)]
+        rows = (self.rows[number] for number in sorted(self.ids[id] for id in ids))
         return [record_key(row.number, row.record) for row in rows if self._selected(select, row)]
 
     def _selected(self, select: Select, row: Row) -> bool:
@@ -118,7 +124,7 @@ class UserData:
             row.record,
             sessions=lambda: {turn.scope.session for turn in turns_of(self, row)},
             waiting=lambda stage: row.number in self.pending[stage] or self._in_batch(stage, row.number),
-            made=lambda: [one.record for _, one in self.derived([row.number])],
+            derived=lambda: [memory.record for _, memory in self.derived([row.number])],
         )
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
@@ -141,7 +147,7 @@ class UserData:
     def keep_older(self, number: int, memory: Memory) -> None:
         self.history.setdefault(number, []).append(memory)
 
-    def bury(self, ids: Iterable[str]) -> None:
+    def add_tombstones(self, ids: Iterable[str]) -> None:
         self.buried.update(ids)
 
     def tombstones(self) -> list[str]:
@@ -190,8 +196,8 @@ class UserData:
         return [copy(self.rows[number]) for number in sorted(numbers)]
 
     def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
-        own = range(row.unit, row.unit + row.units)
-        return [(space, unit, have[unit][1]) for space, have in self.embedded.items() for unit in own if unit in have]
+        units = range(row.unit, row.unit + row.units)
+        return [(space, unit, have[unit][1]) for space, have in self.embedded.items() for unit in units if unit in have]
 
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
         if unit in self.units:
@@ -252,7 +258,7 @@ class UserData:
         return (claim.id, claim.token) in self.done
 
     def set_due(self, stage: Stage, when: int | None) -> None:
-        """Nothing to store: ``due_users`` names every user, at no cost here."""
+        """Store nothing: ``due_users`` returns every user."""
 
 
 class Whole:
@@ -299,8 +305,8 @@ class Whole:
     def set_spaces(self, spaces: Spaces) -> None:
         self.held = spaces
         for user in self.data.values():
-            kept = {space: have for space, have in user.embedded.items() if space in (spaces.serving, spaces.filling)}
-            user.embedded = kept
+            for space in user.embedded.keys() - {spaces.serving, spaces.filling}:
+                del user.embedded[space]
 
     def has_vectors(self) -> bool:
         return any(have for user in self.data.values() for have in user.embedded.values())
@@ -318,38 +324,32 @@ class Whole:
 
     def renew_indexes(self) -> None:
         for user in self.data.values():
-            user.revision += 1
-            user.floor = user.revision
+            user.floor = user.revision = user.revision + 1
 
     def stats(self, user: str | None) -> Stats:
         counted = [data for name, data in self.data.items() if user in (None, name)]
         kinds = Counter(type(row.record) for data in counted for row in data.rows.values())
         work = [work for data in counted for work in data.work]
         states = {state: dict.fromkeys(map(str, STAGES), 0) for state in ("pending", "failed", "parked")}
-        for one in work:
-            state = "parked" if one.batch.parked else "failed" if one.batch.code else "pending"
-            states[state][one.batch.stage] += len(one.items)
+        for job in work:
+            state = "parked" if job.batch.parked else "failed" if job.batch.code else "pending"
+            states[state][job.batch.stage] += len(job.items)
         for stage in STAGES:
             states["pending"][stage] += sum(len(data.pending[stage]) for data in counted)
         serving = self.held.serving
         return Stats(
             users=sum(bool(data.rows or data.versions) for data in counted),
-            turns=kinds[Turn],
-            observations=kinds[Observation],
-            insights=kinds[Insight],
+            turns=kinds[Turn], observations=kinds[Observation], insights=kinds[Insight],
             units=sum(len(data.units) for data in counted),
             vectors=sum(len(data.embedded.get(serving, {})) for data in counted) if serving else 0,
-            pending=states["pending"],
-            failed=states["failed"],
-            parked=states["parked"],
-            errors=dict(Counter(one.batch.code for one in work if one.batch.code)),
-            space=serving,
+            pending=states["pending"], failed=states["failed"], parked=states["parked"],
+            errors=dict(Counter(job.batch.code for job in work if job.batch.code)), space=serving,
             blocks=sum(len(data.blocks()) for data in counted),
-        )
+        )  # fmt: skip
 
 
 class InMemoryStore(LocalStore):
-    """Keeps records until the process ends. ``clock`` gives the time of leases."""
+    """Keep records until the process ends. ``clock`` gives the time of leases."""
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
         super().__init__(clock=clock, index_cache_mb=index_cache_mb)
@@ -371,5 +371,8 @@ class InMemoryStore(LocalStore):
             raise ClosedError("the store is closed")
         return task(self._whole)
 
-    async def _write(self, task: Callable[[Transaction], T]) -> T:
+    async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
         return await self._read(task)
+
+    async def _wipe(self) -> ForgetReport:
+        return ForgetReport(physical="wiped")  # there is no file

@@ -1,9 +1,9 @@
-"""A removal as a store has planned it, and its receipt."""
+"""Plan of a removal, and its receipt."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -13,14 +13,17 @@ from memscope.records import ForgetReport, Insight, Observation, Receipt, Scope,
 from memscope.stores.block_rules import BlockRemoval
 from memscope.stores.rules import HasRecord
 
-MOST_IDS = 1000  # of a receipt
+MAX_RECEIPT_IDS = 1000
 R = TypeVar("R", bound=HasRecord)
 A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
 class Removal(Generic[R, A]):
-    """Records to remove, by id in storing order. ``again``: kept ones to derive from anew; ``vectors``: active ones."""
+    """Records to remove, by id in storing order.
+
+    ``again``: remaining sources to derive from anew; ``vectors``: number of vectors in the serving space.
+    """
 
     rows: dict[str, R]
     again: Sequence[A]
@@ -32,9 +35,9 @@ class Removal(Generic[R, A]):
         return bool(self.rows or self.blocks.count)
 
     def report(
-        self, *, dry_run: bool, physical: Literal["wiped", "pending"] = "wiped", reason: str = ""
+        self, *, dry_run: bool, physical: Literal["wiped", "pending"] = "pending", reason: str = ""
     ) -> ForgetReport:
-        """``physical`` is the state of the bytes once the removal is done, ``reason`` why they are still there."""
+        """``physical``: state of the bytes after the removal; ``reason``: why they are still there."""
         records = [row.record for row in self.rows.values()]
         done = self.changes and not dry_run
         return ForgetReport(
@@ -52,8 +55,18 @@ class Removal(Generic[R, A]):
         )
 
 
+def statements_of(fallen: Iterable[HasRecord], gone: Container[str]) -> set[str]:
+    """Return the sources of removed memories that lose no source themselves: their statements are removed too.
+
+    Of a memory stated twice, removing one statement removes the memory and keeps the other statement.
+    """
+    memories = [row.record for row in fallen if not isinstance(row.record, Turn)]
+    orphans = [memory for memory in memories if not any(source in gone for source in memory.sources)]
+    return {source for memory in orphans for source in memory.sources}
+
+
 def total(parts: Sequence[ForgetReport]) -> ForgetReport:
-    """Returns one receipt for a removal that was done in parts."""
+    """Add up the reports of a removal done in parts."""
     counts = ("turns", "observations", "insights", "blocks", "vectors", "rederive")
     sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
     may_hold = tuple(sorted({label for part in parts for label in part.may_hold}))
@@ -62,13 +75,13 @@ def total(parts: Sequence[ForgetReport]) -> ForgetReport:
 
 
 def is_whole(select: Select) -> bool:
-    """Returns whether all of a user is selected."""
+    """Return whether everything of a user is selected."""
     return select == Select(select.user)
 
 
 def receipt(select: Select, report: ForgetReport, ids: Iterable[str], at: datetime) -> Receipt:
-    """Returns the receipt to keep. Ids can be telling, so none are repeated of a user who is forgotten wholly."""
-    kept = () if is_whole(select) else tuple(islice(ids, MOST_IDS))
+    """Make the receipt to keep; without ids for a whole user, since ids can reveal content."""
+    listed = () if is_whole(select) else tuple(islice(ids, MAX_RECEIPT_IDS))
     scope = Scope(select.user, select.agent, select.session)
     counts = (report.turns, report.observations, report.insights, report.blocks)
-    return Receipt(secrets.token_hex(8), scope, at, *counts, kept)
+    return Receipt(secrets.token_hex(8), scope, at, *counts, listed)

@@ -1,4 +1,4 @@
-"""Rules that every store applies alike: pure functions over loaded records, without I/O.
+"""Rules shared by all stores: pure functions over loaded records, without I/O.
 
 A store loads the records of a call, lets these functions decide, and writes the result. Times of leases are
 microseconds since 1970.
@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import (
-    LONGEST_WAIT_S,
-    SUMMARY,
+    MAX_WAIT_S,
+    SUMMARY_NAMESPACE,
     ChangeSet,
     Claim,
     Insight,
@@ -31,11 +31,11 @@ from memscope.records import (
 )
 from memscope.records.filters import record_matches
 from memscope.records.serialization import turn_key
-from memscope.stores import PARK_AFTER, RecordKey
-from memscope.text.units import microseconds
+from memscope.search.units import microseconds
+from memscope.stores import MAX_ATTEMPTS, RecordKey
 
 Memory: TypeAlias = Observation | Insight
-CLOCKS_APART_S = 60.0  # between the clocks of two hosts
+CLOCKS_APART_S = 60.0  # tolerated difference between the clocks of two hosts
 STAGES: tuple[Stage, ...] = ("embed", "consolidate", "reflect")
 
 # ---- ownership of records
@@ -48,7 +48,7 @@ def check_user(user: str, inserts: Iterable[TurnInsert], change_set: ChangeSet |
         records += [(memory.id, memory.scope) for memory in change_set.new]
     for id, scope in records:
         if scope.user != user:
-            raise InputError(f"record {id!r} of user {scope.user!r} among those of {user!r}")
+            raise InputError(f"record {id!r} belongs to user {scope.user!r}, not {user!r}")
 
 
 def record_id(record: Record) -> str:
@@ -63,7 +63,7 @@ def record_key(number: int, record: Record) -> RecordKey:
 
 
 def free_key(base: bytes, taken: Callable[[str], bool]) -> str:
-    """Returns the turn key with the first n without a turn or tombstone, found by doubling, then halving."""
+    """Return the turn key of the lowest free number, by exponential, then binary search."""
     low, high = 0, 1
     while taken(turn_key(base, high - 1)):
         low, high = high, 2 * high
@@ -76,15 +76,15 @@ def free_key(base: bytes, taken: Callable[[str], bool]) -> str:
 # ---- stages
 
 
-def waits_for(record: Record | None) -> Stage | None:
-    """Returns the stage a new record waits for: statements and documents wait for none."""
+def next_stage(record: Record | None) -> Stage | None:
+    """Return the stage that processes a new record next; None for statements and named memories."""
     if isinstance(record, Turn):
         return None if record.statement else "consolidate"
     return "reflect" if isinstance(record, Observation) and record.current and record.name is None else None
 
 
 def same_text(old: Record, new: Record) -> bool:
-    """Returns whether the units of both give an embedder the same text, so that their vectors can be kept."""
+    """Return whether both versions have the same embedder input, so that their vectors can be kept."""
     if isinstance(old, Turn) or isinstance(new, Turn):
         return False
     same_subject = getattr(old, "subject", "") == getattr(new, "subject", "")
@@ -96,9 +96,9 @@ def same_text(old: Record, new: Record) -> bool:
 
 @dataclass(slots=True)
 class MemoryState:
-    """A memory in its new state. ``stored``: the present one, None for a new one. ``older``: versions for the history.
+    """A memory in its new state. ``stored``: the stored version, None for a new memory; ``older``: versions to archive.
 
-    ``valid_to`` is the value before the memory was closed: forgetting its superseder restores it.
+    ``valid_to`` is the value before the memory was closed; it is restored when the superseding memory is forgotten.
     """
 
     record: Memory
@@ -113,7 +113,7 @@ class MemoryState:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Counts of a change set; ``unsourced``: sources of new memories dropped because one of them is not stored."""
+    """Counts of an applied change set; ``unsourced``: sources of new memories dropped for want of one of them."""
 
     new: int
     other: int
@@ -121,10 +121,10 @@ class Applied:
 
 
 class PendingChanges:
-    """The memories that a change set touches; ``apply`` decides, then the store writes the states that changed.
+    """The memories that a change set touches: ``apply`` decides, then the store writes the states of ``changed``.
 
-    The store loads the records of ``ids_of`` and ``names_of``: ``turns`` are the keys of stored turns, ``buried`` the
-    new ids that were forgotten.
+    The store loads the records of ``ids_of`` and ``names_of``. ``turns``: keys of stored turns; ``buried``: forgotten
+    ids among the new ones.
     """
 
     def __init__(
@@ -134,16 +134,16 @@ class PendingChanges:
         self.turns, self.buried = turns, buried
 
     def changed(self) -> list[MemoryState]:
-        """Returns the states to write: new memories first, in the order of their creation."""
+        """Return the states to write, new memories first."""
         return sorted(
-            (state for state in self.states.values() if state.changed), key=lambda one: one.stored is not None
+            (state for state in self.states.values() if state.changed), key=lambda state: state.stored is not None
         )
 
     def stored(self, id: str) -> bool:
         return id in self.states or id in self.turns
 
     def apply(self, change_set: ChangeSet) -> Applied:
-        """Decide the whole change set; ``Conflict`` before any state changed."""
+        """Apply the whole change set to the states; raise ``Conflict`` before any of them changes."""
         for revision in change_set.revised:
             self.check(revision)
         outcomes = [(memory, self._create(memory)) for memory in change_set.new]
@@ -159,7 +159,7 @@ class PendingChanges:
         check_revision(revision, state.record if state else None, sourced=sourced)
 
     def _create(self, memory: Memory) -> bool | None:
-        """Returns whether the memory is new; None when it lacks a source."""
+        """Return whether the memory is new; None if a source of it is not stored."""
         if self.stored(memory.id) or memory.id in self.buried:
             return False
         if not memory.sources or not all(map(self.stored, memory.sources)):
@@ -169,7 +169,7 @@ class PendingChanges:
         return True
 
     def take_name(self, memory: Memory) -> None:
-        """Make a current memory with a name supersede the others that have it."""
+        """Let a current memory supersede the current one of the same name."""
         if memory.name is None or not memory.current:
             return
         for other in [state.record for state in self.states.values()]:
@@ -177,7 +177,7 @@ class PendingChanges:
                 self.close(Supersession(other.id, memory.id, memory.recorded, memory.said, memory.valid_from))
 
     def close(self, closing: Supersession) -> bool:
-        """Close a memory that is open, unless its superseder is not stored."""
+        """Close an open memory, unless the memory that supersedes it is not stored."""
         state = self.states.get(closing.id)
         if state is None or state.record.closed is not None or closing.by == closing.id:
             return False
@@ -189,39 +189,33 @@ class PendingChanges:
         return True
 
     def revise(self, memory: Memory) -> None:
-        """Put the old version into the history. A revision may close a memory; it never opens a closed one."""
+        """Replace a memory and archive the old version. A revision may close a memory; it never reopens one."""
         state = self.states[memory.id]
         old = state.record
         new = replace(memory, version=old.version + 1)
         if old.closed is not None:
-            kept = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
-            new = replace(new, **kept)
-        if old.namespace != SUMMARY:
+            closing = {name: getattr(old, name) for name in ("closed", "closed_said", "superseded_by", "valid_to")}
+            new = replace(new, **closing)
+        if old.namespace != SUMMARY_NAMESPACE:
             state.older.append(old)
         state.record = new
         self.take_name(new)
 
     def reopen(self, removed: Mapping[str, str | None]) -> set[str]:
-        """Remove the links to removed superseders; returns the memories that are current again.
+        """Relink memories that a removed one superseded to its surviving successor; return those current again.
 
-        ``removed``: each removed memory with its own superseder. In a line of supersession the next one that stays
-        supersedes in place of the removed one.
+        ``removed``: the ``superseded_by`` of each removed memory.
         """
         opened = set()
         for id, state in self.states.items():
             if id in removed or state.record.superseded_by not in removed:
                 continue
-            next_one = heir(state.record.superseded_by, removed)
-            if next_one is not None and next_one != id and self.stored(next_one):
-                state.record = replace(state.record, superseded_by=next_one)
+            successor = surviving_successor(state.record.superseded_by, removed)
+            if successor is not None and successor != id and self.stored(successor):
+                state.record = replace(state.record, superseded_by=successor)
             else:
-                current: dict[str, Any] = {
-                    "closed": None,
-                    "closed_said": None,
-                    "superseded_by": None,
-                    "valid_to": state.valid_to,
-                }
-                state.record, state.valid_to = replace(state.record, **current), None
+                current: dict[str, Any] = {"closed": None, "closed_said": None, "superseded_by": None}
+                state.record, state.valid_to = replace(state.record, **current, valid_to=state.valid_to), None
                 opened.add(id)
         return opened
 
@@ -231,19 +225,19 @@ def memories_of(change_set: ChangeSet) -> list[Memory]:
 
 
 def ids_of(change_set: ChangeSet) -> set[str]:
-    """Returns the ids of all records a change set names."""
+    """Return the ids of all records that a change set refers to."""
     memories = memories_of(change_set)
     ids = {memory.id for memory in memories} | {source for memory in memories for source in memory.sources}
     return ids | {id for closing in change_set.closed for id in (closing.id, closing.by) if id is not None}
 
 
 def names_of(change_set: ChangeSet) -> set[tuple[str, str | None]]:
-    """Returns the names, with their namespaces, that a change set's memories take."""
+    """Return the names and namespaces of a change set's memories."""
     return {(memory.name, memory.namespace) for memory in memories_of(change_set) if memory.name is not None}
 
 
 def check_revision(revision: Revision, stored: Record | None, *, sourced: bool) -> None:
-    """Refuse to revise an unexpected version; ``sourced``: all sources of the new version are stored."""
+    """Raise ``Conflict`` for another than the expected version; ``sourced``: all sources of the new one are stored."""
     memory = revision.memory
     as_read = stored is not None and not isinstance(stored, Turn) and stored.version == revision.expected
     if stored is None or not as_read or not sourced or stored.scope.user != memory.scope.user:
@@ -261,25 +255,25 @@ class HasRecord(Protocol):
 R = TypeVar("R", bound=HasRecord)
 
 
-def falls_with(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
-    """Returns the records removed along with others: those derived from them, and the statements made for them."""
-    statements = [one for one in sources if isinstance(one.record, Turn) and one.record.statement]
+def cascade(derived: Iterable[R], sources: Iterable[R]) -> list[R]:
+    """Return the records that fall with removed ones: memories derived from them, and statements among ``sources``."""
+    statements = [row for row in sources if isinstance(row.record, Turn) and row.record.statement]
     return [*derived, *statements]
 
 
-def left_behind(removed: Mapping[str, Record]) -> set[str]:
-    """Returns the remaining sources of memories that fall with another source: their stage looks at them again.
+def sources_to_rederive(removed: Mapping[str, Record]) -> set[str]:
+    """Return the remaining sources of memories that lost another source; their stage processes them again.
 
-    A memory that was itself selected, with all its sources left, is not derived again: it was to be forgotten.
+    A memory whose sources all remain was forgotten by itself and is not derived again; nor is a summary.
     """
     memories = [record for record in removed.values() if not isinstance(record, Turn)]
-    made = [memory for memory in memories if memory.namespace != SUMMARY]  # a summary is not made of single turns
-    fallen = [memory for memory in made if any(source in removed for source in memory.sources)]
+    derived = [memory for memory in memories if memory.namespace != SUMMARY_NAMESPACE]
+    fallen = [memory for memory in derived if any(source in removed for source in memory.sources)]
     return {source for memory in fallen for source in memory.sources} - removed.keys()
 
 
-def heir(id: str | None, removed: Mapping[str, str | None]) -> str | None:
-    """Returns the first memory after a removed one in its line of supersession that is not removed."""
+def surviving_successor(id: str | None, removed: Mapping[str, str | None]) -> str | None:
+    """Follow the supersession of a removed memory to the first one that remains."""
     seen: set[str] = set()
     while id is not None and id in removed and id not in seen:
         seen.add(id)
@@ -296,25 +290,25 @@ def selected(
     *,
     sessions: Callable[[], Collection[str | None]],
     waiting: Callable[[Stage], bool],
-    made: Callable[[], Iterable[Record]],
+    derived: Callable[[], Iterable[Record]],
 ) -> bool:
-    """Returns whether a record meets all conditions.
+    """Return whether a record meets all conditions.
 
-    Called only if a condition needs them: ``sessions`` of the turns it rests on, ``waiting`` for whether it waits for a
-    stage, ``made`` for the memories derived from it.
+    Called only if a condition needs them: ``sessions`` of the turns it was derived from, ``waiting`` for a stage,
+    ``derived`` for the memories derived from it.
     """
     return (
-        _own(select, record)
+        _meets_fields(select, record)
         and (select.session is None or select.session in sessions())
         and (select.pending is None or (select.pending != "embed" and waiting(select.pending)))
         and not (select.live_at is not None and isinstance(record, Turn) and record.statement
-                 and any(expired(one, select.live_at) for one in made()))
+                 and any(expired(memory, select.live_at) for memory in derived()))
         and in_words(select, record)
     )  # fmt: skip
 
 
 def in_words(select: Select, record: Record) -> bool:
-    """Returns whether the conditions on words and the filter are met."""
+    """Return whether the record has the text and passes the metadata filter of the selection."""
     return (select.text is None or select.text.casefold() in record.text.casefold()) and (
         select.filter is None or record_matches(select.filter, record)
     )
@@ -324,7 +318,7 @@ def expired(record: Record, by: datetime) -> bool:
     return not isinstance(record, Turn) and record.expires is not None and record.expires <= by
 
 
-def _own(select: Select, record: Record) -> bool:
+def _meets_fields(select: Select, record: Record) -> bool:
     shared = select.agent in (None, record.scope.agent) and (select.ids is None or record_id(record) in select.ids)
     return shared and (_turn(select, record) if isinstance(record, Turn) else _memory(select, record))
 
@@ -357,7 +351,7 @@ def _within(memory: Memory, select: Select) -> bool:
 
 @dataclass(slots=True)
 class Batch:
-    """pending (no token), leased (token, until), failed (code, not_before), parked."""
+    """State of a batch: pending (no token), leased (token, until), failed (code, not_before) or parked."""
 
     id: str
     stage: Stage
@@ -379,27 +373,27 @@ B = TypeVar("B", bound=Batch)
 
 
 def lane(stage: Stage) -> tuple[Stage, ...]:
-    """Returns the stages of which a user has one lease at a time."""
+    """Return the stages that share one lease per user."""
     return ("embed",) if stage == "embed" else ("consolidate", "reflect")
 
 
-def furthest(now: int, granted_s: float = LONGEST_WAIT_S) -> int:
-    """Returns the latest end of a lease granted by now; a later one was written by a clock that ran ahead."""
+def latest_valid_lease(now: int, granted_s: float = MAX_WAIT_S) -> int:
+    """Return the latest plausible end of a lease; a later one was written by a clock that ran ahead."""
     return now + int((granted_s + CLOCKS_APART_S) * 1e6)
 
 
-def holds(until: int, now: int, granted_s: float = LONGEST_WAIT_S) -> bool:
-    """Returns whether a lease, or a pause before the next attempt, that ends at ``until`` is still to be respected."""
-    return now < until <= furthest(now, granted_s)
+def holds(until: int, now: int, granted_s: float = MAX_WAIT_S) -> bool:
+    """Return whether a lease, or a pause before the next attempt, that ends at ``until`` is still valid."""
+    return now < until <= latest_valid_lease(now, granted_s)
 
 
 def unfinished(batches: Iterable[B], stage: Stage) -> B | None:
-    """Returns the stage's oldest batch that is not parked."""
+    """Return the stage's oldest batch that is not parked."""
     return next((batch for batch in batches if batch.stage == stage and not batch.parked), None)
 
 
 def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
-    """Returns whether the stage's lane has no live lease and its oldest batch may be tried."""
+    """Return whether the stage's lane has no live lease and its oldest batch is not paused."""
     first = unfinished(batches, stage)
     return not any(batch.leased(now) for batch in batches if batch.stage in lane(stage)) and (
         first is None or not first.paused(now)
@@ -407,7 +401,7 @@ def claimable(batches: Collection[Batch], stage: Stage, now: int) -> bool:
 
 
 def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) -> int | None:
-    """Returns when the stage can next be claimed, None when it has nothing; ``waiting``: items in no batch."""
+    """Return when the stage can next be claimed; None without work. ``waiting``: there are items in no batch."""
     first = unfinished(batches, stage)
     if first is None and not waiting:
         return None
@@ -416,7 +410,7 @@ def due(batches: Collection[Batch], stage: Stage, now: int, *, waiting: bool) ->
 
 
 def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
-    """Give a batch a new token; earlier leases of its lane are lost. Returns the batches that changed."""
+    """Lease a batch under a new token and revoke other leases of its lane; return the changed batches."""
     lost = [other for other in batches if other is not batch and other.token and other.stage in lane(batch.stage)]
     for other in lost:
         other.token = ""
@@ -425,7 +419,7 @@ def lease(batches: Iterable[B], batch: B, until: int) -> list[B]:
 
 
 def owned(batches: Iterable[B], claim: Claim) -> B:
-    """Returns the claim's batch if its token is the latest, even after the lease's end."""
+    """Return the claim's batch; ``LeaseLost`` unless its token is the latest. An expired lease still counts."""
     for batch in batches:
         if (batch.id, batch.token, batch.stage) == (claim.id, claim.token, claim.stage):
             return batch
@@ -433,9 +427,9 @@ def owned(batches: Iterable[B], claim: Claim) -> B:
 
 
 def fail(batch: Batch, code: str, not_before: int, *, counted: bool) -> bool:
-    """End a lease with an error; returns whether to drop the saved reply: one that conflicts would conflict again."""
+    """End a lease with an error; return whether to drop the saved reply, since a conflicting one conflicts again."""
     batch.token, batch.until, batch.code, batch.not_before = "", 0, code, not_before
-    batch.parked = counted and batch.attempt >= PARK_AFTER
+    batch.parked = counted and batch.attempt >= MAX_ATTEMPTS
     batch.attempt -= not counted
     return code == Conflict.code
 

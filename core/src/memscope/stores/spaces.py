@@ -23,26 +23,26 @@ class Spaces:
 
     @property
     def target(self) -> VectorSpace | None:
-        """Returns the space of new vectors."""
+        """The space of new vectors."""
         return self.filling or self.serving
 
     def declare(self, space: VectorSpace, *, has_vectors: bool, replace: bool) -> Spaces:
-        """Returns the spaces after an embedder was declared; the same object where nothing changes."""
+        """Return the spaces after an embedder was declared; the same object if nothing changes."""
         if space == self.target or (space == self.serving and not replace):
             return self
-        kept = self.serving if has_vectors else None
+        serving = self.serving if has_vectors else None
         if not replace:
-            check_replaceable(kept, space)
-        return Spaces(space) if kept in (None, space) else Spaces(kept, space)
+            check_replaceable(serving, space)
+        return Spaces(space) if serving in (None, space) else Spaces(serving, space)
 
 
 def check_space(space: VectorSpace) -> None:
     if space.dims < 1:
-        raise InputError(f"vectors of {space.model!r} with {space.dims} numbers")
+        raise InputError(f"{space.model!r} declares vectors of {space.dims} numbers", hint="at least 1 is needed")
 
 
 def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
-    """Refuse an undeclared change of embedder; ``held`` is the space of the store's vectors."""
+    """Refuse an undeclared change of embedder; ``held``: space of the stored vectors."""
     if held not in (None, space):
         raise EmbeddingMismatch(
             f"the store holds vectors of {describe(held)}, the embedder makes {describe(space)}",
@@ -51,7 +51,7 @@ def check_replaceable(held: VectorSpace | None, space: VectorSpace) -> None:
 
 
 def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> None:
-    """Refuse vectors of another embedder than the store's, even if the lengths agree."""
+    """Refuse vectors of another embedder than the store's, even of the same length."""
     if target != declared:
         raise EmbeddingMismatch(f"the store takes vectors of {describe(target)}, not of {describe(declared)}")
 
@@ -59,13 +59,13 @@ def check_declared(target: VectorSpace | None, declared: VectorSpace | None) -> 
 def checked_vectors(
     vectors: Mapping[str, Sequence[float] | NDArray[np.float32]], space: VectorSpace | None
 ) -> dict[str, NDArray[np.float32]]:
-    """Returns the vectors as arrays; an error if one has a wrong length or a number beyond half precision."""
+    """Convert vectors to arrays; refuse a wrong length or a number beyond half precision."""
     import numpy as np
 
     arrays = {id: np.asarray(vector, np.float32) for id, vector in vectors.items()}
     for id, values in arrays.items():
         if space is None or values.shape != (space.dims,):
-            raise EmbeddingMismatch(f"a vector of shape {values.shape} for {describe(space)}")
+            raise EmbeddingMismatch(f"a vector has shape {values.shape}, the store takes {describe(space)}")
         if not np.all(np.abs(values) <= np.finfo(np.float16).max):
             raise EmbeddingError(f"the vector of unit {id!r} is not finite in half precision")
     return arrays

@@ -1,7 +1,7 @@
-"""Temporary files of a backup, an export or a recovery, until they are complete.
+"""Temporary files ("parts") of a backup, an export or a recovery.
 
-They hold conversation, so one whose process died must not stay: opening a store removes those beside it that are a day
-old, ``forget`` and ``compact`` remove all.
+They contain conversation, so parts of dead processes must not stay: opening a store removes parts beside it that are a
+day old; ``forget`` and ``compact`` also those without a living writer.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import os
 import time
 from pathlib import Path
 
-SUFFIX = ".memscope-part"
-OLD_S = 24 * 3600.0
+PART_SUFFIX = ".memscope-part"
+STALE_AFTER_S = 24 * 3600.0
 _started = time.time() - 2  # the resolution of a file's time, at worst
 
 
 def part_of(path: Path) -> Path:
-    """Returns the temporary path for the content of ``path``. Its name has the id of this process."""
-    return path.with_name(f"{path.name}.{os.getpid()}{SUFFIX}")
+    """Return the temporary path for the content of ``path``, with the id of this process."""
+    return path.with_name(f"{path.name}.{os.getpid()}{PART_SUFFIX}")
 
 
 def old(folder: Path) -> list[Path]:
-    """Returns the parts in a folder that were last written a day ago or earlier."""
-    return [part for part in folder.glob(f"*{SUFFIX}*") if _is_old(part)]
+    """Return the parts in a folder last written ``STALE_AFTER_S`` ago or earlier."""
+    return [part for part in folder.glob(f"*{PART_SUFFIX}*") if _is_old(part)]
 
 
 def abandoned(folder: Path) -> list[Path]:
-    """Returns the parts in a folder that no process of this machine is writing, and the old ones."""
-    return [part for part in folder.glob(f"*{SUFFIX}*") if _is_old(part) or not _has_writer(part)]
+    """Return the parts in a folder that are old, or have no running writer on this machine."""
+    return [part for part in folder.glob(f"*{PART_SUFFIX}*") if _is_old(part) or not _has_writer(part)]
 
 
 def sweep(parts: list[Path]) -> bool:
@@ -42,7 +42,7 @@ def sweep(parts: list[Path]) -> bool:
 
 
 def _is_old(part: Path) -> bool:
-    return _written(part) < time.time() - OLD_S
+    return _written(part) < time.time() - STALE_AFTER_S
 
 
 def _written(part: Path) -> float:
@@ -53,7 +53,7 @@ def _written(part: Path) -> float:
 
 
 def _has_writer(part: Path) -> bool:
-    name = part.name.partition(SUFFIX)[0].rpartition(".")[2]
+    name = part.name.partition(PART_SUFFIX)[0].rpartition(".")[2]
     process = int(name) if name.isdecimal() else -1
     if process == os.getpid():  # or that of an earlier process with the same id: in a container it is often 1
         return _written(part) >= _started

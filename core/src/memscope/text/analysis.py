@@ -1,14 +1,14 @@
-"""Terms, topics and built-in vector of a text from one folding and splitting; each distinct word is looked up once."""
+"""Terms, topics and built-in vector of a text in one pass, with a cache of words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from memscope.text.language import language
-from memscope.text.periods import TIMED, is_timed
+from memscope.text.language import WordRules, rules_of, spaced_rules
+from memscope.text.periods import TIMED_BIT, is_timed
 from memscope.text.terms import packed_runs, packed_terms, term, word_terms
 from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 from memscope.text.topics import topics_of_phrases, topics_of_words
@@ -22,53 +22,63 @@ class Analysis(NamedTuple):
     terms: bytes  # as ``packed_terms``
     topics: int  # a bit per topic
     meaning: bytes  # int8, the largest component 127; b"" for none
-    timed: bool  # has a word of time with letters: "Monday"
+    timed: bool  # has a word of time such as "Monday"
 
 
 class _Word(NamedTuple):
     terms: bytes
-    topics: int  # TIMED stands above the topics' bits
+    topics: int  # with TIMED_BIT above the topics' bits
     tokens: Sequence[int]
 
 
 class _Words(dict[str, _Word | None]):
-    """Words as they are met; None for one that says nothing. Emptied when full."""
+    """Cache of a language's words, emptied when full; None for a word without terms, topics and tokens."""
+
+    def __init__(self, rules: WordRules) -> None:
+        self._rules = rules
 
     def __missing__(self, piece: str) -> _Word | None:
-        topics = topics_of_words(content_stems(piece)) | TIMED * is_timed(piece)
-        found = _Word(packed_terms(word_terms(piece)), topics, tuple(tokens_of_piece(piece)))
+        rules = self._rules
+        topics = topics_of_words(content_stems(piece, rules), rules) | TIMED_BIT * is_timed(piece)
+        tokens = tuple(tokens_of_piece(piece)) if rules.vectors else ()
+        word = _Word(packed_terms(word_terms(piece, rules)), topics, tokens)
         if len(self) >= _MOST_WORDS:
             self.clear()
-        self[piece] = made = found if any(found) else None
-        return made
+        self[piece] = entry = word if any(word) else None
+        return entry
 
 
-WORDS = _Words()
+@lru_cache(maxsize=8)
+def known_words(rules: WordRules) -> Mapping[str, _Word | None]:
+    return _Words(rules)
 
 
 def analyse(text: str) -> Analysis:
-    found = pieces(fold(text))
-    runs = [] if text.isascii() else list(filter(is_unspaced, found))
+    parts, rules = pieces(fold(text)), spaced_rules(text)
+    words = known_words(rules)
+    runs = [] if text.isascii() else list(filter(is_unspaced, parts))
     if runs:
-        hashes, known = _with_runs(found, runs)
+        hashes, known = _with_runs(parts, runs, words)
     else:
-        known = list(filter(None, map(WORDS.__getitem__, found)))
+        known = list(filter(None, map(words.__getitem__, parts)))
         hashes = b"".join([word.terms for word in known])
     about = reduce(or_, {word.topics for word in known}, topics_of_phrases(text))
     if not hashes:  # stop words only
-        stopped = [word for piece in found for word in stems(piece)]
-        hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped)
-    tokens = [token for word in known for token in word.tokens] if language(text) == "en" else ()
-    return Analysis(found, hashes, about & ~TIMED, packed(tokens), bool(about & TIMED))
+        stopped = [word for piece in parts for word in stems(piece, rules)]
+        hashes, about = packed_terms(list(map(term, stopped))), about | topics_of_words(stopped, rules)
+    tokens = [token for word in known for token in word.tokens] if rules_of(text).vectors else ()
+    return Analysis(parts, hashes, about & ~TIMED_BIT, packed(tokens), bool(about & TIMED_BIT))
 
 
-def _with_runs(found: Sequence[str], runs: Sequence[str]) -> tuple[bytes, list[_Word]]:
-    """Returns all terms in order, and the words between runs of scripts without spaces.
+def _with_runs(
+    parts: Sequence[str], runs: Sequence[str], known: Mapping[str, _Word | None]
+) -> tuple[bytes, list[_Word]]:
+    """Return all terms in order, and the words between runs of scripts without spaces.
 
-    A run is hardly ever met again; neither topics of words nor vectors know it.
+    Runs are not cached: they rarely repeat, and have neither topics nor vectors.
     """
-    made, unspaced = packed_runs(runs), frozenset(runs)
-    words = [None if piece in unspaced else WORDS[piece] for piece in found]
-    pairs = zip(found, words, strict=True)
-    terms = [next(made) if piece in unspaced else word.terms if word else b"" for piece, word in pairs]
+    run_terms, unspaced = packed_runs(runs), frozenset(runs)
+    words = [None if piece in unspaced else known[piece] for piece in parts]
+    pairs = zip(parts, words, strict=True)
+    terms = [next(run_terms) if piece in unspaced else word.terms if word else b"" for piece, word in pairs]
     return b"".join(terms), list(filter(None, words))

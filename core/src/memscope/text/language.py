@@ -1,13 +1,17 @@
-"""Guess a text's language by its scripts."""
+"""Guess a text's language by its script and its function words."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memscope.imports import pattern
 
-Language: TypeAlias = Literal["en", "zh", "ja", "ko"]
+if TYPE_CHECKING:
+    import re
+    from pathlib import Path
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _KANA = "\u3041-\u3096\u30a1-\u30ff\uff66-\uff9f"
@@ -24,21 +28,185 @@ def has_cjk(text: str) -> bool:
 
 
 def cjk_count(text: str) -> int:
-    """Returns how many of its characters are Chinese, Japanese or Korean."""
+    """Return how many of its characters are Chinese, Japanese or Korean."""
     return 0 if text.isascii() else sum(map(len, _CJK_RUN.findall(text)))
 
 
-@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
-def language(text: str) -> Language:
-    """Guess by code points: kana is Japanese, Hangul Korean, else Chinese or English by the number of characters.
+MIN_FUNCTION_WORDS = 2  # different function words of a language, and twice as many as of any other
+_LATIN_LETTER = pattern("[A-Za-zÀ-ÖØ-öø-ɏ]")
+_OTHER_LETTER = pattern(f"[^\\W\\d_A-Za-zÀ-ÖØ-öø-ɏ{CJK}]")  # Cyrillic, Greek, Arabic ...
+_WORD_LETTERS = pattern(r"[^\W\d_]+")
+# Codes of the languages that texts mostly in these scripts are in.
+LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL = "zh", "ja", "ko"
 
-    A CJK character counts for two letters. Text in any other script is treated as English.
+
+@dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: a key of many caches
+class WordRules:
+    """How the words of a language are read. Words are folded as ``tokens.fold`` does, but for the function words.
+
+    code: ISO 639-1.
+    script: "latin", or "han", which is written without spaces.
+    function_words: tell the language from others of its script; lower case, with accents.
+    stop_words, stop_endings: words that carry no content, and endings of such words ("n't").
+    stem: gives the stem of a word in ASCII.
+    time_words: words of time with letters ("monday"): a sentence without one, or a number, has no dates.
+    time_pattern: numbers as in dates ("12th"), or words of time in a script without spaces, beginning with a set of
+    characters, which is quicker.
+    repetition: words of what is repeated ("every Tuesday"): a sentence without one has no repeated days.
+    secret_words: patterns of words that stand beside a key ("access.?key").
+    topics: a file with a line "topic: words" per topic of ``text/data/topics.txt``; None for none.
+    vectors: whether the built-in word vectors are of this language.
     """
-    if text.isascii():
-        return "en"
+
+    code: str
+    script: str
+    function_words: frozenset[str] = frozenset()
+    stop_words: frozenset[str] = frozenset()
+    stop_endings: tuple[str, ...] = ()
+    stem: Callable[[str], str] = str
+    time_words: frozenset[str] = frozenset()
+    time_pattern: re.Pattern[str] | None = None
+    repetition: re.Pattern[str] | None = None
+    secret_words: tuple[str, ...] = ()
+    topics: Path | None = None
+    vectors: bool = False
+
+
+NO_RULES = WordRules("", "")  # of a language that nobody registered: words as they are
+_rules: dict[str, WordRules] = {}  # in the order of registration
+_loading: list[Callable[[], None]] = []  # languages that are registered and not read yet
+_forgetting: list[Callable[[], None]] = []  # caches of what was read by other languages
+
+
+class _Cached(Protocol):
+    def cache_clear(self) -> None: ...
+
+
+Cached = TypeVar("Cached", bound=_Cached)
+
+
+def load_later(load: Callable[[], None]) -> None:
+    """Call ``load``, which adds rules, before the first text is read."""
+    _loading.append(load)
+    _forget_texts()
+
+
+def _forget_texts() -> None:
+    for clear in _forgetting:
+        clear()
+
+
+def depends_on_languages(function: Cached) -> Cached:
+    """Clear the cache of a function when a language is registered."""
+    _forgetting.append(function.cache_clear)
+    return function
+
+
+def load_rules() -> None:
+    """Read the languages that were registered since; blocks, as it reads files."""
+    while _loading:
+        _loading.pop(0)()
+
+
+def add_rules(rules: WordRules) -> None:
+    """Take up a language. The first one of a script is that of texts too short to tell."""
+    _rules[rules.code] = rules
+    _forget_texts()
+
+
+def spaced_rules(text: str) -> WordRules:
+    """Return the rules of a text's words between spaces, which a text in a script without spaces may hold too."""
+    return _rules.get(spaced_language(text), NO_RULES)
+
+
+def every_rules() -> tuple[WordRules, ...]:
+    load_rules()
+    return tuple(_rules.values())
+
+
+def usual_rules(script: str) -> WordRules:
+    """Return the rules of texts in a script that are too short to tell, of names for example."""
+    return _rules.get(_usual(script), NO_RULES)
+
+
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _known_words() -> tuple[Mapping[str, frozenset[str]], frozenset[str]]:
+    """Function words by code, and those that only languages other than the usual one have."""
+    load_rules()
+    registered = {code: rules.function_words for code, rules in _rules.items() if rules.function_words}
+    known = {**_listed_function_words(), **registered}
+    usual = _usual("latin")
+    others = frozenset(word for code, words in known.items() if code != usual for word in words)
+    return known, others - known.get(usual, frozenset())
+
+
+@lru_cache(maxsize=1)
+def _listed_function_words() -> Mapping[str, frozenset[str]]:
+    """Return those of languages that may not be registered, whose texts are taken for none of those that are."""
+    from pathlib import Path
+
+    lines = (Path(__file__).parent / "data" / "function_words.txt").read_text(encoding="utf-8").splitlines()
+    return {code: frozenset(words.split()) for code, _, words in (line.partition(": ") for line in lines)}
+
+
+@depends_on_languages
+@lru_cache(maxsize=4)
+def _usual(script: str) -> str:
+    load_rules()
+    return next((code for code, rules in _rules.items() if rules.script == script), "")
+
+
+def rules_of(text: str) -> WordRules:
+    """Return the rules of the language that most of a text is in; ``NO_RULES`` for one that nobody registered."""
+    return _rules.get(language(text), NO_RULES)
+
+
+def is_cjk(text: str) -> bool:
+    return language(text) in (LANGUAGE_OF_HAN, LANGUAGE_OF_KANA, LANGUAGE_OF_HANGUL)
+
+
+def is_wide(text: str) -> bool:
+    """Return whether most of a text is in a script without spaces, a character of which is a token."""
+    return language(text) in (LANGUAGE_OF_HAN, LANGUAGE_OF_KANA)
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 4)  # asked several times for the text that is being written
+def language(text: str) -> str:
+    """Guess the code of a text's language: CJK by code points, others by function words.
+
+    Kana is Japanese, Hangul Korean, else Han is Chinese, where these are a third of the letters (a CJK character counts
+    for two). Of languages in Latin script a text with too few function words is in the first one that was registered.
+    """
     cjk = cjk_count(text)
     if not cjk or (3 * cjk < len(text) and 3 * cjk < sum(map(str.isalpha, text))):
-        return "en"
+        return spaced_language(text)
     if len(_HANGUL_CHARACTER.findall(text)) * 2 > cjk:
-        return "ko"
-    return "ja" if len(_KANA_CHARACTER.findall(text)) * 10 > cjk else "zh"
+        return LANGUAGE_OF_HANGUL
+    return LANGUAGE_OF_KANA if len(_KANA_CHARACTER.findall(text)) * 10 > cjk else LANGUAGE_OF_HAN
+
+
+@depends_on_languages
+@lru_cache(maxsize=1 << 4)
+def spaced_language(text: str) -> str:
+    """As ``language``, of the words between spaces alone; "" for letters of scripts that no language here is in."""
+    if not text.isascii() and _OTHER_LETTER.search(text) and not _LATIN_LETTER.search(text):
+        return ""
+    _, others = _known_words()
+    lowered = text.lower()
+    words = _WORD_LETTERS.findall(lowered) if "'" in lowered else lowered.split()
+    if len(others.intersection(words)) < MIN_FUNCTION_WORDS:  # most texts
+        return _usual("latin")
+    return clear_language(text) or _usual("latin")
+
+
+@depends_on_languages
+@lru_cache(1024)
+def clear_language(text: str) -> str | None:
+    """Return the code of a language in Latin script; None where too few function words tell."""
+    known, _ = _known_words()
+    words = frozenset(_WORD_LETTERS.findall(text.casefold()))
+    counts = {code: len(words & function_words) for code, function_words in known.items()}
+    first, second = sorted(counts, key=lambda code: -counts[code])[:2]
+    return first if counts[first] >= MIN_FUNCTION_WORDS and counts[first] >= 2 * counts[second] else None

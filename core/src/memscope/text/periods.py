@@ -1,78 +1,92 @@
-"""Periods that a statement names: "the dentist on June 12th" is found by "this week" without any model.
+"""Periods that a statement mentions, so that "this week" finds "the dentist on June 12th" without a model.
 
-Runs for every turn that is written. A cheap test comes before the rules of ``dates``, and these read a sentence's
-skeleton: its words of time and numbers, every run of other words as one. Sentences built alike are parsed once.
+Runs for every written turn. A cheap test precedes the rules of ``dates``, which read a sentence's skeleton: its words
+of time and numbers, with every run of other words replaced by one. Equal skeletons are parsed once.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 
-from memscope.dates import nearest
+from memscope.dates import event_time, is_undirected, readings
+from memscope.dates.languages import FURTHER_CHARACTER, words_of
 from memscope.dates.lexer import sentences, skeleton
 from memscope.dates.mentions import mentions_of_skeleton
 from memscope.imports import pattern
 from memscope.records import Interval
+from memscope.text.language import depends_on_languages, every_rules
+from memscope.text.tokens import fold
 
-BEHIND = 16  # characters: "12th, 2026", "days later"
-LONGEST = timedelta(days=62)  # a year or "since 2019" is no date of an event
-_WORDS = frozenset(
-    """tomorrow weekend ago fortnight monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday
-    fridays saturday saturdays sunday sundays january february march april june july august september october november
-    december jan feb mar apr jun jul aug sep sept oct nov dec christmas easter thanksgiving halloween week weeks month
-    may days today tonight yesterday fri tue tues thu thur thurs""".split()
-)
-TIMED = 1 << 128  # of a word's bits, above its topics'
-_LETTERS = pattern(r"[A-Za-z]+")
-_DIGITS = pattern(r"\d(?:st|nd|rd|th)\b|\d[/.-]\d")
-_WORDS_ZH = pattern(  # begins with a set of characters, by which ``re`` looks for it
-    r"[\d明后昨前今下上本这周期拜十一二三四五六七八九去春国中端元清除圣](?:(?<=[明后昨前今])天|(?<=[今昨])[晚早]"
-    r"|(?<=[下上本这])个?(?:周|星期|礼拜|月)|(?<=[周期拜])[一二三四五六日末天]|(?<=[\d十一二三四五六七八九])[月号日]|(?<=[明去])年"
-    r"|(?<=春)节|(?<=国)庆|(?<=中)秋|(?<=端)午|(?<=元)旦|(?<=清)明|(?<=除)夕|(?<=圣)诞)"
-)
+MAX_CHARS_BEHIND = 30  # for "12th, 2026" or "days later"
+MAX_EVENT_SPAN = timedelta(days=62)  # a year or "since 2019" does not date an event
+TIMED_BIT = 1 << 128  # above the bits of topics
+_LATIN_LETTERS = pattern(r"[A-Za-zÀ-ÖØ-öø-ɏ]+")
+_DATE_DIGITS = pattern(r"\d[/.-]\d")
 
 
-def named_periods(text: str, said: datetime, *, timed: bool = True) -> list[Interval]:
-    """Returns the distinct periods of at most two months; a date without a year is the one nearest to ``said``.
+def named_periods(text: str, reference: datetime, *, timed: bool = True) -> list[Interval]:
+    """Return the distinct periods of up to two months in a text.
 
-    ``timed``: False if no piece of the text ``is_timed``.
+    ``reference``: when it was said; a date without a year is the nearest one. ``timed``: a piece of it ``is_timed``.
     """
-    if text.rstrip()[-1:] in "?？" or not (timed or _may_be_dated(text)):
+    if not (timed or _may_be_dated(text)):
         return []
-    found = [
-        one for _, sentence in sentences(text) if _may_name(sentence, timed) for one in _of_sentence(sentence, said)
-    ]
-    return list(dict.fromkeys(found)) if len(found) > 1 else found
+    statements = [_statement(sentence) for _, sentence in sentences(text) if _may_name(sentence, timed)]
+    further = words_of(text) if statements else None
+    skeletons = (skeleton(statement, further) for statement in statements)
+    periods = [period for one in skeletons for period in _of_skeleton(one, reference)]
+    return list(dict.fromkeys(periods)) if len(periods) > 1 else periods
 
 
 def is_timed(piece: str) -> bool:
-    """Returns whether a word of time with letters is in a folded piece of text."""
-    return piece in _WORDS or not (piece.isalpha() or _WORDS.isdisjoint(_LETTERS.findall(piece)))
+    """Return whether a folded piece of text is a word of time such as "monday"."""
+    known = _time_words()
+    return piece in known or not (piece.isalpha() or known.isdisjoint(_LATIN_LETTERS.findall(piece)))
+
+
+@depends_on_languages
+@lru_cache(maxsize=1)
+def _time_words() -> frozenset[str]:
+    return frozenset(form for rules in every_rules() for word in rules.time_words for form in (word, fold(word)))
+
+
+def _patterns(text: str) -> Iterator[re.Pattern[str]]:
+    """Yield the patterns of date-like numbers, and of words of time in scripts without spaces."""
+    yield _DATE_DIGITS
+    for rules in every_rules():
+        if rules.time_pattern and (rules.script == "latin" or not text.isascii()):
+            yield rules.time_pattern
 
 
 def _may_name(sentence: str, timed: bool) -> bool:
-    """Returns whether a word of time or a number as in dates is in a sentence; of words only if ``timed``."""
-    return (timed and not _WORDS.isdisjoint(_LETTERS.findall(sentence.lower()))) or _may_be_dated(sentence)
+    """Return whether a sentence has a date-like number or, if ``timed``, a word of time."""
+    return (timed and not _time_words().isdisjoint(_LATIN_LETTERS.findall(sentence.lower()))) or _may_be_dated(sentence)
 
 
 def _may_be_dated(text: str) -> bool:
-    """Returns whether a text has Chinese words of time, or numbers as in dates."""
-    return bool(_DIGITS.search(text) or (not text.isascii() and _WORDS_ZH.search(text)))
+    return any(pattern.search(text) for pattern in _patterns(text))
 
 
-def _of_sentence(sentence: str, said: datetime) -> Iterator[Interval]:
-    for mention in mentions_of_skeleton(_told(skeleton(sentence)), said):
-        if mention.dayless or mention.shape in ("since", "after", "before", "until"):
-            continue
-        interval = nearest(mention, said) if mention.yearless else mention.interval
-        if interval.end - interval.start <= LONGEST:
+def _statement(sentence: str) -> str:
+    """Cut the question off a sentence: "it's on the 21st. ok?" is one sentence, as "ok" is not capitalised."""
+    return sentence.rpartition(". ")[0] if sentence.rstrip()[-1:] in ("?", "？") else sentence
+
+
+def _of_skeleton(skeleton: str, reference: datetime) -> Iterator[Interval]:
+    """Yield the time of each event, both readings of an ambiguous one ("on Thursday": the last or the next)."""
+    for mention in mentions_of_skeleton(_told(skeleton), reference):
+        interval = event_time(mention, reference)
+        if interval and interval.end - interval.start <= MAX_EVENT_SPAN:
             yield interval
+            yield from readings(mention) if is_undirected(mention) else ()
 
 
 def _told(text: str) -> str:
-    """Returns the text up to what stands behind its last word of time."""
-    ends = [match.end() for match in _LETTERS.finditer(text) if match[0] in _WORDS]
-    for numbers in (_DIGITS,) if text.isascii() else (_DIGITS, _WORDS_ZH):
-        ends += [match.end() for match in numbers.finditer(text)]
-    return text[: max(ends, default=0) + BEHIND]
+    """Cut the text ``MAX_CHARS_BEHIND`` characters behind its last word of time."""
+    known = _time_words()
+    ends = [match.end() for match in _LATIN_LETTERS.finditer(text) if match[0] in known]
+    ends += [match.end() for pattern in (*_patterns(text), FURTHER_CHARACTER) for match in pattern.finditer(text)]
+    return text[: max(ends, default=0) + MAX_CHARS_BEHIND]

@@ -10,13 +10,14 @@ from sys import byteorder
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from memscope.text.language import NO_RULES, WordRules, depends_on_languages, spaced_rules, usual_rules
 from memscope.text.tokens import content_stems, fold, is_unspaced, pieces, stems
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Names tokenizer, stemmer and stop list: other terms, other version, and a store derives its units anew.
+# Bump on any change of tokenizer, stemmer or stop list; stores rebuild units of another version.
 terms_version = "1"
 TERM_BYTES = 4
 
@@ -26,52 +27,53 @@ def term(word: str) -> int:
 
 
 def terms(text: str) -> list[int]:
-    """Returns ``words`` as term hashes."""
-    found = pieces(fold(text))
-    return [t for piece in found for t in piece_terms(piece)] or [term(w) for piece in found for w in stems(piece)]
+    """Hash the words of a text (``tokens.words``)."""
+    parts, rules = pieces(fold(text)), spaced_rules(text)
+    content = [hash for piece in parts for hash in piece_terms(piece, rules)]
+    return content or [term(word) for piece in parts for word in stems(piece, rules)]
 
 
-def piece_terms(piece: str) -> Sequence[int]:
-    return list(map(term, stems(piece))) if is_unspaced(piece) else word_terms(piece)
+def piece_terms(piece: str, rules: WordRules) -> Sequence[int]:
+    return list(map(term, stems(piece, rules))) if is_unspaced(piece) else word_terms(piece, rules)
 
 
 @lru_cache(maxsize=1 << 16)
-def word_terms(piece: str) -> tuple[int, ...]:
-    return tuple(map(term, content_stems(piece)))
+def word_terms(piece: str, rules: WordRules) -> tuple[int, ...]:
+    return tuple(map(term, content_stems(piece, rules)))
 
 
 def packed_runs(runs: Sequence[str]) -> Iterator[bytes]:
-    """Yield the packed ``piece_terms`` of each of a text's runs of scripts without spaces, all computed at once."""
+    """Yield the packed ``piece_terms`` of each run of a script without spaces, computed together."""
     import numpy as np
 
     joined = "".join(runs).encode("utf-16-le", "surrogatepass")
     codes = np.frombuffer(joined, "<u2")
     if len(codes) > sum(map(len, runs)):  # characters above U+FFFF
-        yield from (packed_terms(piece_terms(run)) for run in runs)
+        yield from (packed_terms(piece_terms(run, NO_RULES)) for run in runs)
         return
     single, further = _character_terms()
-    made = np.empty(2 * len(codes), "<u4")
-    made[::2] = single.take(codes)
-    made[1:-1:2] = further.take(codes[:-1]) ^ made[2::2]
-    found, start = made.tobytes(), 0
+    hashes = np.empty(2 * len(codes), "<u4")
+    hashes[::2] = single.take(codes)
+    hashes[1:-1:2] = further.take(codes[:-1]) ^ hashes[2::2]
+    packed, start = hashes.tobytes(), 0
     for end in accumulate(map(len, runs)):
-        yield found[8 * start : 8 * end - 4]
+        yield packed[8 * start : 8 * end - 4]
         start = end
 
 
 def packed_terms(terms: Sequence[int]) -> bytes:
-    """Returns terms as little-endian uint32."""
-    made = array("I", terms)
+    """Pack terms as little-endian uint32."""
+    values = array("I", terms)
     if byteorder == "big":
-        made.byteswap()
-    return made.tobytes()
+        values.byteswap()
+    return values.tobytes()
 
 
 @lru_cache(maxsize=1)
 def _character_terms() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """[65536] each, right from U+0800: a character's CRC-32, and what a pair's is but for that of its second.
+    """Return tables of 65536 for characters from U+0800: their CRC-32, and their share in the CRC-32 of a pair.
 
-    CRC-32 is linear: the first character's, led through the second's three bytes as if they were zeros.
+    CRC-32 is linear: a pair's is that of the first character, advanced by three zero bytes, XOR that of the second.
     """
     import numpy as np
 
@@ -88,18 +90,20 @@ def _character_terms() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     return single, further
 
 
+@depends_on_languages
 @lru_cache(maxsize=1 << 12)
 def name_key(name: str) -> int:
-    """Returns the term by which a query names a speaker: the first name, or a whole name in CJK; 0 for none."""
-    found = pieces(fold(name))
-    if not found:
+    """Return the term for a speaker in a query: the first name, or a whole name in CJK; 0 for an empty one."""
+    words = pieces(fold(name))
+    if not words:
         return 0
-    return term(found[0] if is_unspaced(found[0]) else stems(found[0])[0])
+    return term(words[0] if is_unspaced(words[0]) else stems(words[0], usual_rules("latin"))[0])
 
 
 def names(text: str) -> frozenset[int]:
-    """Returns every ``name_key`` that the text may mention."""
-    found = pieces(fold(text))
-    runs = set(filter(is_unspaced, found))
-    latin = {t for piece in found if piece not in runs for t in word_terms(piece)}
-    return frozenset(latin | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})
+    """Return every ``name_key`` that the text may mention."""
+    parts = pieces(fold(text))
+    runs = set(filter(is_unspaced, parts))
+    usual = usual_rules("latin")
+    spaced = {hash for piece in parts if piece not in runs for hash in word_terms(piece, usual)}
+    return frozenset(spaced | {term(run[i:j]) for run in runs for i in range(len(run)) for j in range(i + 2, i + 9)})

@@ -1,17 +1,36 @@
-"""Moving memory: JSON lines, copies between stores, other systems' exports, damaged files."""
+"""Export and import as JSON lines, copies between stores, imports from other systems, recovery of damaged files."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import islice
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TypeVar
 
-Progress = Callable[[int, int | None], None]  # done, of how many if known
+Progress = Callable[[int, int | None], None]  # number done; total, if known
 T = TypeVar("T")
-PART = 200
+LINES_PER_PART = 200
+MAX_PART_CHARS = 16 * 1024 * 1024
 
 
-async def in_parts(items: Iterator[T]) -> AsyncIterator[T]:
-    """Yields items that are read and checked in a thread, a part at a time: an event loop may not wait for them."""
-    while part := await asyncio.to_thread(lambda: list(islice(items, PART))):
-        for item in part:
-            yield item
+async def in_parts(items: Iterable[T], number: int, size: Callable[[T], int]) -> AsyncIterator[list[T]]:
+    """Yield lists of items, read and checked in a thread, so that the event loop is never blocked."""
+    parts = split(items, number, size)
+    while part := await asyncio.to_thread(next, parts, None):
+        yield part
+
+
+def split(items: Iterable[T], number: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield up to ``number`` items at a time, within ``MAX_PART_CHARS``; the rest also before an error."""
+    part: list[T] = []
+    left = MAX_PART_CHARS
+    try:
+        for item in items:
+            part.append(item)
+            left -= size(item)
+            if len(part) == number or left <= 0:
+                yield part
+                part, left = [], MAX_PART_CHARS
+    except Exception:
+        if part:
+            yield part
+        raise
+    if part:
+        yield part

@@ -1,4 +1,4 @@
-"""Check of a record that did not come in as arguments: from a file, a plugin or a worker."""
+"""Checks of records from files, plugins and workers, by the rules for arguments."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from memscope.records import BLOCK_ORDERS, Block, Interval, Quote, Receipt, Reco
 from memscope.validation import Limits
 
 R = TypeVar("R", bound=Record | Block | Receipt)
-NUMBERS = range(1 << 63)
-RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
-NAMES = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
+SEQ_RANGE = range(1 << 63)
+NOT_TEXT_REMEDY = "remove control characters and lone surrogates"
+FIELD_RANGES = {"level": range(4), "version": range(1, 1 << 31), "order": BLOCK_ORDERS}
+NAME_FIELDS = frozenset({"label", "id", "key", "speaker", "name", "namespace", "origin", "superseded_by"})
 
 
-def check_record(given: R, limits: Limits, *, keyless: bool = False) -> R:
-    """Returns the record. ``InputError`` for a value that a caller could not have given."""
-    validation.scope(given.scope.user, given.scope.agent, given.scope.session)
-    limits = limits if isinstance(given, Turn) else replace(limits, text=limits.memory)
-    for column in fields(given):
-        value = getattr(given, column.name)
-        if column.name in NAMES and value is not None and not (keyless and column.name == "key" and value == ""):
+def check_record(record: R, limits: Limits, *, keyless: bool = False) -> R:
+    """Return the record; ``InputError`` for a value that would be refused as an argument."""
+    validation.scope(record.scope.user, record.scope.agent, record.scope.session)
+    limits = limits if isinstance(record, Turn) else replace(limits, text=limits.memory)
+    for column in fields(record):
+        value = getattr(record, column.name)
+        if column.name in NAME_FIELDS and value is not None and not (keyless and column.name == "key" and value == ""):
             validation.identifier(column.name, value)
-        elif column.name not in NAMES:
+        elif column.name not in NAME_FIELDS:
             _check(column.name, value, limits)
-    return given
+    return record
 
 
 def _check(name: str, value: Any, limits: Limits) -> None:
     if isinstance(value, str) and validation.text(name, value, limits.text) != value:
-        raise InputError(f"{name} has characters that are no text")
+        raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
     elif isinstance(value, Mapping) and validation.json_object(name, value, limits) != value:
-        raise InputError(f"{name} has characters that are no text")
+        raise InputError(f"{name} has characters that are not text", hint=NOT_TEXT_REMEDY)
     elif isinstance(value, datetime):
-        validation.when(name, value)
+        zoned(name, value)
     elif isinstance(value, Interval):
         _check_interval(name, value)
-    elif isinstance(value, int) and value not in RANGES.get(name, NUMBERS):
+    elif isinstance(value, int) and value not in FIELD_RANGES.get(name, SEQ_RANGE):
         raise InputError(f"{name} is out of range")
     elif isinstance(value, Quote):
         _check(name, (value.turn, value.text), limits)
@@ -50,5 +51,12 @@ def _check(name: str, value: Any, limits: Limits) -> None:
 
 
 def _check_interval(name: str, value: Interval) -> None:
-    if validation.when(name, value.start) > validation.when(name, value.end):
+    if zoned(name, value.start) > zoned(name, value.end):
         raise InputError(f"{name} ends before it starts")
+
+
+def zoned(what: str, value: object) -> datetime:
+    """Check that a value is a time with a zone."""
+    if isinstance(value, datetime) and value.utcoffset() is None:
+        raise InputError(f"{what} has no time zone", hint=validation.TIME_EXAMPLE)
+    return validation.when(what, value)

@@ -1,7 +1,7 @@
 """Copy one store into another, user by user: resumable, verified by counts and digests on both sides.
 
-Vectors stay behind (``reembed --missing`` makes them anew). What is in the target already is left alone, but what the
-source forgot is forgotten there too. A user who is there whole is not copied again.
+Vectors are not copied (``reembed --missing`` makes new ones). Existing records of the target are left alone, but what
+the source forgot is forgotten there too. A user with equal digests is skipped.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from io import BytesIO
 from memscope.errors import StoreError
 from memscope.records import Json, Select
 from memscope.stores import Store
-from memscope.transfer import Progress, in_parts
+from memscope.transfer import LINES_PER_PART, Progress, in_parts
 from memscope.transfer.jsonl import (
-    ATTEMPTS,
-    BATCH,
+    LINES_PER_WRITE,
+    MAX_WRITE_ATTEMPTS,
     UNLIMITED,
     ImportWriter,
     as_object,
@@ -46,7 +46,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class Copied:
-    """``unequal``: users whose memory in the target is not that of the source; it had some of its own, or changed."""
+    """Report of a copy. ``unequal``: users whose memory differs between source and target afterwards."""
 
     users: int
     skipped: int
@@ -56,19 +56,19 @@ class Copied:
 
 
 async def digest(store: Store, user: str) -> Digest:
-    found = Digest()
+    total = Digest()
     async for line in user_lines(store, user):
-        if line.kind == "receipt":  # a forget that the copy repeats leaves its own
+        if line.kind == "receipt":  # the target has its own for repeated forgets
             continue
-        made = as_object(line)
+        content = as_object(line)
         if line.kind == "turn":
-            del made["turn"]["seq"]  # the store's own
-        found.add(line.kind, made)
-    return found
+            del content["turn"]["seq"]  # differs between stores
+        total.add(line.kind, content)
+    return total
 
 
 async def copy(source: Store, target: Store, *, user: str | None = None, progress: Progress | None = None) -> Copied:
-    """Copy one user's memory, or everybody's. Breaking off does no harm: the next call goes on."""
+    """Copy the memory of one user or of all. An interrupted copy is continued by the next call."""
     adopted = await target.adopt_secret(await source.secret())
     names = [user] if user is not None else await source.users(forgotten=True)
     counts: Counter[str] = Counter()
@@ -79,10 +79,10 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
         wanted = await digest(source, name)
         if await digest(target, name) == wanted:
             skipped += 1
-            await target.bury(name, (), await source.receipts(name))
+            await target.add_tombstones(name, (), await source.receipts(name))
             continue
         await _copy_user(source, target, name, counts)
-        if (made := await digest(target, name)) != wanted and made != await digest(source, name):
+        if (copied := await digest(target, name)) != wanted and copied != await digest(source, name):
             unequal.append(name)
     if progress:
         progress(len(names), len(names))
@@ -90,28 +90,31 @@ async def copy(source: Store, target: Store, *, user: str | None = None, progres
 
 
 async def _copy_user(source: Store, target: Store, user: str, counts: Counter[str]) -> None:
-    """Copy an export that is whole; again if something was forgotten meanwhile."""
+    """Copy a user through an export; repeat it if something was forgotten meanwhile."""
     forgotten: list[str] | None = None
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_WRITE_ATTEMPTS):
         if forgotten == (now := await source.tombstones(user)):
             return
         forgotten = now
-        for start in range(0, len(forgotten), BATCH):
-            await target.forget(Select(user, ids=frozenset(forgotten[start : start + BATCH])))
+        for start in range(0, len(forgotten), LINES_PER_WRITE):
+            await target.forget(Select(user, ids=frozenset(forgotten[start : start + LINES_PER_WRITE])))
         with BytesIO() as file:
             await write_user(source, file, user)
             file.seek(0)
             writer = ImportWriter(target, counts)
-            async for line in in_parts(parsed(text, UNLIMITED) for text in file):
-                await writer.add(line)
+            async for part in in_parts(
+                (parsed(text, UNLIMITED) for text in file), LINES_PER_PART, lambda line: line.size
+            ):
+                for line in part:
+                    await writer.add(line)
             await writer.finish()
 
 
 def check(copied: Copied) -> None:
-    """``StoreError`` when not everything arrived as it is."""
+    """Raise ``StoreError`` if source and target differ for some users."""
     if copied.unequal:
         names = ", ".join(map(repr, copied.unequal[:5]))
         raise StoreError(
-            f"the target holds something else for {len(copied.unequal)} of {copied.users} users: {names}",
-            hint="it had memory of its own there, or the source changed meanwhile: copy again to see",
+            f"the target differs for {len(copied.unequal)} of {copied.users} users: {names}",
+            hint="it had other memory of theirs, or the source changed meanwhile; copy again to find out",
         )

@@ -1,68 +1,61 @@
-"""JSON lines out of a store and into one: lossless, idempotent, a page at a time.
+"""Export a store to JSON lines and import them: lossless, idempotent, a page at a time.
 
 The first line is the header with the secret of the turn keys; then turns, observations, insights, tombstones, receipts,
 blocks. A line is ``{"turn": {...}, "pending": true}``; the line of a memory or a block has its earlier ``versions``.
+The last line, ``{"end": 12}``, counts the lines before it: a file without it is truncated.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Set
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from memscope import validation
 from memscope.errors import Conflict, InputError, MemscopeError, StoreBusy, StoreError
-from memscope.records import (
-    ChangeSet,
-    Kind,
-    Record,
-    Revision,
-    Select,
-    Stage,
-    Turn,
-    TurnInsert,
-)
-from memscope.records.serialization import (
-    block_from_json,
-    from_json,
-    receipt_from_json,
-    to_json,
-)
+from memscope.records import ChangeSet, Kind, Record, Revision, Select, Stage, Turn, TurnInsert
+from memscope.records.serialization import block_from_json, from_json, receipt_from_json, to_json
 from memscope.stores import Store
 from memscope.stores.block_rules import by_key, check_limit, without_sources
 from memscope.stores.rules import Memory, record_id
-from memscope.stores.unfinished import part_of
-from memscope.transfer import Progress, in_parts
+from memscope.transfer import LINES_PER_PART, MAX_PART_CHARS, Progress, in_parts
 from memscope.transfer.checks import check_record
+from memscope.transfer.lines import UNLIMITED_LINE_BYTES, checked, count_lines, usable
+from memscope.transfer.part_file import replacing
 from memscope.validation import Limits
 
-FORMAT = 3
-READABLE = (1, 2, 3)  # format 1 has no blocks, 2 no receipts
-BATCH = 500
-ATTEMPTS = 5
+EXPORT_FORMAT = 4
+READABLE_FORMATS = (1, 2, 3, 4)  # format 1 has no blocks, 2 no receipts, 3 no last line
+LINES_PER_WRITE = 500
+MAX_LINE_TURNS = 64  # length of a line, in longest turns: a memory comes with all its versions
+MAX_WRITE_ATTEMPTS = 5
 SECRET_BYTES = range(16, 65)
-# For lines that this memscope made a moment ago.
-UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)
-KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
-WAITS: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
+UNLIMITED = Limits(text=1 << 62, memory=1 << 62, keys=1 << 62, depth=1000)  # for lines of this process
+FRAME_LINES = ("header", "end")
+LINE_KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
+Redact: TypeAlias = Callable[[Any], Any]  # from record to record; ``InputError`` for a secret in an id
+STAGE_OF_KIND: dict[str, Stage] = {"turn": "consolidate", "observation": "reflect"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExportLine:
-    """One line. ``record``: a record, receipt or block, an id that was forgotten, or the secret in hexadecimal."""
+    """One line. ``record``: a record, receipt or block, a forgotten id, or the secret in hexadecimal.
+
+    ``number``: in the header the format, in the last line the number of lines before it. ``size``: bytes when read.
+    """
 
     kind: str
     user: str
     record: Any
     versions: tuple[Any, ...] = ()
     pending: bool = False
+    number: int = 0
+    size: int = 0
 
     @property
     def id(self) -> str:
@@ -70,78 +63,71 @@ class ExportLine:
 
     @property
     def done(self) -> bool:
-        return self.kind in WAITS and not self.pending
+        return self.kind in STAGE_OF_KIND and not self.pending
 
 
 async def export(
     store: Store, path: Path, *, user: str | None, progress: Progress | None, secret: bool = True
 ) -> Mapping[str, int]:
-    """Write to a new file beside ``path`` and put it in its place when it is whole; mode 0600."""
+    """Write an export, atomically replacing ``path``; mode 0600."""
+    counts: Counter[str] = Counter()
+    header = ExportLine("header", "", (await store.secret()).hex() if secret else "")
     with usable(path):
-        path = path.resolve()  # of a link, so that it stays one
-        if path.exists() and not path.is_file():
-            raise InputError(f"{str(path)!r} is no regular file", hint="export to a file, or to standard output")
-    part = part_of(path)
-    with usable(path):
-        try:
-            counts = await _write_lines(store, part, user, progress, secret)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)  # it holds what was said
-            raise
+        async with replacing(path) as file:
+            await asyncio.to_thread(_write, file, [header])
+            for name in [user] if user is not None else await store.users(forgotten=True):
+                counts += await write_user(store, file, name)
+                if progress:
+                    progress(counts.total(), None)
+            await asyncio.to_thread(_write, file, [ExportLine("end", "", None, number=counts.total() + 1)])
     return dict(counts)
 
 
-async def _write_lines(
-    store: Store, part: Path, user: str | None, progress: Progress | None, secret: bool
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(_encoded(ExportLine("header", "", (await store.secret()).hex() if secret else "")))
-        for name in [user] if user is not None else await store.users(forgotten=True):
-            counts += await write_user(store, file, name)
-            if progress:
-                progress(counts.total(), None)
-        file.flush()
-        os.fsync(file.fileno())
-    return counts
+def _write(file: BinaryIO, lines: Iterable[ExportLine]) -> None:
+    file.writelines(map(_encoded, lines))
+
+
+def _cut(file: BinaryIO, start: int) -> None:
+    file.seek(start)
+    file.truncate()
 
 
 async def write_user(store: Store, file: BinaryIO, user: str) -> Counter[str]:
-    """Write a user's lines; anew if something was forgotten meanwhile, which gives turns back that were called done."""
-    start = file.tell()
-    for _ in range(ATTEMPTS):
+    """Write a user's lines; start over if something is forgotten meanwhile, since that makes done turns pending."""
+    start = await asyncio.to_thread(file.tell)
+    for _ in range(MAX_WRITE_ATTEMPTS):
         counts: Counter[str] = Counter()
         before = set(await store.tombstones(user))
+        part: list[ExportLine] = []
         async for line in user_lines(store, user):
-            file.write(_encoded(line))
             counts[line.kind] += 1
+            part.append(line)
+            if len(part) == LINES_PER_PART:
+                await asyncio.to_thread(_write, file, part)
+                part = []
+        await asyncio.to_thread(_write, file, part)
         if set(await store.tombstones(user)) == before:
             return counts
-        file.seek(start)
-        file.truncate()
-    raise StoreBusy(f"memory of user {user!r} was forgotten during each of {ATTEMPTS} exports", hint="export again")
-
-
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` about the file into an ``InputError``."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{str(path)!r}: {error.strerror}", hint="see the path and its rights") from error
+        await asyncio.to_thread(_cut, file, start)
+    raise StoreBusy(
+        f"memory of user {user!r} was forgotten during each of {MAX_WRITE_ATTEMPTS} exports", hint="export again"
+    )
 
 
 def _encoded(line: ExportLine) -> bytes:
     try:
         return json.dumps(as_object(line), ensure_ascii=False, allow_nan=False).encode() + b"\n"
     except ValueError as error:
-        raise StoreError(f"{line.kind} {line.id!r} holds what JSON cannot", hint="forget it, or update it") from error
+        raise StoreError(
+            f"{line.kind} {line.id!r} has a value that JSON cannot represent", hint="forget it, or update it"
+        ) from error
 
 
 def as_object(line: ExportLine) -> dict[str, Any]:
     if line.kind == "header":
-        return {"memscope": FORMAT, **({"secret": line.record} if line.record else {})}
+        return {"memscope": EXPORT_FORMAT, **({"secret": line.record} if line.record else {})}
+    if line.kind == "end":
+        return {"end": line.number}
     if line.kind == "forgotten":
         return {"forgotten": line.record, "user": line.user}
     if line.kind == "receipt":
@@ -153,9 +139,9 @@ def as_object(line: ExportLine) -> dict[str, Any]:
 
 
 async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
-    for kind in KINDS:
+    for kind in LINE_KINDS:
         async for page in store.scan(Select(name, kinds=frozenset({kind}))):
-            # asked after the page was read: what is added meanwhile waits, and what is done has its memories behind
+            # read after the page: records done by now have their memories in later pages
             pending = await waiting(store, name, kind, frozenset(map(record_id, page)))
             for record in page:
                 yield ExportLine(kind, name, record, await _versions(store, record), record_id(record) in pending)
@@ -168,10 +154,10 @@ async def user_lines(store: Store, name: str) -> AsyncIterator[ExportLine]:
 
 
 async def waiting(store: Store, user: str, kind: str, ids: frozenset[str]) -> set[str]:
-    """Returns the ids that wait for the stage of their kind."""
-    if kind not in WAITS or not ids:
+    """Return which of the ids wait for the stage of their kind."""
+    if kind not in STAGE_OF_KIND or not ids:
         return set()
-    select = Select(user, ids=ids, pending=WAITS[kind])
+    select = Select(user, ids=ids, pending=STAGE_OF_KIND[kind])
     return {record_id(record) async for page in store.scan(select) for record in page}
 
 
@@ -186,55 +172,79 @@ async def _versions(store: Store, record: Record) -> tuple[Memory, ...]:
 
 
 async def import_(
-    store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None, limits: Limits
-) -> Mapping[str, int]:
-    """``strict``: every line is read before the first is written. Raises ``InputError`` naming the line."""
+    store: Store, path: Path, *, user: str | None, strict: bool, progress: Progress | None, limits: Limits,
+    redact: Redact | None = None,
+) -> Mapping[str, int]:  # fmt: skip
+    """Import an export. ``strict``: check every line before the first is written; ``InputError`` names a broken one."""
     counts: Counter[str] = Counter()
+    most = min(MAX_LINE_TURNS * limits.text, UNLIMITED_LINE_BYTES)
+
+    def read(counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
+        return checked(path, lambda text: _redacted(parsed(text, limits), redact), most, strict=strict, counts=counts)
+
     if strict:
-        await asyncio.to_thread(deque, _parsed(path, limits, strict=True, counts=Counter()), 0)
-    writer = ImportWriter(store, counts)
-    total = await asyncio.to_thread(_count_lines, path) if progress else 0
-    async for number, line in in_parts(_parsed(path, limits, strict=strict, counts=counts)):
-        if line.kind == "header" and line.record:
-            counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
-        elif line.kind != "header" and user in (None, line.user):
-            await writer.add(line)
-        elif line.kind != "header":
-            counts["of_others"] += 1
-        if progress and number % BATCH == 0:
-            progress(number, total)
-    await writer.finish()
+        await asyncio.to_thread(deque, read(Counter()), 0)
+    total = await asyncio.to_thread(count_lines, path) if progress else 0
+    try:
+        await _write_all(store, read(counts), user, counts, progress and (lambda number: progress(number, total)))
+    except MemscopeError as error:
+        if counts:
+            hint = error.hint or "try again"
+            error.set_hint(f"{hint}; lines before it are stored, and repeating the import continues after them")
+        raise
     return dict(counts)
 
 
-class ImportWriter:
-    """Writes lines in their order, those of one user and kind together.
+async def _write_all(
+    store: Store, lines: Iterator[tuple[int, ExportLine]], user: str | None, counts: Counter[str],
+    progress: Callable[[int], None] | None,
+) -> None:  # fmt: skip
+    writer = ImportWriter(store, counts)
+    async for part in in_parts(lines, LINES_PER_PART, lambda numbered: numbered[1].size):
+        for number, line in part:
+            if line.kind == "header" and line.record:
+                counts["secret_adopted"] = int(await store.adopt_secret(bytes.fromhex(line.record)))
+            elif line.kind not in FRAME_LINES and user in (None, line.user):
+                await writer.add(line)
+            elif line.kind not in FRAME_LINES:
+                counts["of_others"] += 1
+            if progress and number % LINES_PER_WRITE == 0:
+                progress(number)
+    await writer.finish()
 
-    What is here already keeps waiting as it does, unless the export knows everything that was forgotten here:
-    ``forget`` may have given it back after the export was made.
+
+class ImportWriter:
+    """Write lines in their order, consecutive ones of one user and kind together.
+
+    Existing records that wait here but are done in the export become done only if the export contains all tombstones of
+    this store: a later ``forget`` may have made them pending again.
     """
 
     def __init__(self, store: Store, counts: Counter[str]) -> None:
         self._store, self._counts = store, counts
         self._user = self._kind = ""
         self._lines: list[ExportLine] = []
-        self._done_before: dict[str, set[str]] = {kind: set() for kind in WAITS}  # waiting here, done in the export
+        self._size = 0  # bytes of these lines
+        # waiting here, done in the export
+        self._done_before: dict[str, set[str]] = {kind: set() for kind in STAGE_OF_KIND}
         self._forgotten: set[str] = set()
 
     async def add(self, line: ExportLine) -> None:
-        if (line.user, line.kind) != (self._user, self._kind) or len(self._lines) >= BATCH:
+        full = len(self._lines) >= LINES_PER_WRITE or self._size >= MAX_PART_CHARS
+        if full or (line.user, line.kind) != (self._user, self._kind):
             await self._write()
         if line.user != self._user:
             await self._settle()
         self._user, self._kind = line.user, line.kind
         self._lines.append(line)
+        self._size += line.size
 
     async def finish(self) -> None:
         await self._write()
         await self._settle()
 
     async def _write(self) -> None:
-        written, self._lines = self._lines, []
+        written, self._lines, self._size = self._lines, [], 0
         if not written:
             return
         if self._kind == "turn":
@@ -242,7 +252,7 @@ class ImportWriter:
         elif self._kind == "forgotten":
             await self._write_tombstones([line.record for line in written])
         elif self._kind == "receipt":
-            await self._store.bury(self._user, (), [line.record for line in written])
+            await self._store.add_tombstones(self._user, (), [line.record for line in written])
         elif self._kind == "block":
             await self._write_blocks(written)
         else:
@@ -256,12 +266,12 @@ class ImportWriter:
         await self._note_done(here.intersection(change_set.done))
 
     async def _write_tombstones(self, ids: list[str]) -> None:
-        await self._store.bury(self._user, ids)
+        await self._store.add_tombstones(self._user, ids)
         self._forgotten.update(ids)
         self._counts["forgotten"] += len(ids)
 
     async def _write_blocks(self, written: list[ExportLine]) -> None:
-        """A block that is here gets the versions that follow its own; one with another text stays as it is."""
+        """Append the versions after the stored one; leave a block alone whose stored version differs."""
         here = {block.key: block for block in await self._store.blocks(self._user)}
         buried = frozenset(await self._store.tombstones(self._user))
         for line in written:
@@ -273,7 +283,7 @@ class ImportWriter:
                 self._counts["block"] += 1
 
     async def _write_memories(self, written: list[ExportLine]) -> None:
-        """New ones with their first version; the later ones follow, also where an import was broken off."""
+        """Write the first version of new memories, then all later versions, also after an interrupted import."""
         here = (await self._store.fetch(self._user, [line.id for line in written])).records
         done = {line.id for line in written if line.done}
         first = tuple((*line.versions, line.record)[0] for line in written)
@@ -288,108 +298,90 @@ class ImportWriter:
         for version, memory in enumerate(later, first.version):
             try:
                 await self._store.apply(self._user, ChangeSet(revised=(Revision(memory, version),), done=done))
-            except Conflict:  # here already
+            except Conflict:  # this version is stored already
                 continue
 
     async def _note_done(self, ids: Set[str]) -> None:
-        """Note those that still wait here: few, however much of a large import is here already."""
+        """Remember which of these ids still wait here."""
         for id in await waiting(self._store, self._user, self._kind, frozenset(ids)):
             self._done_before[self._kind].add(id)
 
     async def _settle(self) -> None:
-        """Finish a user: mark records as done that the export knows as done."""
+        """Finish a user: take records that are done in the export off the waiting list."""
         done = [
             id
             for kind, ids in self._done_before.items()
             for id in await waiting(self._store, self._user, kind, frozenset(ids))
         ]
-        whole = not self._counts["broken"]  # else memories of these may be missing
+        whole = not self._counts["broken"]  # a broken line may be a memory of theirs
         if done and whole and self._forgotten.issuperset(await self._store.tombstones(self._user)):
-            for start in range(0, len(done), BATCH):
-                await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + BATCH])))
-        self._done_before, self._forgotten = {kind: set() for kind in WAITS}, set()
+            for start in range(0, len(done), LINES_PER_WRITE):
+                await self._store.apply(self._user, ChangeSet(done=tuple(done[start : start + LINES_PER_WRITE])))
+        self._done_before, self._forgotten = {kind: set() for kind in STAGE_OF_KIND}, set()
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _parsed(path: Path, limits: Limits, *, strict: bool, counts: Counter[str]) -> Iterator[tuple[int, ExportLine]]:
-    with usable(path), open(path, encoding="utf-8-sig", errors="replace") as file:
-        for number, text in enumerate(file, 1):
-            if not text.strip():
-                continue
-            try:
-                line = parsed(text, limits)
-                if (number == 1) != (line.kind == "header"):
-                    raise InputError("the first line must be the header of an export, and only that")
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                if strict or number == 1:
-                    raise _refused(number, path, error) from error
-                counts["broken"] += 1
-                counts["first_broken_line"] = counts["first_broken_line"] or number
-                continue
-            yield number, line
-
-
-def _count_lines(path: Path) -> int:
-    with usable(path), path.open("rb") as file:
-        return sum(1 for _ in file)
-
-
-def _refused(number: int, path: Path, error: Exception) -> InputError:
-    known = error if isinstance(error, MemscopeError) else MemscopeError(type(error).__name__)
-    said = f"line {number} of {path.name!r} is not a line of an export: {known.message[:200]}"
-    return InputError(said, hint=known.hint)
+def _redacted(line: ExportLine, redact: Redact | None) -> ExportLine:
+    if redact is None or isinstance(line.record, str | None):  # a secret, a tombstone, the end
+        return line
+    return replace(line, record=redact(line.record), versions=tuple(map(redact, line.versions)))
 
 
 def parsed(text: str | bytes, limits: Limits) -> ExportLine:
-    made = json.loads(text)
-    if "memscope" in made:
-        return ExportLine("header", "", _secret(made))
-    if "forgotten" in made:
-        user = validation.identifier("user", made["user"])
-        return ExportLine("forgotten", user, validation.identifier("forgotten", made["forgotten"]))
-    if "receipt" in made:
-        receipt = check_record(receipt_from_json(made["receipt"]), limits)
+    return replace(_line_of(json.loads(text), limits), size=len(text))
+
+
+def _line_of(content: Mapping[str, Any], limits: Limits) -> ExportLine:
+    if "memscope" in content:
+        return ExportLine("header", "", _secret(content), number=content["memscope"])
+    if "end" in content:
+        return ExportLine("end", "", None, number=int(content["end"]))
+    if "forgotten" in content:
+        user = validation.identifier("user", content["user"])
+        return ExportLine("forgotten", user, validation.identifier("forgotten", content["forgotten"]))
+    if "receipt" in content:
+        receipt = check_record(receipt_from_json(content["receipt"]), limits)
         return ExportLine("receipt", receipt.scope.user, receipt)
-    if "block" in made:
-        return _block_line(made, limits)
-    kind = next((kind for kind in KINDS if kind in made), None)
-    if kind is None or made[kind]["kind"] != kind:
-        raise InputError("a line without a record", hint="lines of turns are for 'memscope add - < FILE'")
-    record = check_record(from_json(made[kind]), limits)
-    versions = tuple(_version(old, record, limits) for old in made.get("versions", ()))
+    if "block" in content:
+        return _block_line(content, limits)
+    kind = next((kind for kind in LINE_KINDS if kind in content), None)
+    if kind is None or content[kind]["kind"] != kind:
+        raise InputError("it has no record", hint="add lines of turns with 'memscope add - < FILE'")
+    record = check_record(from_json(content[kind]), limits)
+    versions = tuple(_version(old, record, limits) for old in content.get("versions", ()))
     if any(before.version >= after.version for before, after in pairwise(versions)):
-        raise InputError("versions that do not rise")
-    return ExportLine(kind, record.scope.user, record, versions, bool(made.get("pending")))
+        raise InputError("the versions are not in ascending order")
+    return ExportLine(kind, record.scope.user, record, versions, bool(content.get("pending")))
 
 
-def _block_line(made: Mapping[str, Any], limits: Limits) -> ExportLine:
-    history = [check_record(block_from_json(version), limits) for version in (*made["versions"], made["block"])]
+def _block_line(content: Mapping[str, Any], limits: Limits) -> ExportLine:
+    history = [check_record(block_from_json(version), limits) for version in (*content["versions"], content["block"])]
     if [block.version for block in history] != list(range(1, len(history) + 1)) or len(by_key(history)) != 1:
-        raise InputError("versions that do not follow each other")
+        raise InputError("the versions of a block are not consecutive")
     *older, block = history
     for version in history:
         check_limit(version)
     return ExportLine("block", block.scope.user, block, tuple(older))
 
 
-def _secret(made: Mapping[str, Any]) -> str:
-    if made["memscope"] not in READABLE:
-        newer = isinstance(made["memscope"], int) and made["memscope"] > FORMAT
-        hint = "it needs a newer memscope" if newer else ""
-        raise InputError(f"format {str(made['memscope'])[:20]}, this memscope reads {FORMAT}", hint=hint)
-    if "secret" not in made:  # an export for a user
+def _secret(header: Mapping[str, Any]) -> str:
+    if header["memscope"] not in READABLE_FORMATS:
+        newer = isinstance(header["memscope"], int) and header["memscope"] > EXPORT_FORMAT
+        hint = "update memscope" if newer else ""
+        raise InputError(f"unknown format {str(header['memscope'])[:20]}; known: 1 to {EXPORT_FORMAT}", hint=hint)
+    if "secret" not in header:  # an export for a user
         return ""
-    secret: str = made["secret"]
+    secret: str = header["secret"]
     if len(bytes.fromhex(secret)) not in SECRET_BYTES:
-        raise InputError("a secret that is none")
+        raise InputError(f"a secret has {SECRET_BYTES.start} to {SECRET_BYTES.stop - 1} bytes")
     return secret
 
 
-def _version(made: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
-    old = check_record(from_json(made), limits)
+def _version(content: Mapping[str, Any], record: Record, limits: Limits) -> Memory:
+    old = check_record(from_json(content), limits)
     same = type(old) is type(record) and (old.scope.user, record_id(old)) == (record.scope.user, record_id(record))
     if isinstance(old, Turn) or isinstance(record, Turn) or not same or old.version >= record.version:
-        raise InputError("a version of something else, or of a later time")
+        raise InputError("an earlier version belongs to another record, or is not earlier")
     return old

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from memscope import validation
 from memscope.errors import InputError, MemscopeError, StoreBusy, StoreCorrupt
 from memscope.records.serialization import to_json
-from memscope.stores.sqlite import SQLiteStore, checksummed, files, page_reader
+from memscope.stores import checksummed
+from memscope.stores.sqlite import SQLiteStore, files, page_reader
 from memscope.stores.sqlite.page_reader import RawRow, Value
 from memscope.stores.unfinished import part_of
 from memscope.transfer import Progress, jsonl
@@ -27,36 +29,49 @@ from memscope.transfer import Progress, jsonl
 T = TypeVar("T")
 Take: TypeAlias = "Callable[[RawRow, SalvagedRows, sqlite3.Connection], None]"
 
+SALVAGED_FORMAT = 3  # of the intermediate lines, which lack a last line
+
 # -------------------------------------------------------------------------------------------------------------- restore
 
 
-async def restore(backup: Path, target: Path) -> Mapping[str, Any]:
-    """Put a copy of ``backup`` in the place of ``target``, at once or not at all.
+async def restore(backup: str | Path, target: str | Path) -> Mapping[str, Any]:
+    """Put a copy of a backup in the place of a store, at once or not at all.
 
-    The old file stays beside it until the new one is in place, and longer if it is damaged (``kept``). ``StoreCorrupt``
-    or ``StoreTooNew`` for a backup that is no good, ``StoreBusy`` while a process has the target open; nothing is
-    changed then.
+    The old file stays beside it until the new one is in place, and longer if it is damaged (``kept``).
+
+    Args:
+        backup: a file that ``memory.admin.backup`` wrote.
+        target: the file of the store, which no process has open, this one included.
+
+    Returns:
+        ``store``, ``bytes`` and ``kept``.
+
+    Raises:
+        InputError: a file is not there, or both are the same.
+        StoreCorrupt: the backup is damaged; ``StoreTooNew``: written by a newer memscope. Nothing is changed.
+        StoreBusy: a process has the target open. Nothing is changed.
     """
-    return await asyncio.to_thread(_restore, files.plain_path(backup), files.plain_path(target))
+    return await asyncio.to_thread(_restore, validation.path(backup), validation.path(target))
 
 
 def _restore(backup: Path, target: Path) -> Mapping[str, Any]:
+    backup, target = files.plain_path(backup), files.plain_path(target)
     files.check_place(target)
     if not backup.is_file():
         raise InputError(f"there is no file {str(backup)!r}")
     if target.exists() and backup.samefile(target):
-        raise InputError("the backup and the store are the same file", hint="give another --store")
+        raise InputError("backup and store are the same file", hint="give another --store")
     new = part_of(target)
     try:
         _copy(backup, new)
-        kept = _swap(new, target)
+        old = _swap(new, target)
     finally:
         files.remove(new)
-    return {"store": str(target), "bytes": target.stat().st_size, "kept": kept and str(kept)}
+    return {"store": str(target), "bytes": target.stat().st_size, "kept": old and str(old)}
 
 
 def _copy(backup: Path, new: Path) -> None:
-    """Copy a sound file, and check the copy."""
+    """Check the backup, copy it, and check the copy."""
     try:
         files.probe(backup)
         with closing(files.open_reader(backup, files.connect)) as db:
@@ -65,7 +80,7 @@ def _copy(backup: Path, new: Path) -> None:
             files.copy(db, new)
         with closing(files.open_reader(new, files.connect)) as db:
             _check_whole(db, new)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise files.typed(error, backup) from None
 
 
@@ -75,7 +90,7 @@ def _check_whole(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _swap(new: Path, target: Path) -> Path | None:
-    """Replace the target; returns the new path of the old file if that was damaged."""
+    """Replace the target; return the new path of the old file if that was damaged."""
     lock = files.FileLock(target)
     try:
         with lock.held():
@@ -99,7 +114,7 @@ def _swap(new: Path, target: Path) -> Path | None:
 
 
 def _left_by_all(target: Path) -> bool:
-    """Fold the WAL into the file, which works only when nobody else has it open; False if the file is damaged."""
+    """Fold the WAL into the file; False if the file is damaged, ``StoreBusy`` if another process has it open."""
     try:
         files.probe(target)
         with closing(files.connect(target, "rw")) as db:
@@ -112,14 +127,16 @@ def _left_by_all(target: Path) -> bool:
         if "another program" in str(error):
             raise
         return False
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if isinstance(files.typed(error, target), StoreCorrupt):
             return False
         raise _in_use(target) from None
 
 
 def _in_use(target: Path) -> StoreBusy:
-    return StoreBusy(f"{str(target)!r} is in use", hint="stop what has it open, then restore; nothing was changed")
+    return StoreBusy(
+        f"{str(target)!r} is in use", hint="stop the processes that use it, then restore; nothing was changed"
+    )
 
 
 def _free_name(path: Path, what: str) -> Path:
@@ -128,7 +145,7 @@ def _free_name(path: Path, what: str) -> Path:
 
 
 def _move(path: Path, to: Path) -> None:
-    """A file with its WAL: the one is nothing without the other."""
+    """Move a file together with its WAL."""
     for end in ("-wal", "-shm", "-journal", ""):
         with suppress(FileNotFoundError):
             os.replace(path.with_name(path.name + end), to.with_name(to.name + end))
@@ -137,55 +154,83 @@ def _move(path: Path, to: Path) -> None:
 # -------------------------------------------------------------------------------------------------------------- recover
 
 
-async def recover(damaged: Path, target: Path, *, progress: Progress | None = None) -> Mapping[str, Any]:
-    """Save what is readable of ``damaged`` into the new store ``target``; the damaged file is only read.
+async def recover(damaged: str | Path, target: str | Path, *, progress: Progress | None = None) -> Mapping[str, Any]:
+    """Save the readable records of a damaged store into a new one. What was forgotten stays forgotten.
 
-    The report counts what was saved and, where the damaged file still says how much there was, what was ``lost``;
-    ``unsure`` users are those of whom it no longer does. What was forgotten stays forgotten.
+    Args:
+        damaged: the file of the store; it is only read.
+        target: a new file.
+        progress: called with the number done and the number in all, None where that is unknown.
+
+    Returns:
+        Counts of what was saved and, where the damaged file still says how much there was, of what was ``lost``;
+        ``unsure`` users are those of whom it no longer does.
+
+    Raises:
+        InputError: the damaged file is not there, or the new one is.
+        StoreCorrupt: nothing can be read.
     """
-    source, made = files.plain_path(damaged), files.plain_path(target)
+    source, new, folder = await asyncio.to_thread(_places, validation.path(damaged), validation.path(target))
+    try:
+        lines = Path(folder.name, "salvaged.jsonl")
+        salvaged = await asyncio.to_thread(_salvage, source, lines)
+        return await _fill(salvaged, lines, new, progress)
+    finally:
+        await asyncio.to_thread(folder.cleanup)
+
+
+def _places(damaged: Path, target: Path) -> tuple[Path, Path, tempfile.TemporaryDirectory[str]]:
+    """Return the damaged file, the new one, and a temporary folder beside the new one."""
+    source = files.plain_path(damaged)
     if not source.is_file():
         raise InputError(f"there is no file {str(damaged)!r}")
-    files.check_place(made)
-    if made.exists():
-        raise InputError(f"{str(made)!r} exists", hint="choose a new name")
-    with tempfile.TemporaryDirectory(prefix="memscope-", dir=made.parent) as folder:
-        lines = Path(folder, "salvaged.jsonl")
-        found = await asyncio.to_thread(_salvage, source, lines)
-        return await _fill(found, lines, made, progress)
+    new = files.new_place(target)
+    return source, new, tempfile.TemporaryDirectory(prefix="memscope-", dir=new.parent)
 
 
-async def _fill(found: SalvagedRows, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
+async def _fill(salvaged: SalvagedRows, lines: Path, target: Path, progress: Progress | None) -> Mapping[str, Any]:
     part = part_of(target)
-    files.remove(part)
-    store = SQLiteStore(part)
+    store = await asyncio.to_thread(_fresh, part)
     try:
         await store.open()
         limits = jsonl.UNLIMITED
         counts = await jsonl.import_(store, lines, user=None, strict=False, progress=progress, limits=limits)
         stats = await store.stats()
         await store.close()
-        os.replace(part, target)
-        files.sync(target.parent)
+        await asyncio.to_thread(_put, part, target)
     finally:
         await store.close()
-        files.remove(part)
-        part.with_name(part.name + "-lock").unlink(missing_ok=True)
+        await asyncio.to_thread(_clear, part)
     saved = {"turns": stats.turns, "observations": stats.observations, "insights": stats.insights}
-    lost = {kind: max(0, found.expected[kind] - number) for kind, number in saved.items()}
+    lost = {kind: max(0, salvaged.expected[kind] - number) for kind, number in saved.items()}
     return {
         "store": str(target),
         **saved,
         "lost": lost,
-        "unsure": len(found.users.keys() - found.counted),
-        "unreadable_rows": found.broken + counts.get("broken", 0),
-        "secret": found.secret is not None,
+        "unsure": len(salvaged.users.keys() - salvaged.counted),
+        "unreadable_rows": salvaged.broken + counts.get("broken", 0),
+        "secret": salvaged.secret is not None,
     }
+
+
+def _fresh(part: Path) -> SQLiteStore:
+    _clear(part)
+    return SQLiteStore(part)
+
+
+def _clear(part: Path) -> None:
+    files.remove(part)
+    part.with_name(part.name + "-lock").unlink(missing_ok=True)
+
+
+def _put(part: Path, target: Path) -> None:
+    os.replace(part, target)
+    files.sync(target.parent)
 
 
 @dataclass
 class SalvagedRows:
-    """Facts read from the rows: names of users by number, counts, the secret of the turn keys."""
+    """Facts from the salvaged rows: names of users by number, counts, the secret of the turn keys."""
 
     users: dict[int, str] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
@@ -194,7 +239,7 @@ class SalvagedRows:
     broken: int = 0
 
 
-SPOOL = """
+SPOOL_TABLES = """
 CREATE TABLE record(kind, user, number, body, PRIMARY KEY(kind, user, number)) WITHOUT ROWID;
 CREATE TABLE history(user, number, version, body, PRIMARY KEY(user, number, version)) WITHOUT ROWID;
 CREATE TABLE tombstone(user, id, PRIMARY KEY(user, id)) WITHOUT ROWID;
@@ -205,77 +250,77 @@ CREATE TABLE block(user, agent, label, version, body, PRIMARY KEY(user, agent, l
 
 
 def _salvage(source: Path, lines: Path) -> SalvagedRows:
-    """The rows of the file, put in order in a database of their own, as the lines of an export."""
+    """Collect the rows of the file in a temporary database and write them, ordered, as lines of an export."""
     with closing(sqlite3.connect("", isolation_level=None)) as spool, page_reader.opened(source) as pages:
-        spool.executescript(SPOOL + "BEGIN;")
-        found = SalvagedRows()
+        spool.executescript(SPOOL_TABLES + "BEGIN;")
+        salvaged = SalvagedRows()
         for row in pages.rows():
-            _sort(row, found, spool)
-        found.broken += pages.broken
+            _sort(row, salvaged, spool)
+        salvaged.broken += pages.broken
         with open(os.open(lines, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-            for line in _lines(found, spool):
+            for line in _lines(salvaged, spool):
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    return found
+    return salvaged
 
 
-def _sort(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-    """Tell by its shape which table a row is of (``schema.TABLES``); rows of other tables are not needed."""
-    for shape, take in SHAPES:
+def _sort(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+    """Assign a row to a table (``schema.TABLES``) by the types of its values; drop rows of other tables."""
+    for shape, take in ROW_SHAPES:
         if len(row.values) == len(shape) and all(map(isinstance, row.values, shape)):
-            take(row, found, spool)
+            take(row, salvaged, spool)
 
 
-def _take_user(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_user(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.rowid is None:
         return
     _, name, _, _, _, _, turns, observations, insights, _ = row.values
-    found.users[row.rowid] = str(name)
-    found.counted.add(row.rowid)
+    salvaged.users[row.rowid] = str(name)
+    salvaged.counted.add(row.rowid)
     for kind, number in zip(("turns", "observations", "insights"), (turns, observations, insights), strict=True):
-        found.expected[kind] += number if isinstance(number, int) else 0
+        salvaged.expected[kind] += number if isinstance(number, int) else 0
 
 
-def _take_record(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_record(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, number, kind, body = row.values[0], row.values[1], row.values[2], row.values[-1]
-    if (record := _decoded(checksummed.decode, body, found)) is not None:
-        found.users.setdefault(int(str(user)), record.scope.user)
+    if (record := _decoded(checksummed.decode, body, salvaged)) is not None:
+        salvaged.users.setdefault(int(str(user)), record.scope.user)
         spool.execute("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?)", (kind, user, number, body))
 
 
-def _decoded(decode: Callable[[str], T], body: Value, found: SalvagedRows) -> T | None:
-    """None, and counted, where the text is not what was written."""
+def _decoded(decode: Callable[[str], T], body: Value, salvaged: SalvagedRows) -> T | None:
+    """Decode a body; None, counted as broken, if its checksum does not match."""
     try:
         return decode(str(body))
     except MemscopeError:
-        found.broken += 1
+        salvaged.broken += 1
         return None
 
 
-def _take_block(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_block(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     user, agent, label, version, _, body = row.values
-    if (block := _decoded(checksummed.decode_block, body, found)) is not None:
-        found.users.setdefault(int(str(user)), block.scope.user)
+    if (block := _decoded(checksummed.decode_block, body, salvaged)) is not None:
+        salvaged.users.setdefault(int(str(user)), block.scope.user)
         spool.execute("INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?)", (user, agent, label, version, body))
 
 
 def _spooled(table: str, columns: int, decode: Callable[[str], object] | None = None) -> Take:
-    """Take a row as it is: one whose last value can be decoded; where there is nothing to decode, one without rowid."""
+    """Return a function that copies rows with a decodable last value or, without ``decode``, rows without rowid."""
     insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * columns)})"
 
-    def take(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
-        sound = _decoded(decode, row.values[-1], found) is not None if decode else row.rowid is None
+    def take(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
+        sound = _decoded(decode, row.values[-1], salvaged) is not None if decode else row.rowid is None
         if sound:
             spool.execute(insert, row.values[:columns])
 
     return take
 
 
-def _take_secret(row: RawRow, found: SalvagedRows, spool: sqlite3.Connection) -> None:
+def _take_secret(row: RawRow, salvaged: SalvagedRows, spool: sqlite3.Connection) -> None:
     if row.values[0] == "secret" and isinstance(row.values[1], bytes):
-        found.secret = row.values[1]
+        salvaged.secret = row.values[1]
 
 
-SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
+ROW_SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
     ((int, int, int, str, *[object] * 14, str), _take_record),
     ((object, str, str, int, int, int, int, int, int, int), _take_user),
     ((int, int, int, str), _spooled("history", 4, checksummed.decode)),
@@ -287,22 +332,22 @@ SHAPES: tuple[tuple[tuple[type, ...], Take], ...] = (
 )
 
 
-def _lines(found: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Tombstones come first, so that nothing forgotten comes in."""
-    yield {"memscope": jsonl.FORMAT, "secret": (found.secret or os.urandom(32)).hex()}
+def _lines(salvaged: SalvagedRows, spool: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Yield the lines, tombstones first, so that forgotten records are not imported."""
+    yield {"memscope": SALVAGED_FORMAT, "secret": (salvaged.secret or os.urandom(32)).hex()}
     for user, id in spool.execute("SELECT user, id FROM tombstone ORDER BY user, id"):
-        if user in found.users:
-            yield {"forgotten": id, "user": found.users[user]}
+        if user in salvaged.users:
+            yield {"forgotten": id, "user": salvaged.users[user]}
     for (body,) in spool.execute("SELECT body FROM receipt ORDER BY user, id"):
         yield {"receipt": to_json(checksummed.decode_receipt(body))}
     for kind, user, number, body in spool.execute("SELECT kind, user, number, body FROM record ORDER BY 1, 2, 3"):
-        yield _line(spool, jsonl.KINDS[kind], user, number, body)
+        yield _line(spool, jsonl.LINE_KINDS[kind], user, number, body)
     for user, agent, label in spool.execute("SELECT DISTINCT user, agent, label FROM block ORDER BY 1, 2, 3"):
         yield _block_line(spool, user, agent, label)
 
 
 def _block_line(spool: sqlite3.Connection, user: int, agent: str, label: str) -> dict[str, Any]:
-    """The versions that could be read, numbered anew: those between them may be lost."""
+    """Renumber the readable versions of a block, since some may be lost."""
     query = "SELECT body FROM block WHERE user = ? AND agent = ? AND label = ? ORDER BY version"
     bodies = [body for (body,) in spool.execute(query, (user, agent, label))]
     blocks = [replace(checksummed.decode_block(body), version=number) for number, body in enumerate(bodies, 1)]
@@ -311,7 +356,7 @@ def _block_line(spool: sqlite3.Connection, user: int, agent: str, label: str) ->
 
 
 def _line(spool: sqlite3.Connection, kind: str, user: int, number: int, body: str) -> dict[str, Any]:
-    stage = jsonl.WAITS.get(kind)
+    stage = jsonl.STAGE_OF_KIND.get(kind)
     pending = spool.execute("SELECT 1 FROM item WHERE user = ? AND stage = ? AND number = ?", (user, stage, number))
     line: dict[str, Any] = {kind: to_json(checksummed.decode(body)), "pending": pending.fetchone() is not None}
     query = "SELECT body FROM history WHERE user = ? AND number = ? ORDER BY version"

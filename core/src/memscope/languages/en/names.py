@@ -7,53 +7,63 @@ people follows, or if it is a name elsewhere (weight 0; the reader of all texts 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from memscope.imports import pattern
+from memscope.languages.en.stemmer import stem
+from memscope.languages.en.words import STOP_WORDS, WORDS
+from memscope.languages.name_rules import FoundName, NameKind, NameRules, kinds_of_names
+from memscope.languages.word_lists import read_lists
 from memscope.text.language import CJK
-from memscope.text.lexicon import FoundName, NameKind, lexicon, word_set
-from memscope.text.stemmer import stem
-from memscope.text.tokens import STOP_WORDS
 from memscope.text.topics import topics_of_words
 
-_TITLES = word_set("titles_en")
-ROLES = word_set("roles_en")
-_PETS = word_set("pets_en")
-_CALENDAR = word_set("calendar_en")
-_LANGUAGES = word_set("languages_en")
-_PEOPLES = word_set("peoples_en")
+_NAME_FOLDER = Path(__file__).parent / "data"
+_LISTS = read_lists(_NAME_FOLDER / "name_words.txt")
+
+
+def _word_set(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name])
+
+
+_TITLES = _word_set("titles")
+_ROLE_WORDS = _word_set("roles")
+_PETS = _word_set("pets")
+_CALENDAR = _word_set("calendar")
+_LANGUAGES = _word_set("languages")
+_PEOPLES = _word_set("peoples")
 _OTHERS = _CALENDAR | _PEOPLES | _LANGUAGES
-_FILLERS = word_set("fillers_en")
-_CONNECTORS = word_set("connectors_en")
-_OF_HEADS = word_set("of_heads_en")
-_ORGANISATION_ENDS = word_set("organisation_ends_en")
-_PLACE_ENDS = word_set("place_ends_en")
-_PLACE_HEADS = word_set("place_heads_en")
-_IN = word_set("in_en")
-_TO_VERBS = word_set("to_verbs_en")
-_WORK = word_set("work_en")
-_ORGANISATION_BEFORE = word_set("organisation_before_en")
-_THING_BEFORE = word_set("thing_before_en")
-_PERSON_BEFORE = word_set("person_before_en")
-_PERSON_AFTER = word_set("person_after_en")
-_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
-_WORDS = pattern(f"({_WORD.pattern})")
+_FILLERS = _word_set("fillers")
+_CONNECTORS = _word_set("connectors")
+_OF_HEADS = _word_set("of_heads")
+_ORGANISATION_ENDS = _word_set("organisation_ends")
+_PLACE_ENDS = _word_set("place_ends")
+_PLACE_HEADS = _word_set("place_heads")
+_IN = _word_set("in")
+_TO_VERBS = _word_set("to_verbs")
+_WORK = _word_set("work")
+_ORGANISATION_BEFORE = _word_set("organisation_before")
+_THING_BEFORE = _word_set("thing_before")
+_PERSON_BEFORE = _word_set("person_before")
+_PERSON_AFTER = _word_set("person_after")
+_NAME_WORD = pattern(rf"[^\W\d_{CJK}][^\W{CJK}]*(?:['’.&-][^\W{CJK}]+)*")
+_WORDS = pattern(f"({_NAME_WORD.pattern})")
 _ASCII_WORDS = pattern(r"([A-Za-z]\w*(?:['.&-]\w+)*)", re.A)  # the same in ASCII; compiled in a tenth of the time
 _POSSESSIVE = pattern(r"['’]s$|(?<=s)['’]$")
 _SENTENCE_END = pattern(r"[.!?…:;\"“”(\[—–*#>|]")
 _TITLE_IN_QUOTES = pattern(r"[\"“]([^\"“”\n]{2,80})[\"”]")
-_SMALL = word_set("small_en")
+_SMALL = _word_set("small")
 _TOPIC = pattern(
     r"\b(?:learning|studying|interested in|obsessed with|passionate about|practi[cs](?:es|e|ing)|lessons in|took up"
     r"|taking up|(?:start|starts|started|starting) (?:learning|playing|practi[cs]ing))"
     r" ([^\W\d_][\w-]{2,})(?: and ([^\W\d_][\w-]{2,}))?",
     re.I,
 )
-_NO_TOPIC = word_set("no_topic_en")
-_TIMES = word_set("times_en")
+_NO_TOPIC = _word_set("no_topic")
+_TIMES = _word_set("times")
 _MAY_LEARN = pattern("ing |interested|obsessed|passionate|ractice|ractise|essons|ook up|tart", re.I)
 _NAMING = frozenset("named called name call naming calling".split())  # "We named her Pepper."
 _OBJECTS = frozenset("him her it them".split())
@@ -81,12 +91,30 @@ class _Run(NamedTuple):
     last: int
 
 
-def english_names(text: str) -> Iterator[FoundName]:
-    at = 0
-    for line in text.split("\n"):
-        if not line.isupper():
-            yield from (found._replace(start=found.start + at) for found in _of_line(line))
-        at += len(line) + 1
+@lru_cache(maxsize=1)
+def known_names() -> Mapping[str, NameKind]:
+    return kinds_of_names(read_lists(_NAME_FOLDER / "names.txt"))
+
+
+class EnglishNames(NameRules):
+    role_forms = ("my {}", "user's {}", "the user's {}")
+
+    def find(self, text: str) -> Iterator[FoundName]:
+        at = 0
+        for line in text.split("\n"):
+            if not line.isupper():
+                yield from (found._replace(start=found.start + at) for found in _of_line(line))
+            at += len(line) + 1
+
+    def known(self) -> Mapping[str, NameKind]:
+        return known_names()
+
+    def short_form(self, form: str) -> str:
+        first, *others = form.split() or [""]
+        return " ".join(others) if first in _TITLES else super().short_form(form)
+
+
+NAMES = EnglishNames()
 
 
 def _of_line(line: str) -> Iterator[FoundName]:
@@ -123,14 +151,14 @@ def _topics(line: str) -> Iterator[FoundName]:
 
 def _is_topic(word: str) -> bool:
     low = word.lower()
-    if low in STOP_WORDS | _NO_TOPIC or (low.endswith("ing") and not topics_of_words([stem(low)])):
+    if low in STOP_WORDS | _NO_TOPIC or (low.endswith("ing") and not topics_of_words([stem(low)], WORDS)):
         return False
     return word.islower() or low in _LANGUAGES
 
 
 def _qualifies(rest: str) -> bool:
-    """Returns whether a word is followed by the one it qualifies: "acoustic guitar"."""
-    after = _WORD.match(rest[1:])
+    """Return whether a word is followed by the one it qualifies: "acoustic guitar"."""
+    after = _NAME_WORD.match(rest[1:])
     return rest[:1] == " " and after is not None and after[0].islower() and after[0] not in STOP_WORDS | _TIMES
 
 
@@ -151,7 +179,7 @@ def _tokens(line: str) -> list[_NameToken]:
 
 @lru_cache(1 << 14)
 def _word(found: str) -> tuple[str, str, bool, bool]:
-    """Returns a word without the possessive, in small letters, whether it had one, and whether it is capitalised."""
+    """Return a word without the possessive, in small letters, whether it had one, and whether it is capitalised."""
     word = _POSSESSIVE.sub("", found)
     capital = word[0].isupper() or (len(word) > 2 and not word.islower() and word[1:] != word[1:].lower())
     return word, word.lower(), word != found, capital
@@ -168,7 +196,7 @@ def _runs(line: str, tokens: Sequence[_NameToken]) -> Iterator[_Run]:
 
 
 def _joined(line: str, tokens: Sequence[_NameToken], last: int) -> int:
-    """Returns the index of the token that belongs to the name as well, else ``last``."""
+    """Return the index of the token that belongs to the name as well, else ``last``."""
     after = tokens[last + 1 : last + 3]
     if not after or line[tokens[last].end : after[0].start].strip() not in ("", ".", "&", "'s", "’s"):
         return last
@@ -196,7 +224,7 @@ def _trimmed(tokens: Sequence[_NameToken], run: _Run) -> Iterator[_Run]:
 
 
 def _known(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    return " ".join(token.low for token in tokens[run.first : run.last + 1]) in lexicon().english
+    return " ".join(token.low for token in tokens[run.first : run.last + 1]) in known_names()
 
 
 def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
@@ -216,8 +244,8 @@ def _never(token: _NameToken, *, begins: bool, alone: bool) -> bool:
 
 @lru_cache(1 << 14)
 def _common(low: str) -> bool:
-    """Returns whether a word is one of everyday topics, or a filler."""
-    return low in STOP_WORDS or low in _FILLERS or bool(topics_of_words([stem(low)]))
+    """Return whether a word is one of everyday topics, or a filler."""
+    return low in STOP_WORDS or low in _FILLERS or bool(topics_of_words([stem(low)], WORDS))
 
 
 def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | None:
@@ -233,24 +261,24 @@ def _judge(line: str, tokens: Sequence[_NameToken], run: _Run) -> FoundName | No
         if len(words) > 1 and _common(words[0].low):
             return _judge(line, tokens, _Run(run.first + 1, run.last))
         weight = int(len(words) > 1 or words[0].owns or _acts(tokens, run.last) or not words[0].text[1:].islower())
-    if len(words) == 1 and words[0].low in _TITLES | ROLES:
+    if len(words) == 1 and words[0].low in _TITLES | _ROLE_WORDS:
         return None
     end_dot = name.split()[-1].lower() in ("inc", "corp", "ltd") and line[words[-1].end : words[-1].end + 1] == "."
-    return FoundName(name + "." * end_dot, kind, start, weight, role)
+    return FoundName(name + "." * end_dot, kind, start, weight, role and f"my {role}")
 
 
 def _acts(tokens: Sequence[_NameToken], last: int) -> bool:
-    """Returns whether a verb of people follows, or who it is: "Maribel, my neighbour,"."""
+    """Return whether a verb of people follows, or who it is: "Maribel, my neighbour,"."""
     near = [token.low for token in tokens[last + 1 : last + 3] if token.near and not token.opens]
-    return bool(near) and (near[0] in _PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in ROLES))
+    return bool(near) and (near[0] in _PERSON_AFTER or (near[0] in ("my", "our") and near[-1] in _ROLE_WORDS))
 
 
 def _is_label(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    """Returns whether it is like "Plan B" and "Option A", or an abbreviation that nothing says to be a name: ADHD."""
+    """Return whether it is like "Plan B" and "Option A", or an abbreviation that nothing says to be a name: ADHD."""
     last = tokens[run.last].text
     if run.first < run.last:
         return len(last) == 1 and _common_or_opens(tokens[run.first])
-    known = tokens[run.first].low in lexicon().english
+    known = tokens[run.first].low in known_names()
     return last.isupper() and len(last) > 1 and not known and run.first > 0 and tokens[run.first - 1].low in _HAVING
 
 
@@ -259,13 +287,13 @@ def _common_or_opens(token: _NameToken) -> bool:
 
 
 def _is_common_noun(tokens: Sequence[_NameToken], run: _Run) -> bool:
-    """Returns whether a given name is none here: "a Christian", "Christmas Eve"."""
+    """Return whether a given name is none here: "a Christian", "Christmas Eve"."""
     before = tokens[run.first - 1] if run.first and tokens[run.first].near else None
     return before is not None and (before.low in ("a", "an") or tokens[run.first].low == "eve")
 
 
 def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
-    """Returns the kind, how sure it is, and the role of a person to the user."""
+    """Return the kind, how sure it is, and the role of a person to the user."""
     words = tokens[run.first : run.last + 1]
     several = len(words) > 1
     first, last = words[0].low, words[-1].low
@@ -278,21 +306,21 @@ def _kind(tokens: Sequence[_NameToken], run: _Run) -> tuple[NameKind, int, str]:
         return "place", 3, ""
     if pet or role:
         return ("thing" if pet else "person"), 3, role
-    known = lexicon().english.get(" ".join(word.low for word in words))
+    known = known_names().get(" ".join(word.low for word in words))
     if known is not None:
         return known, 2, ""
-    if several and lexicon().english.get(first) == "person":
+    if several and known_names().get(first) == "person":
         return "person", 2, ""
     return *_kind_by_words(tokens, run.first, several=several), ""
 
 
 def _role_before(tokens: Sequence[_NameToken], at: int) -> tuple[str, bool]:
-    """Returns the role in "my sister Kim", "my boss, Mr. Lee", "my sister's name is Kim"; and whether it is a pet."""
+    """Return the role in "my sister Kim", "my boss, Mr. Lee", "my sister's name is Kim"; and whether it is a pet."""
     if at == 0 or tokens[at].opens or not tokens[at].near:
         return "", False
     before = tokens[max(0, at - 7) : at]
     near = [token.low for token in before]
-    if near[-1] in ROLES:
+    if near[-1] in _ROLE_WORDS:
         return near[-1] if "my" in near[-4:] else "", False
     if near[-1] in _PETS:
         return "", True
@@ -301,8 +329,8 @@ def _role_before(tokens: Sequence[_NameToken], at: int) -> tuple[str, bool]:
     if not named:
         return "", False
     pet = any(word in _PETS for word in near)
-    role = next((near[i + 1] for i in range(len(near) - 1) if near[i] == "my" and near[i + 1] in ROLES), "")
-    best = next((near[i + 2] for i in range(len(near) - 2) if near[i] == "my" and near[i + 2] in ROLES), "")
+    role = next((near[i + 1] for i in range(len(near) - 1) if near[i] == "my" and near[i + 1] in _ROLE_WORDS), "")
+    best = next((near[i + 2] for i in range(len(near) - 2) if near[i] == "my" and near[i + 2] in _ROLE_WORDS), "")
     return role or best, pet
 
 
@@ -333,5 +361,5 @@ def _kind_by_words(tokens: Sequence[_NameToken], at: int, *, several: bool) -> t
 def _roles(tokens: Sequence[_NameToken]) -> Iterator[FoundName]:
     """Yield "my sister": a mention of whoever was called so elsewhere."""
     for one, two in pairwise(tokens):
-        if one.low == "my" and two.low in ROLES and two.near:
-            yield FoundName(f"my {two.low}", "person", one.start, 0, two.low)
+        if one.low == "my" and two.low in _ROLE_WORDS and two.near:
+            yield FoundName(f"my {two.low}", "person", one.start, 0, f"my {two.low}")

@@ -20,7 +20,7 @@ Rules: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def _by_last_letter(rules: str) -> Rules:
-    """Returns suffixes, and what takes their place, by the last letter: few are tried at a word."""
+    """Return suffixes, and what takes their place, by the last letter: few are tried at a word."""
     table = defaultdict[str, list[tuple[str, str]]](list)
     for rule in rules.split():
         suffix, _, other = rule.partition(">")
@@ -37,7 +37,7 @@ _STEP4 = _by_last_letter("ement ance ence able ible ment ant ent ion ism ate iti
 
 
 def stem(word: str) -> str:
-    """Returns the stem of an English word; words of one or two letters are left alone."""
+    """Return the stem of an English word; words of one or two letters are left alone."""
     if len(word) < 3:
         return word
     word = _past(_plural(word))

@@ -1,11 +1,11 @@
-"""A local store: its methods once, over two small protocols (``transaction.py``) and the rules (``rules.py``).
+"""Base of local stores: the methods of ``Store`` over two small protocols (``transaction.py``) and ``rules.py``.
 
     transaction.py   the primitives a store brings: ``Transaction``, and ``UserTransaction`` for one user's part
     records.py       turns, change sets, reading, forgetting
     index_changes.py units and vectors for an index
     jobs.py          batches under a lease, vector spaces
 
-``LocalStore`` is inherited: a store brings ``_read`` and ``_write``, which run a function of a ``Transaction``, and
+A subclass of ``LocalStore`` implements ``_read`` and ``_write``, which run a function of a ``Transaction``, and
 ``open``, ``close``, ``capabilities``. ``search`` comes from ``search/local.py``.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -40,19 +41,19 @@ from memscope.records import (
 )
 from memscope.search.changes import Changes
 from memscope.search.local import LocalSearch
+from memscope.search.units import Unit, microseconds, turn_units, units_version
 from memscope.stores import RecordKey, block_rules, removal
 from memscope.stores.local import jobs, records
-from memscope.stores.local.index_changes import changes_since, unchanged
+from memscope.stores.local.index_changes import changes_since, is_unchanged
 from memscope.stores.local.transaction import Row, Transaction, UserTransaction
 from memscope.stores.rules import STAGES, check_user
 from memscope.stores.spaces import check_space
-from memscope.text.units import Unit, microseconds, turn_units, units_version
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-BRIEF = 32  # records that are read where the caller is
-WORK_S, PAUSE_S = 0.003, 0.001
-MUCH = 1_000  # characters of one call; the units of more are made before the write, which others wait for
+MAX_INLINE_READS = 32  # records read in the caller's thread
+LOOP_SLICE_S, LOOP_PAUSE_S = 0.003, 0.001
+MIN_CHARS_MADE_BEFOREHAND = 1_000  # longer calls compute their units outside the write lock
 
 
 def utc_now() -> datetime:
@@ -64,7 +65,7 @@ def utc(microseconds: int) -> datetime:
 
 
 class LocalStore(LocalSearch):
-    """Base class of local stores, which add ``_read`` and ``_write``. ``clock`` gives the time of leases."""
+    """Base class of local stores. ``clock`` gives the time of leases."""
 
     def __init__(self, *, clock: Callable[[], datetime] = utc_now, index_cache_mb: int = 256) -> None:
         super().__init__(index_cache_mb=index_cache_mb)
@@ -72,11 +73,15 @@ class LocalStore(LocalSearch):
         self._declared: VectorSpace | None = None
 
     async def _read(self, task: Callable[[Transaction], T], *, brief: bool = False) -> T:
-        """Run the task on one state of the store; a ``brief`` one reads a few rows."""
+        """Run the task on one state of the store; a ``brief`` task reads a few rows."""
         raise NotImplementedError
 
-    async def _write(self, task: Callable[[Transaction], T]) -> T:
-        """Run the task alone; its writes are durable on return, or undone if it raised."""
+    async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None) -> T:
+        """Run the task; its writes are durable on return, or undone if it raises.
+
+        The task has its users, and spaces and secret where it writes them, to itself. It may be run again from the
+        start. ``user``: the only user it opens.
+        """
         raise NotImplementedError
 
     @property
@@ -93,7 +98,7 @@ class LocalStore(LocalSearch):
         return await self._read(reading, brief=brief)
 
     async def _write_user(self, name: str, task: Callable[[UserTransaction], T], *, embedded: bool = False) -> T:
-        """``embedded``: vectors were written, so the space being filled may be complete."""
+        """``embedded``: the task writes vectors, so switch vector spaces if the new one is complete."""
 
         def writing(tx: Transaction) -> T:
             result = task(_current(tx.user(name)))
@@ -101,7 +106,7 @@ class LocalStore(LocalSearch):
                 jobs.switch_when_filled(tx)
             return result
 
-        return await self._write(writing)
+        return await self._write(writing, user=name)
 
     async def secret(self) -> bytes:
         return await self._read(lambda tx: tx.secret())
@@ -121,14 +126,15 @@ class LocalStore(LocalSearch):
         self, user: str, inserts: Sequence[TurnInsert], change_set: ChangeSet | None = None
     ) -> AppendResult:
         check_user(user, inserts, change_set)
-        units = await self._units(user, inserts) if sum(len(one.turn.text) for one in inserts) > MUCH else ()
+        chars = sum(len(insert.turn.text) for insert in inserts)
+        units = await self._units(user, inserts) if chars > MIN_CHARS_MADE_BEFOREHAND else ()
         return await self._write_user(user, lambda tx: records.append(tx, inserts, change_set, units))
 
     async def _units(self, user: str, inserts: Sequence[TurnInsert]) -> list[list[Unit]]:
-        """Make the units of the turns that are not here yet."""
-        given = [one.turn.key for one in inserts if one.base is None]
-        known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(given), {})
-        turns = [None if one.base is None and one.turn.key in known else one.turn for one in inserts]
+        """Make the units of turns that are not stored yet, in a thread."""
+        keys = [insert.turn.key for insert in inserts if insert.base is None]
+        known: dict[str, int] = await self._read_user(user, lambda tx: tx.known(keys), {})
+        turns = [None if insert.base is None and insert.turn.key in known else insert.turn for insert in inserts]
         return await asyncio.to_thread(_make, turns)
 
     async def apply(self, user: str, change_set: ChangeSet) -> int:
@@ -136,7 +142,7 @@ class LocalStore(LocalSearch):
         return await self._write_user(user, lambda tx: records.apply(tx, change_set))
 
     async def fetch(self, user: str, ids: Sequence[Handle]) -> FetchResult:
-        brief = len(ids) <= BRIEF
+        brief = len(ids) <= MAX_INLINE_READS
         return await self._read_user(user, lambda tx: records.fetch(tx, ids), FetchResult({}, {}), brief=brief)
 
     async def history(self, user: str, id: str) -> list[Observation | Insight]:
@@ -162,20 +168,30 @@ class LocalStore(LocalSearch):
         return await self._read_user(user, lambda tx: tx.tombstones(), [])
 
     async def receipts(self, user: str) -> list[Receipt]:
-        found: list[Receipt] = await self._read_user(user, lambda tx: tx.receipts(), [])
-        return sorted(found, key=lambda receipt: (receipt.at, receipt.id))
+        receipts: list[Receipt] = await self._read_user(user, lambda tx: tx.receipts(), [])
+        return sorted(receipts, key=lambda receipt: (receipt.at, receipt.id))
 
-    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+    async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
         await self._write_user(user, lambda tx: _bury(tx, ids, receipts))
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
-        found = await self._read(lambda tx: _removal(tx, select))
-        if found is None or dry_run or not found.changes:
-            return found.report(dry_run=dry_run) if found else ForgetReport(dry_run=dry_run)
+        removal = await self._read(lambda tx: _removal(tx, select))
+        if removal is None or dry_run or not removal.changes:
+            return removal.report(dry_run=dry_run) if removal else ForgetReport(dry_run=dry_run)
         return await self._remove(select)
 
     async def _remove(self, select: Select) -> ForgetReport:
-        return await self._write(lambda tx: forget(tx, select))
+        """Remove the records, then their bytes; a failure to wipe is a reason in the report, not an error."""
+        report = await self._write(lambda tx: forget(tx, select), user=select.user)
+        try:
+            wiped = await self._wipe()
+        except StoreError as error:
+            wiped = pending(error.code)
+        return replace(report, physical=wiped.physical, reason=wiped.reason)
+
+    async def _wipe(self) -> ForgetReport:
+        """Wipe the bytes of removed records, in the log too. Override where the store can guarantee it."""
+        return pending("the files of this store may still hold what was removed")
 
     async def searchable(self, user: str) -> None:
         await self._read(lambda tx: None, brief=True)
@@ -199,10 +215,10 @@ class LocalStore(LocalSearch):
             if stage == "embed" and tx.spaces().target != self._declared:
                 return []
             names = [user] if user is not None else tx.due_users(stage)
-            found = jobs.claim(tx, names, stage, limit, now, lease_s)
-            if stage == "embed" and not found:
+            claims = jobs.claim(tx, names, stage, limit, now, lease_s)
+            if stage == "embed" and not claims:
                 jobs.switch_when_filled(tx)
-            return found
+            return claims
 
         return await self._write(task)
 
@@ -234,25 +250,26 @@ class LocalStore(LocalSearch):
 
     # ---- vectors and the index
 
-    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
+    async def set_vector_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         check_space(space)
         spaces = await self._read(lambda tx: tx.spaces())
         if replace or space not in (spaces.serving, spaces.filling):
             await self._write(lambda tx: jobs.declare(tx, space, replace=replace))
         self._declared = space
 
+    async def is_unchanged(self, user: str, revision: int, space: VectorSpace | None) -> bool:
+        return await self._read(lambda tx: is_unchanged(tx, user, revision, space), brief=True)
+
     async def changes(self, user: str, since: int) -> Changes:
-        if since and (same := await self._read(lambda tx: unchanged(tx, user, since), brief=True)) is not None:
-            return same
-        found = await self._read(lambda tx: changes_since(tx, user, since, current_only=True))
-        if found is None:
+        changes = await self._read(lambda tx: changes_since(tx, user, since, current_only=True))
+        if changes is None:
             await self._renew(user)
-            found = await self._read(lambda tx: changes_since(tx, user, since))
-        assert found is not None
-        return found
+            changes = await self._read(lambda tx: changes_since(tx, user, since))
+        assert changes is not None
+        return changes
 
     async def _renew(self, user: str) -> None:
-        """Rebuild units that were made with other terms; every write begins with this."""
+        """Rebuild units of another ``units_version``, as every write does first."""
         await self._write_user(user, lambda tx: None)
 
     # ---- the store
@@ -264,21 +281,25 @@ class LocalStore(LocalSearch):
         raise StoreError("this store has no backup", hint="use export")
 
     async def compact(self) -> ForgetReport:
-        return ForgetReport(physical="wiped")
+        return await self._wipe()
+
+
+def pending(reason: str) -> ForgetReport:
+    return ForgetReport(physical="pending", reason=reason)
 
 
 def _make(turns: Sequence[Turn | None]) -> list[list[Unit]]:
-    """Make units with pauses: a thread that computes without one slows every statement of the others."""
-    made: list[list[Unit]] = []
+    """Make units, pausing 1 ms every 3 ms: a busy thread delays the event loop at every switch."""
+    units: list[list[Unit]] = []
     paused = time.monotonic()
     for turn in turns:
-        made.append([])
+        units.append([])
         for unit in turn_units(turn) if turn is not None else ():
-            made[-1].append(unit)
-            if time.monotonic() - paused > WORK_S:
-                time.sleep(PAUSE_S)
+            units[-1].append(unit)
+            if time.monotonic() - paused > LOOP_SLICE_S:
+                time.sleep(LOOP_PAUSE_S)
                 paused = time.monotonic()
-    return made
+    return units
 
 
 def _current(user: UserTransaction) -> UserTransaction:
@@ -296,7 +317,7 @@ def _put_blocks(user: UserTransaction, name: str, versions: Sequence[Block]) -> 
 
 
 def _bury(user: UserTransaction, ids: Sequence[str], receipts: Sequence[Receipt]) -> None:
-    user.bury(set(ids) - user.known(ids).keys())
+    user.add_tombstones(set(ids) - user.known(ids).keys())
     for receipt in receipts:
         user.put_receipt(receipt)
 
@@ -314,7 +335,7 @@ def forget(
     before: Callable[[UserTransaction, records.LocalRemoval], None] | None = None,
     receipt: bool = True,
 ) -> ForgetReport:
-    """``before`` is called with the records to be removed."""
+    """Remove the selected records; call ``before`` with the planned removal."""
     user = _current(tx.user(select.user))
     planned = records.plan_removal(user, select, tx.spaces().serving, utc(tx.now))
     if before is not None:
@@ -333,4 +354,4 @@ def _removal(tx: Transaction, select: Select) -> records.LocalRemoval | None:
     return records.plan_removal(user, select, tx.spaces().serving, utc(tx.now)) if user is not None else None
 
 
-__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "keep_receipt", "utc_now"]
+__all__ = ["LocalStore", "Row", "Transaction", "UserTransaction", "forget", "keep_receipt", "pending", "utc_now"]

@@ -9,36 +9,37 @@ from typing import TypeVar
 from memscope.errors import StoreCorrupt
 from memscope.records import VectorSpace
 from memscope.search.changes import Changes
+from memscope.search.units import UNIT_STRUCT, units_version
 from memscope.stores.local.transaction import Transaction
-from memscope.text.units import PACKED, units_version
 
 S = TypeVar("S")
 T = TypeVar("T")
-PAGE = 200  # units or vectors
+INDEX_ROWS_PER_PAGE = 200  # units or vectors
 
 
-def unchanged(tx: Transaction, name: str, since: int) -> Changes | None:
-    """Returns empty changes if there are none, after reading one row."""
+def is_unchanged(tx: Transaction, name: str, revision: int, space: VectorSpace | None) -> bool:
+    """Return whether an index of this revision and space is up to date, by reading one row."""
     user = tx.find_user(name)
-    same = user is not None and (user.revision, user.terms) == (since, units_version)
-    return _made(tx.spaces().serving, since) if same else None
+    if user is None:
+        return revision == 0 and space == tx.spaces().serving
+    return (user.revision, user.terms, tx.spaces().serving) == (revision, units_version, space)
 
 
 def changes_since(tx: Transaction, name: str, since: int, *, current_only: bool = False) -> Changes | None:
-    """Returns None if units are older than today's terms."""
+    """Read the changes; with ``current_only``, None if the units have another ``units_version``."""
     user, space = tx.find_user(name), tx.spaces().serving
     if user is not None and current_only and user.terms != units_version:
         return None
     if user is None or user.revision == since:
-        return _made(space, since if user is not None else 0)
+        return _changes(space, since if user is not None else 0, whole=user is None and since > 0)
     whole = since == 0 or not user.floor <= since <= user.revision
     start = 0 if whole else since
     vectors = user.vectors_since(space, start) if space is not None else []
     gone = [] if whole else user.gone_since(start)
-    return _made(space, user.revision, user.units_since(start), gone, vectors, whole=whole)
+    return _changes(space, user.revision, user.units_since(start), gone, vectors, whole=whole)
 
 
-def _made(
+def _changes(
     space: VectorSpace | None,
     revision: int,
     units: Iterable[tuple[bytes, bytes]] = (),
@@ -55,28 +56,28 @@ def _made(
     for some_columns, some_terms in _pages(units):
         columns += b"".join(some_columns)
         terms += b"".join(some_terms)
-    dims, most = space.dims if space is not None else 0, len(columns) // PACKED.size if whole else 0
-    found = Growing(np.empty((most, dims), np.float16), used=0)
+    dims, most = space.dims if space is not None else 0, len(columns) // UNIT_STRUCT.size if whole else 0
+    growing = Growing(np.empty((most, dims), np.float16), used=0)
     for seqs, rows in _pages(vectors):
         if set(map(len, rows)) != {2 * dims}:
-            raise StoreCorrupt("a stored vector has another length", hint="run 'memscope reembed' to make all anew")
+            raise StoreCorrupt("a stored vector has the wrong length", hint="run 'memscope reembed' to make all anew")
         numbers += seqs
-        found.extend(np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims))
+        growing.extend(np.frombuffer(b"".join(rows), "<f2").reshape(len(rows), dims))
     return Changes(
         revision,
         columns=columns,
         terms=terms,
         gone=np.array(gone, np.int64),
         vector_units=np.array(numbers, np.int64),
-        vectors=found.view,
+        vectors=growing.view,
         space=space,
         whole=whole,
     )
 
 
 def _pages(rows: Iterable[tuple[S, T]]) -> Iterator[tuple[Sequence[S], Sequence[T]]]:
-    """Yield so few rows at a time that their memory serves again: what a large scope costs most is fresh memory."""
+    """Yield small pages, so that their memory is reused: fresh memory is the main cost of a large scope."""
     left = iter(rows)
-    while page := list(islice(left, PAGE)):
+    while page := list(islice(left, INDEX_ROWS_PER_PAGE)):
         firsts, seconds = zip(*page, strict=True)
         yield firsts, seconds

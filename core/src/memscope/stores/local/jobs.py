@@ -1,6 +1,6 @@
 """Batches under a lease, and vector spaces.
 
-pending -> leased -> reply saved -> done; failed -> ... -> parked
+pending -> leased -> reply saved -> done, or failed -> leased -> ... -> parked
 """
 
 from __future__ import annotations
@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from memscope.records import ChangeSet, Claim, Stage, Turn, VectorSpace
+from memscope.search.units import microseconds, unit_texts
 from memscope.stores import rules
 from memscope.stores.local import records
 from memscope.stores.local.transaction import Transaction, UserTransaction
 from memscope.stores.rules import STAGES, Batch, check_user, record_id
 from memscope.stores.spaces import Spaces, check_declared, checked_vectors
-from memscope.text.units import microseconds, unit_texts
 
-USERS_AT_ONCE = 8
+USERS_PER_CLAIM = 8
 
 # ---- claims
 
@@ -25,15 +26,11 @@ USERS_AT_ONCE = 8
 def claim(
     tx: Transaction, names: Iterable[str], stage: Stage, limit: int, now: datetime, lease_s: float
 ) -> list[Claim]:
-    """At most one claim per user, of the first users that have something to claim."""
-    claims: list[Claim] = []
-    for name in names:
-        user = tx.find_user(name)
-        found = _claim(user, name, stage, limit, now, now + timedelta(seconds=lease_s)) if user is not None else None
-        claims += [found] if found is not None else []
-        if len(claims) == USERS_AT_ONCE:
-            break
-    return claims
+    """Claim at most one batch per user, for the first ``USERS_PER_CLAIM`` users with work."""
+    until = now + timedelta(seconds=lease_s)
+    users = ((name, tx.find_user(name)) for name in names)
+    claims = (_claim(user, name, stage, limit, now, until) for name, user in users if user is not None)
+    return list(islice((claim for claim in claims if claim is not None), USERS_PER_CLAIM))
 
 
 def _claim(tx: UserTransaction, name: str, stage: Stage, limit: int, now: datetime, until: datetime) -> Claim | None:
@@ -62,14 +59,14 @@ def _lease(tx: UserTransaction, stage: Stage, limit: int, now: int, until: int) 
 
 
 def refresh(tx: UserTransaction, stages: Iterable[Stage], now: int) -> None:
-    """Update the time at which the user is next due in these stages."""
+    """Update when the user is next due in these stages."""
     batches = tx.batches()
     for stage in stages:
         tx.set_due(stage, rules.due(batches, stage, now, waiting=bool(tx.waiting(stage, 1))))
 
 
 def _texts(tx: UserTransaction, units: list[int]) -> tuple[str, ...]:
-    """Returns the embedder's input for each unit, made from its record again."""
+    """Rebuild the embedder's input of each unit from its record."""
     texts: dict[int, str] = {}
     for row in tx.rows_of(units):
         turns = [] if isinstance(row.record, Turn) else records.roots(tx, row.record)
@@ -96,7 +93,7 @@ def save_reply(tx: UserTransaction, claim: Claim, change_set: ChangeSet) -> None
 def complete(
     tx: UserTransaction, claim: Claim, change_set: ChangeSet | None, declared: VectorSpace | None, now: int
 ) -> int:
-    """Apply the change set and end the batch; items that are not done are pending again."""
+    """Apply the change set and end the batch; items not in ``done`` are pending again."""
     if tx.was_done(claim):
         return 0
     batch = rules.owned(tx.batches(), claim)
@@ -108,8 +105,8 @@ def complete(
     else:
         applied = records.write(tx, change_set)
         new, done = applied.new, records.numbers_of(tx, set(change_set.done) - applied.unsourced)
-    own = set(tx.items(batch))
-    tx.dequeue(claim.stage, own.intersection(done), batched=True)
+    items = set(tx.items(batch))
+    tx.dequeue(claim.stage, items.intersection(done), batched=True)
     tx.end(batch, done=True)
     refresh(tx, STAGES, now)
     return new
@@ -157,7 +154,7 @@ def declare(tx: Transaction, space: VectorSpace, *, replace: bool) -> None:
 
 
 def switch_when_filled(tx: Transaction) -> None:
-    """Activate the space being filled once no unit of any user waits for it; every index then starts anew."""
+    """Activate the space being filled once no unit of any user waits for it; every index is then rebuilt."""
     filling = tx.spaces().filling
     if filling is not None and tx.is_filled():
         tx.set_spaces(Spaces(filling))

@@ -23,11 +23,11 @@ from memscope.records import (
     VectorSpace,
 )
 from memscope.records.serialization import turn_key
+from memscope.search.units import Unit, make_units, numbered, units_version
 from memscope.stores import block_rules, rules
-from memscope.stores.local.transaction import Row, UserTransaction
-from memscope.stores.removal import Removal
-from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, record_id, waits_for
-from memscope.text.units import Unit, make_units, numbered, units_version
+from memscope.stores.local.transaction import RecordRows, Row, UserTransaction
+from memscope.stores.removal import Removal, statements_of
+from memscope.stores.rules import Applied, Memory, MemoryState, PendingChanges, next_stage, record_id
 
 LocalRemoval: TypeAlias = Removal[Row, Row]
 
@@ -40,12 +40,12 @@ def _insert(tx: UserTransaction, record: Record, valid_to: datetime | None = Non
     return tx.number
 
 
-def _put(tx: UserTransaction, row: Row, made: Sequence[Unit] = ()) -> None:
-    """Store a record with new units, or those ``made`` of a turn before. Its sources must be stored."""
+def _put(tx: UserTransaction, row: Row, precomputed: Sequence[Unit] = ()) -> None:
+    """Store a record, whose sources are stored, with its units: ``precomputed`` ones of a turn, else new ones."""
     memory = None if isinstance(row.record, Turn) else row.record
     turns = roots(tx, memory) if memory else []
     seq = tx.revision + 1
-    units = numbered(made, row.number, seq) or make_units(row.record, number=row.number, seq=seq, turns=turns)
+    units = numbered(precomputed, row.number, seq) or make_units(row.record, number=row.number, seq=seq, turns=turns)
     row.unit, row.units = tx.revision + 1, len(units)
     tx.revision += len(units)
     tx.put(row, numbers_of(tx, memory.sources) if memory else (), units)
@@ -54,13 +54,13 @@ def _put(tx: UserTransaction, row: Row, made: Sequence[Unit] = ()) -> None:
 
 
 def _change(tx: UserTransaction, row: Row, record: Record) -> None:
-    """Replace a record by its new version; if its text did not change, the new units keep the vectors."""
-    kept = tx.vectors(row) if record is row.record or rules.same_text(row.record, record) else []
+    """Replace a record by its new version; vectors stay if the text is the same."""
+    vectors = tx.vectors(row) if record is row.record or rules.same_text(row.record, record) else []
     first, count = row.unit, row.units
     _drop_units(tx, row)
     row.record = record
     _put(tx, row)
-    for space, unit, data in kept if row.units == count else ():
+    for space, unit, data in vectors if row.units == count else ():
         put_vector(tx, space, unit - first + row.unit, data)
 
 
@@ -78,30 +78,29 @@ def _drop_units(tx: UserTransaction, row: Row) -> None:
 
 
 def roots(tx: UserTransaction, memory: Memory) -> list[tuple[int, Turn]]:
-    """Returns the turns a memory rests on, with their numbers."""
-    found: dict[int, Turn] = {}
+    """Return the numbered turns from which a memory was derived, directly or through other memories."""
+    turns: dict[int, Turn] = {}
     seen: set[str] = set()
     waiting = set(memory.sources)
     while waiting:
         seen |= waiting
         rows = list(tx.find(waiting).values())
-        found.update((row.number, row.record) for row in rows if isinstance(row.record, Turn))
+        turns.update((row.number, row.record) for row in rows if isinstance(row.record, Turn))
         waiting = {source for row in rows if not isinstance(row.record, Turn) for source in row.record.sources} - seen
-    return sorted(found.items())
+    return sorted(turns.items())
 
 
 def turns_of(tx: UserTransaction, row: Row) -> list[Turn]:
-    """Returns the turn itself, or those a memory rests on."""
+    """Return the turn itself, or the turns from which a memory was derived."""
     return [row.record] if isinstance(row.record, Turn) else [turn for _, turn in roots(tx, row.record)]
 
 
 def numbers_of(tx: UserTransaction, ids: Iterable[str]) -> list[int]:
-    """Returns the record numbers of the stored ids."""
     return sorted({number for number in tx.known(ids).values() if number})
 
 
 def derive_units(tx: UserTransaction) -> None:
-    """Rebuild all units of a user from the texts, after a change of the terms."""
+    """Rebuild all units of a user from the texts after a change of ``units_version``."""
     after: int | None = 0
     while after is not None:
         page, after = tx.select(Select(""), after)
@@ -120,18 +119,19 @@ def append(
     change_set: ChangeSet | None,
     units: Sequence[Sequence[Unit]] = (),
 ) -> AppendResult:
-    """``units``: those of each turn, if they were made before."""
+    """``units``: precomputed units per insert."""
     placed = _allot_keys(tx, inserts)
     triples = zip(inserts, placed, units or [()] * len(inserts), strict=True)
-    fresh = [(key, one.turn, made) for one, (key, outcome), made in triples if outcome == "stored"]
+    fresh = [(key, insert.turn, precomputed) for insert, (key, outcome), precomputed in triples if outcome == "stored"]
     loaded = _load(tx, change_set, [key for key, *_ in fresh]) if change_set is not None else None
     if change_set is not None and loaded is not None:
         loaded.changes.apply(change_set)
     done = frozenset(change_set.done) if change_set is not None else frozenset()
-    stored = [
-        (_insert(tx, replace(turn, key=key, seq=tx.number + 1), units=made), key, turn) for key, turn, made in fresh
-    ]
-    waiting = [number for number, key, turn in stored if waits_for(turn) and key not in done]
+    waiting: list[int] = []
+    for key, turn, precomputed in fresh:
+        number = _insert(tx, replace(turn, key=key, seq=tx.number + 1), units=precomputed)
+        if next_stage(turn) and key not in done:
+            waiting.append(number)
     tx.enqueue("consolidate", waiting)
     if loaded is not None:
         _write(tx, loaded)
@@ -139,12 +139,14 @@ def append(
 
 
 def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tuple[str, AppendOutcome]]:
-    first = [one.turn.key if one.base is None else turn_key(one.base, 0) for one in inserts]
-    asked, known = set(first), tx.known(first)
+    first = [insert.turn.key if insert.base is None else turn_key(insert.base, 0) for insert in inserts]
+    requested, known = set(first), tx.known(first)
     placed: list[tuple[str, AppendOutcome]] = []
-    for one, key in zip(inserts, first, strict=True):
-        if one.base is not None and key in known:
-            key = rules.free_key(one.base, lambda key: key in known or (key not in asked and bool(tx.known([key]))))
+    for insert, key in zip(inserts, first, strict=True):
+        if insert.base is not None and key in known:
+            key = rules.free_key(
+                insert.base, lambda key: key in known or (key not in requested and bool(tx.known([key])))
+            )
         outcome: AppendOutcome = "stored" if key not in known else "duplicate" if known[key] else "forgotten"
         known.setdefault(key, -1)
         placed.append((key, outcome))
@@ -153,7 +155,7 @@ def _allot_keys(tx: UserTransaction, inserts: Sequence[TurnInsert]) -> list[tupl
 
 @dataclass(slots=True)
 class Loaded:
-    """Records a change set touches: loaded for the decision, and as rows."""
+    """The records that a change set touches, as rows and as the states to decide on."""
 
     changes: PendingChanges
     rows: dict[str, Row]
@@ -204,35 +206,35 @@ def _write(tx: UserTransaction, loaded: Loaded) -> None:
                 tx.keep_older(number, older)
             _change(tx, row, state.record)
             tx.dequeue("reflect", [number])
-        if (stage := waits_for(state.record)) is not None:
+        if (stage := next_stage(state.record)) is not None:
             tx.enqueue(stage, [number])
 
 
 # ---- reading
 
 
-def fetch(tx: UserTransaction, handles: Sequence[Handle]) -> FetchResult:
+def fetch(tx: RecordRows, handles: Sequence[Handle]) -> FetchResult:
     rows = tx.find(handles)
-    asked: dict[int, list[Handle]] = {}
+    handles_of: dict[int, list[Handle]] = {}
     for handle, row in rows.items():
-        asked.setdefault(row.number, []).append(handle)
+        handles_of.setdefault(row.number, []).append(handle)
     derived: dict[Handle, tuple[Memory, ...]] = {}
-    for source, row in tx.derived(asked):
+    for source, row in tx.derived(handles_of):
         if not isinstance(row.record, Turn):
-            for handle in asked[source]:
+            for handle in handles_of[source]:
                 derived[handle] = (*derived.get(handle, ()), row.record)
     return FetchResult({handle: row.record for handle, row in rows.items()}, derived)
 
 
 def history(tx: UserTransaction, id: str) -> list[Memory]:
-    """Returns the versions of a memory and of those linked to it by supersession, oldest first."""
+    """Return the versions of a memory and of those linked to it by supersession, oldest first."""
     seen, waiting, rows = set[str](), {id}, dict[int, Row]()
     while waiting:
         seen |= waiting
-        found = [*tx.find(waiting).values(), *tx.superseded(waiting)]
-        rows.update((row.number, row) for row in found if not isinstance(row.record, Turn))
-        linked = {one for row in found for one in (record_id(row.record), getattr(row.record, "superseded_by", None))}
-        waiting = {one for one in linked if one is not None} - seen
+        linked = [*tx.find(waiting).values(), *tx.superseded(waiting)]
+        rows.update((row.number, row) for row in linked if not isinstance(row.record, Turn))
+        ids = {id for row in linked for id in (record_id(row.record), getattr(row.record, "superseded_by", None))}
+        waiting = {id for id in ids if id is not None} - seen
     memories = [(number, row.record) for number, row in sorted(rows.items()) if not isinstance(row.record, Turn)]
     versions = [version for number, memory in memories for version in [*tx.older(number), memory]]
     return sorted(versions, key=lambda memory: memory.recorded)
@@ -242,19 +244,17 @@ def history(tx: UserTransaction, id: str) -> list[Memory]:
 
 
 def plan_removal(tx: UserTransaction, select: Select, serving: VectorSpace | None, now: datetime) -> LocalRemoval:
-    """Returns a removal of the selected records, all derived from them, and the statements made for them."""
+    """Plan the removal of the selected records with the memories and statements that fall with them."""
     gone: dict[str, Row] = {}
     fresh = {record_id(row.record): row for row in select_all(tx, select)}
     while fresh:
         gone |= fresh
         derived = [row for _, row in tx.derived([row.number for row in fresh.values()])]
-        records = [row.record for row in fresh.values()]
-        sources = {source for one in records if not isinstance(one, Turn) for source in one.sources}
-        falling = rules.falls_with(derived, tx.find(sources - gone.keys()).values())
+        falling = rules.cascade(derived, tx.find(statements_of(fresh.values(), gone)).values())
         fresh = {record_id(row.record): row for row in falling if record_id(row.record) not in gone}
     rows = dict(sorted(gone.items(), key=lambda pair: pair[1].number))
-    left = tx.find(rules.left_behind({id: row.record for id, row in rows.items()}))
-    again = [row for row in left.values() if waits_for(row.record) is not None]
+    left = tx.find(rules.sources_to_rederive({id: row.record for id, row in rows.items()}))
+    again = [row for row in left.values() if next_stage(row.record) is not None]
     vectors = sum(space == serving for row in rows.values() for space, _, _ in tx.vectors(row))
     return Removal(rows, again, vectors, block_rules.plan_removal(select, rows, tx.blocks(versions=True), now))
 
@@ -277,19 +277,19 @@ def remove(tx: UserTransaction, removal: LocalRemoval) -> None:
         tx.remove(row)
     for block in removal.blocks.dropped:
         tx.drop_block(block)
-    for block in removal.blocks.made:
+    for block in removal.blocks.replacements:
         tx.put_block(block)
-    tx.bury(removal.rows)
+    tx.add_tombstones(removal.rows)
     for row in removal.again:
-        if (stage := waits_for(row.record)) is not None:
+        if (stage := next_stage(row.record)) is not None:
             tx.enqueue(stage, [row.number])
 
 
 def _stop_work(tx: UserTransaction, gone: set[int]) -> None:
-    """Dissolve the batches with a forgotten item.
+    """End the batches with a forgotten item; the user's other batches lose lease and saved reply.
 
-    The user's other batches lose lease and saved reply too: the model was shown the user's memories beside the batch,
-    and its reply to them must not come back. The cost is at most one call.
+    The model was shown the user's memories beside each batch, so its reply may contain what was forgotten. The cost is
+    at most one model call.
     """
     for batch in [batch for batch in tx.batches() if batch.stage != "embed"]:
         if gone.isdisjoint(tx.items(batch)):
@@ -305,8 +305,8 @@ def _reopen(tx: UserTransaction, removal: LocalRemoval) -> None:
     removed = {id: memory.superseded_by for id, memory in memories}
     if not removed:
         return
-    heirs = {one for id in removed if (one := rules.heir(id, removed)) is not None}
-    rows = _rows(tx, heirs) | {record_id(row.record): row for row in tx.superseded(removed)}
+    successors = {id for removed_id in removed if (id := rules.surviving_successor(removed_id, removed)) is not None}
+    rows = _rows(tx, successors) | {record_id(row.record): row for row in tx.superseded(removed)}
     loaded = _loaded({id: row for id, row in rows.items() if id not in removed})
     loaded.changes.reopen(removed)
     _write(tx, loaded)

@@ -23,10 +23,10 @@ from memscope.records import (
     Stats,
     VectorSpace,
 )
+from memscope.search.units import Unit
 from memscope.stores import RecordKey
 from memscope.stores.rules import Batch, Memory
 from memscope.stores.spaces import Spaces
-from memscope.text.units import Unit
 
 
 @dataclass(slots=True)
@@ -40,12 +40,22 @@ class Row:
     valid_to: datetime | None = None
 
 
-class UserTransaction(Protocol):
-    """One user's records. ``number`` and ``revision`` are the last ones given; the caller increments them.
+class RecordRows(Protocol):
+    """The reads of ``records.fetch``."""
 
-    A revision is the number of a unit, of a removal or of a vector, whichever came last: anything newer than a revision
-    has a higher one. An index that is behind ``floor`` starts anew. ``terms`` is the ``units_version`` the units were
-    made with. All four are stored with the user. ``space`` is the space of new vectors.
+    def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
+        """Return rows by id (str) or number (int); unknown ones are left out."""
+
+    def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
+        """Return pairs of a source's number and a memory derived from it, by the memory's number."""
+
+
+class UserTransaction(RecordRows, Protocol):
+    """One user's records. ``number`` and ``revision`` are the last ones assigned; the caller increments them.
+
+    Units, removals and vectors share one sequence of revisions: all that is newer than a revision has a higher one. An
+    index older than ``floor`` is rebuilt. ``terms`` is the ``units_version`` of the units. All four are stored with the
+    user. ``space`` is the space of new vectors.
     """
 
     number: int
@@ -58,119 +68,110 @@ class UserTransaction(Protocol):
 
     # ---- records
 
-    def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
-        """Returns rows by id (str) or number (int); unknown ones are left out."""
-
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        """Returns the record's number of each id stored, 0 for a tombstone; others are left out."""
-
-    def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
-        """Returns pairs of a source's number and a memory that names it, by the memory's number."""
+        """Map ids to record numbers, 0 for a tombstone; unknown ids are left out."""
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        """Returns the memories that one of these superseded."""
+        """Return the memories superseded by one of these."""
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
-        """Returns the current memories with this name."""
+        """Return the current memories with this name."""
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        """Returns a page of selected rows with numbers above ``after``, and the start of the next page, if any."""
+        """Return a page of selected rows with numbers above ``after``, and the next page's ``after``, if any."""
 
     def keys(self, select: Select) -> list[RecordKey]:
-        """Returns the keys of all selected records, by number."""
+        """Return the keys of all selected records, by number."""
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
-        """Store a record under its number, new or in place of its earlier version, with its units."""
+        """Insert or replace a record with its units, under its number."""
 
     def remove(self, row: Row) -> None:
-        """Remove a record, its earlier versions and its items of consolidate and reflect; its units went before."""
+        """Remove a record, its earlier versions and its items of consolidate and reflect, after ``drop_units``."""
 
     def older(self, number: int) -> list[Memory]:
-        """Returns earlier versions of a memory, oldest first."""
+        """Return the archived versions of a memory, oldest first."""
 
     def keep_older(self, number: int, memory: Memory) -> None: ...
 
-    def bury(self, ids: Iterable[str]) -> None:
-        """Leave tombstones."""
+    def add_tombstones(self, ids: Iterable[str]) -> None: ...
 
     def tombstones(self) -> list[str]:
-        """Returns tombstones, sorted."""
+        """Return the tombstones, sorted."""
 
     def receipts(self) -> list[Receipt]:
-        """Returns the receipts of what was forgotten, in any order."""
+        """Return the receipts in any order."""
 
     def put_receipt(self, receipt: Receipt) -> None:
-        """Store a receipt, unless its id is there."""
+        """Store a receipt unless its id exists."""
 
     def drop_receipts(self) -> None: ...
 
     # ---- blocks
 
     def blocks(self, *, versions: bool = False) -> list[Block]:
-        """Returns the last version of each block, or all versions, by agent (none first), label and version."""
+        """Return the last version of each block, or all versions, by agent (none first), label and version."""
 
     def put_block(self, block: Block) -> None:
-        """Store a version, new or in place of the same one."""
+        """Insert or replace one version."""
 
-    def drop_block(self, block: Block) -> None:
-        """Remove a version."""
+    def drop_block(self, block: Block) -> None: ...
 
     # ---- units and vectors
 
     def drop_units(self, row: Row) -> None:
-        """Remove a record's units with their vectors and items (those in batches too); gone at ``revision``."""
+        """Remove a record's units with their vectors and items, in batches too; record the removal at ``revision``."""
 
     def units_since(self, revision: int) -> Iterable[tuple[bytes, bytes]]:
-        """Returns columns and terms of the units with higher numbers, in order; they are read in the transaction."""
+        """Return columns and terms of the units above a revision, in order; a pair may join those of several units."""
 
     def gone_since(self, revision: int) -> list[int]:
-        """Returns the units removed later."""
+        """Return the units removed after a revision."""
 
     def rows_of(self, units: Iterable[int]) -> list[Row]:
-        """Returns the records of these units."""
+        """Return the records of these units."""
 
     def vectors(self, row: Row) -> list[tuple[VectorSpace, int, bytes]]:
-        """Returns space, unit and float16 numbers of all the record's vectors."""
+        """Return space, unit and float16 bytes of a record's vectors."""
 
     def put_vector(self, space: VectorSpace, unit: int, data: bytes) -> None:
-        """Store a vector at ``revision``; ignored if the unit was removed."""
+        """Store a vector at ``revision``, unless its unit was removed."""
 
     def vectors_since(self, space: VectorSpace, revision: int) -> Iterable[tuple[int, bytes]]:
-        """Returns units and numbers of the vectors stored later, in the order of the units."""
+        """Return unit and bytes of the vectors stored after a revision, by unit."""
 
     # ---- work: items are numbers of records, of units for the stage embed
 
     def enqueue(self, stage: Stage, items: Sequence[int]) -> None:
-        """Add new items; the stage is due now unless ``set_due`` set another time."""
+        """Add items; the stage is due now unless ``set_due`` set another time."""
 
     def dequeue(self, stage: Stage, items: Iterable[int], *, batched: bool = False) -> None:
-        """Remove items that are in no batch; with ``batched`` the others too."""
+        """Remove items; those in a batch only with ``batched``."""
 
     def waiting(self, stage: Stage, limit: int) -> list[int]:
-        """Returns the first items that are in no batch."""
+        """Return the first items in no batch."""
 
     def batches(self) -> list[Batch]:
-        """Returns unfinished batches, oldest first."""
+        """Return unfinished batches, oldest first."""
 
     def form(self, stage: Stage, items: Sequence[int]) -> Batch:
-        """Make a new batch of waiting items."""
+        """Move waiting items into a new batch."""
 
     def items(self, batch: Batch) -> list[int]: ...
 
-    def save(self, batch: Batch) -> None:
-        """Store the batch's state."""
+    def save(self, batch: Batch) -> None: ...
 
     def reply(self, batch: Batch) -> ChangeSet | None: ...
 
     def keep_reply(self, batch: Batch, change_set: ChangeSet | None) -> None: ...
 
     def end(self, batch: Batch, *, done: bool) -> None:
-        """End the batch and remove its items; if done, ``was_done`` knows it for a day."""
+        """Delete the batch; its remaining items wait again. If done, ``was_done`` is true for a day."""
 
     def was_done(self, claim: Claim) -> bool: ...
 
     def set_due(self, stage: Stage, when: int | None) -> None:
-        """Set the time the stage can be claimed next; None when it has nothing. ``Transaction.due_users`` reads it."""
+        """Set when the stage can next be claimed, None without work; ``Transaction.due_users`` reads it."""
 
 
 class Transaction(Protocol):
@@ -178,18 +179,18 @@ class Transaction(Protocol):
 
     @property
     def now(self) -> int:
-        """Returns microseconds, by the store's clock."""
+        """The store's clock, in microseconds since 1970."""
 
     def user(self, name: str) -> UserTransaction:
-        """Returns the part of a user, stored or new."""
+        """Return a user's part, created if missing."""
 
     def find_user(self, name: str) -> UserTransaction | None: ...
 
     def users(self, *, forgotten: bool = False) -> list[str]:
-        """Returns the users with records or blocks, sorted; ``forgotten``: those too with tombstones or receipts."""
+        """Return users with records or blocks, sorted; ``forgotten``: also those with tombstones or receipts."""
 
     def due_users(self, stage: Stage) -> list[str]:
-        """Returns users whose stage is due, longest first, enough for one claim; too many are harmless."""
+        """Return users whose stage is due, longest due first; at least as many as one claim takes."""
 
     def parked_users(self) -> list[str]: ...
 
@@ -200,22 +201,22 @@ class Transaction(Protocol):
     def set_secret(self, secret: bytes) -> None: ...
 
     def is_used(self) -> bool:
-        """Returns whether a record was ever stored."""
+        """Return whether any record was ever stored."""
 
     # ---- vector spaces
 
     def spaces(self) -> Spaces: ...
 
     def set_spaces(self, spaces: Spaces) -> None:
-        """Set the spaces; vectors of other spaces are removed."""
+        """Set the spaces and remove vectors of all others."""
 
     def has_vectors(self) -> bool: ...
 
     def fill(self) -> None:
-        """Make every unit without a vector in the target space an item of embed, and no other; its batches end."""
+        """Reset stage embed: end its batches; its items are the units without a vector in the target space."""
 
     def is_filled(self) -> bool:
-        """Returns whether every unit has a vector in the target space."""
+        """Return whether every unit has a vector in the target space."""
 
     def renew_indexes(self) -> None:
-        """Raise every user's ``revision`` by one, and ``floor`` to it."""
+        """Raise every user's ``revision`` by one, and ``floor`` to the same, so that indexes are rebuilt."""

@@ -1,4 +1,4 @@
-"""SQLiteStore: one file, the standard library only. The durable twin of ``memory.py``; read that one first.
+"""SQLiteStore: one file, standard library only. Read ``memory.py`` first, the same store without a file.
 
     files.py         the path, the lock between processes, checks, typed errors for SQLite's
     engine.py        one writer thread for all callers (group commit), connections that read
@@ -21,8 +21,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memscope.errors import ClosedError, InputError, StoreError, StoreFull, StoreGone
+from memscope.errors import ClosedError, StoreError, StoreFull, StoreGone
 from memscope.records import ForgetReport, Json, Select, Stats
+from memscope.search.units import units_version
 from memscope.stores import ATOMIC, BACKUP, unfinished
 from memscope.stores.local import LocalStore, Transaction, UserTransaction, forget, keep_receipt, utc_now
 from memscope.stores.local.records import LocalRemoval, select_all
@@ -33,17 +34,19 @@ from memscope.stores.sqlite.engine import Engine
 from memscope.stores.sqlite.files import Connect
 from memscope.stores.sqlite.transaction import SQLiteTransaction
 from memscope.stores.sqlite.user import SQLiteUser
-from memscope.text.units import units_version
 
 T = TypeVar("T")
-_abandoned: list[Engine] = []  # of a parent process: their connections must neither be used nor closed after a fork
+_abandoned: list[Engine] = []  # a parent's engines: after a fork their connections must be neither used nor closed
 
 
 class SQLiteStore(LocalStore):
     """A store in one SQLite file, shared by any number of threads and processes of one machine.
 
-    ``path``: the file, created with mode 0600 if there is none. ``index_cache_mb``: memory for the search indexes of
-    the users asked about last. ``clock``: the time leases are measured by. ``connect``: opens a connection to a path.
+    Args:
+        path: The file, created with mode 0600 if missing.
+        index_cache_mb: Memory for the search indexes of the most recent users.
+        clock: Source of the time of leases.
+        connect: Opens a connection to a path.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class SQLiteStore(LocalStore):
     ) -> None:
         super().__init__(clock=clock, index_cache_mb=index_cache_mb)
         if sqlite3.sqlite_version_info < files.OLDEST_SQLITE:
-            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old", hint="3.35 is the oldest that serves")
+            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old", hint="use SQLite 3.35 or newer")
         self.path = files.plain_path(path)
         self._connect = connect
         self._engine: Engine | None = None
@@ -93,47 +96,74 @@ class SQLiteStore(LocalStore):
     async def _remove(self, select: Select) -> ForgetReport:
         """Remove, then wipe the bytes; a failure to wipe them is a reason in the report, not an error."""
         marks: list[secure_erase.Marks] = []
-        report = await self._remove_rows(select, marks)
+        try:
+            report = await self._remove_rows(select, marks)
+        except StoreFull:
+            ids = await self._selected(select)
+            if len(ids) < 2:
+                raise
+            return await self._remove_parts(select, ids, marks)
+        return await self._wiped(report, marks)
+
+    async def _remove_rows(
+        self, select: Select, marks: list[secure_erase.Marks], *, receipt: bool = True
+    ) -> ForgetReport:
+        def mark(user: UserTransaction, removal: LocalRemoval) -> None:
+            assert isinstance(user, SQLiteUser)
+            marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
+
+        return await self._write(lambda tx: forget(tx, select, before=mark, receipt=receipt), last_room=True)
+
+    async def _remove_parts(self, select: Select, ids: list[str], marks: list[secure_erase.Marks]) -> ForgetReport:
+        """Remove in parts what a full disk cannot remove at once; ``StoreFull`` says how many records remain."""
+        done, failure = await self._halves(select, ids, marks), None
+        left = {*await self._selected(select)}.intersection(ids)
+        try:
+            if not left:  # blocks go with all of a user
+                done.append(await self._remove_rows(select, marks, receipt=False))
+        except StoreFull as error:
+            failure = error
+        if not done:
+            raise StoreFull(f"no room left for {str(self.path)!r}", hint="make room and try again")
+        report = await self._wiped(total(done), marks)
+        gone = [id for id in ids if id not in left]
+        await self._write(lambda tx: keep_receipt(tx.user(select.user), select, report, gone, tx.now), last_room=True)
+        if left or failure:
+            raise StoreFull(
+                f"no room left for {str(self.path)!r}: {len(left)} of {len(ids)} records are not forgotten yet",
+                hint="make room and forget again",
+            ) from failure
+        return report
+
+    async def _halves(self, select: Select, ids: list[str], marks: list[secure_erase.Marks]) -> list[ForgetReport]:
+        """Remove by recursive halves, turns before the memories that fall with them; skip records too large alone."""
+        done: list[ForgetReport] = []
+        for some in (ids[: len(ids) // 2], ids[len(ids) // 2 :]):
+            try:
+                done.append(await self._remove_rows(replace(select, ids=frozenset(some)), marks, receipt=False))
+            except StoreFull:
+                done += await self._halves(select, some, marks) if len(some) > 1 else []
+        return done
+
+    async def _selected(self, select: Select) -> list[str]:
+        nothing: list[str] = []
+        return await self._read_user(
+            select.user, lambda tx: [record_id(row.record) for row in select_all(tx, select)], nothing
+        )
+
+    async def _wiped(self, report: ForgetReport, marks: list[secure_erase.Marks]) -> ForgetReport:
         try:
             wiped = await self._alone(lambda db: self._swept(secure_erase.wipe(db, self.path, marks)))
         except StoreError as error:
             wiped = secure_erase.pending(error.code)
         return replace(report, physical=wiped.physical, reason=wiped.reason)
 
-    async def _remove_rows(
-        self, select: Select, marks: list[secure_erase.Marks], *, part: bool = False
-    ) -> ForgetReport:
-        """Remove in halves what is too much for a full disk: turns before their memories, which go with them."""
-
-        def mark(user: UserTransaction, removal: LocalRemoval) -> None:
-            assert isinstance(user, SQLiteUser)
-            marks.append(secure_erase.marks(user, removal.rows.values(), removal.blocks.texts))
-
-        try:
-            return await self._write(lambda tx: forget(tx, select, before=mark, receipt=not part), last_room=True)
-        except StoreFull:
-            nothing: list[str] = []
-            ids = await self._read_user(
-                select.user, lambda tx: [record_id(row.record) for row in select_all(tx, select)], nothing
-            )
-            if len(ids) < 2:
-                raise
-        half = len(ids) // 2
-        parts = [replace(select, ids=frozenset(some)) for some in (ids[:half], ids[half:])]
-        done = total([await self._remove_rows(one, marks, part=True) for one in (*parts, select)])  # the last: blocks
-        if not part:
-            await self._write(lambda tx: keep_receipt(tx.user(select.user), select, done, ids, tx.now), last_room=True)
-        return done
-
     async def backup(self, path: Path) -> None:
-        target = files.plain_path(path)
-        files.check_place(target)
-        if target.exists():
-            raise InputError(f"{str(target)!r} exists", hint="choose a new name")
+        target = await asyncio.to_thread(files.new_place, path)
         await (await self._live()).copy(target)
 
     async def compact(self) -> ForgetReport:
-        """Rebuild the file from its live content; pending while a reader holds an older state."""
+        """Rebuild the file from its live content; "pending" while a reader uses an older state."""
         return await self._alone(lambda db: self._swept(secure_erase.rebuild(db, self.path)))
 
     def _swept(self, report: ForgetReport) -> ForgetReport:
@@ -144,7 +174,7 @@ class SQLiteStore(LocalStore):
     # ---- inside
 
     async def _live(self) -> Engine:
-        """Returns this process's engine: opened on first use, and again after a fork or when the file was removed."""
+        """Return this process's engine: opened on first use, reopened after a fork or a removal of the file."""
         if self._closed:
             raise ClosedError("the store is closed")
         if self._pid != os.getpid():
@@ -164,10 +194,10 @@ class SQLiteStore(LocalStore):
             return self._engine
 
     def _leave(self, engine: Engine) -> None:
-        """Drop the engine of a file that was removed; the next call opens the file that is there then."""
+        """Drop the engine of a removed file; the next call opens the path anew."""
         if self._engine is engine:
             self._engine = None
-            self._cache.clear()  # a revision of another file means nothing here
+            self._cache.clear()  # revisions of another file do not compare
             threading.Thread(target=engine.close, daemon=True).start()
 
     async def _renew(self, user: str) -> None:
@@ -182,7 +212,7 @@ class SQLiteStore(LocalStore):
             self._leave(engine)
             raise
 
-    async def _write(self, task: Callable[[Transaction], T], *, last_room: bool = False) -> T:
+    async def _write(self, task: Callable[[Transaction], T], *, user: str | None = None, last_room: bool = False) -> T:
         now = self._now
 
         def writing(db: sqlite3.Connection) -> T:
@@ -214,7 +244,7 @@ def _details(path: Path, *, read_only: bool) -> dict[str, Any]:
         "wal_bytes": wal.stat().st_size if wal.exists() else 0,
         "read_only": read_only,
         "sqlite": sqlite3.sqlite_version,
-        "schema": schema.SCHEMA,
+        "schema": schema.SCHEMA_VERSION,
         "units_version": units_version,
     }
 

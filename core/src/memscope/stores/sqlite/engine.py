@@ -26,9 +26,10 @@ from memscope.stores.sqlite.files import Connect, FileLock
 from memscope.stores.sqlite.reserve import Reserve
 
 T = TypeVar("T")
-MAX_WAITING = 8192  # writes; more are refused
-MAX_GROUP = 1024  # writes in one transaction
-READERS = 4
+MAX_WAITING_WRITES = 8192  # writes; more are refused
+MAX_WRITES_PER_COMMIT = 1024  # writes in one transaction
+READER_CONNECTIONS = 4
+CHECKPOINT_PAGES = 1000  # of a WAL that a commit folds into the file, SQLite's own default
 
 
 @dataclass(slots=True, eq=False)
@@ -57,7 +58,7 @@ class WriteRequest:
 
 
 class Engine:
-    """Open a file, or create it. Raises typed store errors and leaves a refused file unchanged."""
+    """Open or create a file. Raises typed store errors and leaves a refused file unchanged."""
 
     def __init__(self, path: Path, connect: Connect) -> None:
         self.path = path
@@ -74,7 +75,7 @@ class Engine:
             self._with_room(self._open, self._reserve.release)
         except BaseException as error:
             raise files.typed(error, path) from None
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="memscope-read")
+        self._readers = ThreadPoolExecutor(READER_CONNECTIONS, thread_name_prefix="memscope-read")
         self._thread = threading.Thread(target=self._serve, name="memscope-write", daemon=True)
         self._thread.start()
 
@@ -89,8 +90,8 @@ class Engine:
                 if files.is_new(self.path):
                     files.create(self.path, self._connect)
         files.probe(self.path)
-        found = self._stat()  # before it is opened: replaced in between, it is seen
-        self._place, self._length = (found.st_dev, found.st_ino), 0
+        stat = self._stat()  # before opening, so that a replacement in between is noticed
+        self._place, self._length = (stat.st_dev, stat.st_ino), 0
         reader = files.open_reader(self.path, self._connect)
         try:
             files.check(reader, self.path)
@@ -114,8 +115,10 @@ class Engine:
         """Run the task in the writer's thread; atomic, and durable on return."""
         if self._writer is None:
             raise files.read_only(f"{str(self.path)!r}")
-        if len(self._waiting) >= MAX_WAITING:
-            raise StoreBusy(f"{MAX_WAITING} writes are waiting", hint="add more in one call, or wait", retry_after=0.5)
+        if len(self._waiting) >= MAX_WAITING_WRITES:
+            raise StoreBusy(
+                f"{MAX_WAITING_WRITES} writes are waiting", hint="add more in one call, or wait", retry_after=0.5
+            )
         request = WriteRequest(task, asyncio.get_running_loop().create_future(), alone, last_room)
         with self._wake:
             if self._closed:
@@ -136,20 +139,39 @@ class Engine:
             _answer(group)
 
     def _take(self) -> list[WriteRequest]:
-        """Returns waiting writes that can share a transaction; empty when the engine is closed and all is done."""
+        """Wait for writes; return those that can share a transaction, none once closed and drained."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closed)
             group = [self._waiting.popleft()] if self._waiting else []
-            while group and group[0].shares and self._waiting and self._waiting[0].shares and len(group) < MAX_GROUP:
+            while (
+                group
+                and group[0].shares
+                and self._waiting
+                and self._waiting[0].shares
+                and len(group) < MAX_WRITES_PER_COMMIT
+            ):
                 group.append(self._waiting.popleft())
             return group
 
     def _run(self, group: list[WriteRequest]) -> None:
-        """On a full disk again, once the WAL is folded into the file and its room serves anew; then in the reserve."""
-        last = group[0].alone or group[0].last_room
-        self._with_room(lambda: self._once(group), self._fold, *[self._reserve.release] * last)
-        if group[0].alone:
+        """Run the writes; on a full disk retry after a checkpoint, ``last_room`` also after freeing the reserve."""
+        if not (group[0].alone or group[0].last_room):
+            self._with_room(lambda: self._once(group), self._fold)
+            self._reserve.grow()
+            return
+        try:
+            self._with_room(lambda: self._once(group), self._fold, self._give_up_reserve)
+        finally:  # refill the reserve before other programs take its room
             self._reserve.keep()
+            self._checkpoint_every(CHECKPOINT_PAGES)
+
+    def _give_up_reserve(self) -> None:
+        self._checkpoint_every(0)  # a commit would grow the file into this room
+        self._reserve.release()
+
+    def _checkpoint_every(self, pages: int) -> None:
+        if self._writer is not None:
+            self._writer.execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def _once(self, group: list[WriteRequest]) -> None:
         if group[0].alone:
@@ -160,7 +182,7 @@ class Engine:
             self._check_here()
 
     def _with_room(self, task: Callable[[], None], *ways: Callable[[], object]) -> None:
-        """Run the task, again after each of the ways to make room while the disk is full."""
+        """Run the task; while the disk is full, make room in each of the ways and retry."""
         for make_room in ways:
             try:
                 return task()
@@ -172,7 +194,7 @@ class Engine:
         task()
 
     def _fold(self) -> None:
-        with suppress(sqlite3.Error):  # the file may have to grow
+        with suppress(sqlite3.Error):  # a full disk: the file may have to grow
             self._writing().execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _together(self, group: list[WriteRequest]) -> None:
@@ -194,9 +216,9 @@ class Engine:
     def _fail(self, group: Iterable[WriteRequest], error: BaseException) -> None:
         with suppress(Exception):
             self._rollback()
-        found = files.typed(error, self.path)
+        typed_error = files.typed(error, self.path)
         for request in group:
-            request.error = request.error or found
+            request.error = request.error or typed_error
 
     def _rollback(self) -> None:
         if self._writer is not None and self._writer.in_transaction:
@@ -212,9 +234,9 @@ class Engine:
     async def read(self, task: Callable[[sqlite3.Connection], T], *, brief: bool = False) -> T:
         """Run the task in a thread, in one transaction that sees one state of the file.
 
-        A ``brief`` one, of a few rows, runs in the caller's thread: switching threads costs several times as much. Its
-        connections never wait for a lock. If it fails because the file is busy or the event loop forbids blocking calls
-        (BlockBuster), it runs in a thread after all; any other error is raised there again.
+        A ``brief`` task, of a few rows, runs in the caller's thread first: switching threads costs several times as
+        much. Its connections never wait for a lock. Should it fail (the file is busy, or BlockBuster forbids blocking
+        calls), it runs again in a thread, which raises the error if it persists.
         """
         if self._closed:
             raise ClosedError("the store is closed")
@@ -264,22 +286,22 @@ class Engine:
         return os.stat(self.path)
 
     def _check_here(self, *, inline: bool = False) -> None:
-        """Refuse to go on with a file that was removed, replaced or cut while it was open.
+        """Raise ``StoreGone`` if the open file was removed or replaced; check all pages if it was truncated.
 
-        Raises ``StoreBusy`` where all of the file would have to be read ``inline``, in an event loop's thread.
+        ``inline`` (in an event loop's thread) raises ``StoreBusy`` instead of reading the whole file.
         """
         try:
-            found = self._stat()
+            stat = self._stat()
         except FileNotFoundError:
             raise files.gone(f"{str(self.path)!r}") from None
-        if (found.st_dev, found.st_ino) != self._place:
+        if (stat.st_dev, stat.st_ino) != self._place:
             raise files.gone(f"{str(self.path)!r}")
-        if found.st_size < self._length:  # cut, or rebuilt by another process
+        if stat.st_size < self._length:  # cut, or rebuilt by another process
             if inline:
                 raise StoreBusy("the file is to be checked in a thread")
             with closing(files.open_reader(self.path, self._connect)) as db:
                 files.check_pages(db, self.path)
-        self._length = found.st_size
+        self._length = stat.st_size
 
     def close(self) -> None:
         """Finish waiting writes; then the last connection folds the WAL into the file."""
@@ -293,6 +315,7 @@ class Engine:
         if self._writer is not None:
             with suppress(sqlite3.Error, StoreBusy, OSError), self._lock.held():
                 self._writer.close()
+                self._reserve.keep()
         self._lock.close()
 
 

@@ -1,4 +1,4 @@
-"""The file of the SQLite store: its path, lock, checks and connections, and typed errors for SQLite's."""
+"""The file of the SQLite store: path, lock, checks, connections, and typed errors for SQLite's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import glob
 import logging
 import os
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from memscope.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from memscope.shared_file import try_lock, unlock
 from memscope.stores.sqlite import schema
 from memscope.stores.unfinished import part_of
 
@@ -37,8 +37,8 @@ Connect: TypeAlias = Callable[[Path, OpenMode], sqlite3.Connection]
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 10.0
-LOCK_S = 30.0
-CHECKED_BYTES = 32 * 1024 * 1024  # up to this size a file is checked wholly when it is opened
+SIDE_FILE_LOCK_S = 30.0
+MAX_CHECKED_BYTES = 32 * 1024 * 1024  # larger files are not checked page by page when opened
 OLDEST_SQLITE = (3, 35)
 
 
@@ -64,7 +64,7 @@ def prepare(db: sqlite3.Connection, *, write: bool) -> sqlite3.Connection:
 
 # ---- errors
 
-# Among them errors of foreign or damaged tables only: no such column, a duplicate key.
+# SQLITE_ERROR (no such column) and SQLITE_CONSTRAINT (duplicate key) occur only with foreign or damaged tables.
 _DAMAGED = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
@@ -78,41 +78,41 @@ _FULL_CODES = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZ
 
 
 def typed(error: BaseException, path: Path) -> BaseException:
-    """Returns the memscope error for one of SQLite's."""
+    """Convert an error of SQLite to one of memscope."""
     if isinstance(error, UnicodeEncodeError):
-        return InputError("text that is no Unicode (a lone surrogate)", hint="replace it by U+FFFD")
-    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the bytes it found
+        return InputError("text is not valid Unicode (a lone surrogate)", hint="replace it by U+FFFD")
+    if isinstance(error, UnicodeDecodeError):  # its message quotes content
         return corrupt(f"{str(path)!r}")
     if isinstance(error, MemscopeError) or not isinstance(error, sqlite3.Error | OSError):
         return error
     code = getattr(error, "sqlite_errorcode", 0)
     if "decode to UTF-8" in str(error):
-        return corrupt(f"{str(path)!r}", "text that is no UTF-8")
-    found = _typed(code, f"{str(path)!r}", str(error))
-    found.__cause__ = error
-    return found
+        return corrupt(f"{str(path)!r}", "text is not valid UTF-8")
+    typed_error = _typed(code, f"{str(path)!r}", str(error))
+    typed_error.__cause__ = error
+    return typed_error
 
 
-def _typed(code: int, name: str, said: str) -> StoreError:
+def _typed(code: int, name: str, detail: str) -> StoreError:
     base = code & 0xFF
     if base == sqlite3.SQLITE_FULL or code in _FULL_CODES:
         return StoreFull(
-            f"no room left for {name}", hint="make room and try again; nothing was half written", detail=said
+            f"no room left for {name}", hint="make room and try again; nothing was half written", detail=detail
         )
     if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreBusy(f"{name} is locked by another program", hint="try again", detail=said, retry_after=1.0)
+        return StoreBusy(f"{name} is locked by another program", hint="try again", detail=detail, retry_after=1.0)
     if code == sqlite3.SQLITE_READONLY_DBMOVED:
         return gone(name)
     if base in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return read_only(name)
     if base in _DAMAGED:
-        return corrupt(name, said)
-    return StoreUnavailable(f"{name} cannot be read or written", hint="see its disk and its permissions", detail=said)
+        return corrupt(name, detail)
+    return StoreUnavailable(f"{name} cannot be read or written", hint="see its disk and its permissions", detail=detail)
 
 
-def corrupt(name: str, said: str = "") -> StoreCorrupt:
+def corrupt(name: str, detail: str = "") -> StoreCorrupt:
     hint = "nothing was changed; restore a backup, or save what is readable with 'memscope recover'"
-    return StoreCorrupt(f"{name} is damaged", hint=hint, detail=said)
+    return StoreCorrupt(f"{name} is damaged", hint=hint, detail=detail)
 
 
 def read_only(name: str) -> StoreReadOnly:
@@ -129,9 +129,9 @@ def gone(name: str) -> StoreGone:
 class FileLock:
     """Lock between processes, held for every write and checkpoint.
 
-    SQLite before 3.51.3 can corrupt a WAL file when one connection checkpoints while another one writes and starts the
-    WAL anew (sqlite.org/wal.html#walresetbug); under this lock the two cannot coincide. The lock file stays: removing
-    it would let two processes lock two different files.
+    SQLite before 3.51.3 can corrupt a WAL file when one connection checkpoints while another resets the WAL
+    (sqlite.org/wal.html#walresetbug); this lock keeps them apart. The lock file is never removed: two processes could
+    then lock two different files.
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,11 +141,11 @@ class FileLock:
         _locks.add(self)
 
     @contextmanager
-    def held(self, timeout_s: float = LOCK_S) -> Iterator[None]:
+    def held(self, timeout_s: float = SIDE_FILE_LOCK_S) -> Iterator[None]:
         if self._file is None:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         deadline, pause = time.monotonic() + timeout_s, 0.0005
-        while not _try_lock(self._file):
+        while not try_lock(self._file):
             if time.monotonic() > deadline:
                 raise StoreBusy(f"{str(self.path)!r} is held by another process", hint="try again", retry_after=1.0)
             time.sleep(pause)
@@ -154,7 +154,7 @@ class FileLock:
             with self.working:
                 yield
         finally:
-            _unlock(self._file)
+            unlock(self._file)
 
     def close(self) -> None:
         if self._file is not None:
@@ -162,8 +162,8 @@ class FileLock:
             self._file = None
 
 
-# SQLite remembers per process who writes. A child forked in the middle would wait for ever for a writer that only its
-# parent has; so a fork waits for the end of the running write.
+# SQLite keeps the state of a write per process. A child forked during a write would wait for ever for its parent's
+# writer, so a fork waits for the running write.
 
 _locks: WeakSet[FileLock] = WeakSet()
 _forking = threading.Lock()
@@ -187,46 +187,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_go_on)
 
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _try_lock(file: int) -> bool:
-        try:
-            os.lseek(file, 0, os.SEEK_SET)
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(file: int) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
 # ---- open
 
 
 def plain_path(path: object) -> Path:
-    """Returns the path as a plain file name (``file:`` and ``:memory:`` have no meaning here), links resolved.
-
-    A file has one lock, one WAL and one place to be replaced in, under any link.
-    """
+    """Resolve links, so that a file has one lock and one WAL; ``file:`` and ``:memory:`` are plain names."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text:
-        raise ConfigError(f"not a path of a file: {text!r}")
+        raise ConfigError(f"not a path of a file: {text!r}", hint="give the path of a file")
     return Path(os.path.realpath(os.path.expanduser(text)))
 
 
@@ -235,25 +203,34 @@ def check_place(path: Path) -> None:
         raise ConfigError(f"{str(path)!r} is a folder", hint="give the path of a file")
     if not path.parent.is_dir():
         raise ConfigError(f"the folder {str(path.parent)!r} does not exist", hint="create it, or choose another path")
-    if path.is_symlink() or (path.exists() and not path.is_file()):  # a link that is left leads nowhere
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # an unresolved link is broken
         raise ConfigError(f"{str(path)!r} is not a regular file", hint="give the path of a file")
 
 
+def new_place(path: object) -> Path:
+    """Check and return the path of a file to create."""
+    target = plain_path(path)
+    check_place(target)
+    if target.exists():
+        raise InputError(f"{str(target)!r} exists", hint="choose a new name")
+    return target
+
+
 def create(path: Path, connect: Connect) -> None:
-    """Create a whole new store atomically: readers see no file, or a complete one. Call it under the lock."""
+    """Create a new store atomically: readers see no file, or a complete one. Call it under the lock."""
     new = path.with_name(path.name + "-new")
     remove(new)
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with closing(connect(new, "rw")) as db:
         schema.create(db)
     sync(new)
-    remove(path)  # a WAL that lies there would be taken for the new file's
+    remove(path)  # SQLite would take a leftover WAL for the new file's
     os.replace(new, path)
     sync(path.parent)
 
 
 def is_new(path: Path) -> bool:
-    """Returns whether a store may be created here. An empty file beside a non-empty WAL is a store that was lost."""
+    """Return whether a store may be created here; an empty file beside a non-empty WAL is a damaged store."""
     return not path.exists() or (path.stat().st_size == 0 and not has_wal(path))
 
 
@@ -263,14 +240,14 @@ def has_wal(path: Path) -> bool:
 
 
 def probe(path: Path) -> None:
-    """Refuse a foreign, damaged or newer file by its first bytes, before SQLite touches it."""
+    """Refuse a foreign, damaged or newer file by its header, before SQLite touches it."""
     try:
         with open(path, "rb") as file:
             head = file.read(100)
     except PermissionError:
         raise StoreUnavailable(f"{str(path)!r} cannot be read", hint="give read permission") from None
     if not head and has_wal(path):
-        raise corrupt(f"{str(path)!r}", "an empty file beside a WAL that is not")
+        raise corrupt(f"{str(path)!r}", "an empty file beside a non-empty WAL")
     if len(head) < 100 or head[:16] != MAGIC:
         raise StoreCorrupt(f"{str(path)!r} is not a memscope store", hint="nothing was changed; choose another path")
     if int.from_bytes(head[68:72], "big") != schema.APPLICATION_ID:
@@ -279,23 +256,23 @@ def probe(path: Path) -> None:
 
 
 def check(db: sqlite3.Connection, path: Path) -> None:
-    """Check the whole file when it is small, else its structure and its length."""
+    """Check every page of a small file, of a large one only its structure and length."""
     schema.refuse_newer(schema.version(db), path)
     pages, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "page_size"))
-    if pages * size <= CHECKED_BYTES:
+    if pages * size <= MAX_CHECKED_BYTES:
         check_pages(db, path)
     db.execute("SELECT count(*) FROM meta").fetchone()
 
 
 def check_pages(db: sqlite3.Connection, path: Path) -> None:
-    """Read every page; a connection that has read some before knows them as they were."""
-    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if said != "ok":
-        raise corrupt(f"{str(path)!r}", said)
+    """Check every page with ``quick_check``; use a new connection, since pages read before are cached."""
+    report = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if report != "ok":
+        raise corrupt(f"{str(path)!r}", report)
 
 
 def open_reader(path: Path, connect: Connect) -> sqlite3.Connection:
-    """Open a connection that cannot write and never checkpoints; in a read-only folder, of the file as it is."""
+    """Open a connection that never writes or checkpoints; in a read-only folder it reads the file without its WAL."""
     try:
         return _opened(path, "ro", connect)
     except sqlite3.OperationalError as error:
@@ -330,7 +307,7 @@ def writable(path: Path) -> bool:
 
 
 def copy(db: sqlite3.Connection, target: Path) -> None:
-    """Write a consistent copy while others write: whole or not at all, mode 0600."""
+    """Write a consistent copy while others write, atomically, mode 0600."""
     part = part_of(target)
     remove(part)
     try:
@@ -344,16 +321,16 @@ def copy(db: sqlite3.Connection, target: Path) -> None:
 
 
 def migrate(db: sqlite3.Connection, path: Path) -> None:
-    """Bring an older file up to date, after a copy of it. Call it under the lock."""
-    found = schema.version(db)
-    if found < schema.SCHEMA:
-        copy(db, path.with_name(f"{path.name}-before-{schema.SCHEMA}"))
+    """Upgrade an older file after copying it. Call it under the lock."""
+    stored = schema.version(db)
+    if stored < schema.SCHEMA_VERSION:
+        copy(db, path.with_name(f"{path.name}-before-{schema.SCHEMA_VERSION}"))
         schema.upgrade(db)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def drop_copies(path: Path) -> None:
-    """Remove copies from before a migration once the file opened well: forgotten records must not live on in them."""
+    """Remove the copies that ``migrate`` made: forgotten records must not survive in them."""
     for old in path.parent.glob(f"{glob.escape(path.name)}-before-*"):
         remove(old)
 
@@ -365,7 +342,7 @@ def remove(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Sync a file to the disk; a folder too, where the system can."""
+    """Sync a file or, where the system can, a folder to the disk."""
     if path.is_dir() and os.name == "nt":
         return
     file = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

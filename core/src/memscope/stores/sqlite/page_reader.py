@@ -1,26 +1,27 @@
-"""Read the rows of a damaged file by their shape, from every page that still holds some.
+"""Read the rows of a damaged file, page by page, without relying on its tree or schema.
 
-Neither the tree nor the schema is trusted, only the layout of one page at a time (sqlite.org/fileformat2.html), the
-WAL's committed pages before the file's own. Nothing is written. Deleted rows are not found: ``secure_delete`` had
-overwritten them.
+Only the layout of single pages is trusted (sqlite.org/fileformat2.html); committed pages in the WAL replace those in
+the file. Nothing is written. Deleted rows do not reappear: ``secure_delete`` overwrote them.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from memscope.stores.sqlite.files import MAGIC
 
 Value: TypeAlias = int | float | str | bytes | None
-TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02  # pages with rows; those WITHOUT ROWID are in indexes
-PAGE = 8192  # schema.create
+TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x0A, 0x02  # pages with rows; tables WITHOUT ROWID are indexes
+PAGE_BYTES = 8192  # schema.create
 WAL_MAGIC = (0x377F0682, 0x377F0683)
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # serial type: bytes
-_LONGEST = 1 << 30
+MAX_OVERFLOW_READS = 8  # per overflow page, which an intact file reads once: damaged chains can be circular
 
 
 class RawRow(NamedTuple):
@@ -31,18 +32,19 @@ class RawRow(NamedTuple):
 
 
 class Broken(ValueError):
-    """The bytes are no row."""
+    """The bytes are not a row."""
 
 
 class Pages:
-    """The pages of a file as the last committed transaction left them."""
+    """The pages of a file as of the last committed transaction."""
 
     def __init__(self, file: BinaryIO, wal: BinaryIO | None) -> None:
         self._file, self._wal = file, wal
         self.size = _page_size(file)
         self._committed = _committed(wal, self.size) if wal else {}
         file.seek(0, 2)
-        self.count = max([-(-file.tell() // self.size), *self._committed])
+        self._in_file = -(-file.tell() // self.size)
+        self._reads: Counter[int] = Counter()
         self.broken = 0
 
     def page(self, number: int) -> bytes:
@@ -53,8 +55,9 @@ class Pages:
         return self._file.read(self.size)
 
     def rows(self) -> Iterator[RawRow]:
-        """Yield all rows, of all tables and indexes, in no order; ``broken`` counts unreadable ones."""
-        for number in range(2, self.count + 1):
+        """Yield the rows of all tables and indexes in no order; ``broken`` counts unreadable ones."""
+        behind = sorted(number for number in self._committed if number > self._in_file)
+        for number in chain(range(2, self._in_file + 1), behind):
             page = self.page(number)
             if len(page) == self.size and page[0] in (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR):
                 yield from self._rows_of(page)
@@ -76,10 +79,10 @@ class Pages:
         return RawRow(rowid, _values(self._payload(page, at, length, rowid is not None)))
 
     def _payload(self, page: bytes, at: int, length: int, table: bool) -> bytes:
-        """Returns the payload: its local part, then the chain of overflow pages."""
+        """Join the local part of a payload and its chain of overflow pages."""
         least = (self.size - 12) * 32 // 255 - 23
         most = self.size - 35 if table else (self.size - 12) * 64 // 255 - 23
-        if length > _LONGEST:
+        if length > self.size * (self._in_file + len(self._committed)):
             raise Broken
         if length <= most:
             return page[at : at + length]
@@ -87,12 +90,20 @@ class Pages:
         here = here if here <= most else least
         parts, left, following = [page[at : at + here]], length - here, _int(page, at + here, 4)
         while left > 0:
-            if not 1 < following <= self.count:
-                raise Broken
-            more = self.page(following)
+            more = self._overflow(following)
             parts.append(more[4 : 4 + left])
             left, following = left - (self.size - 4), _int(more, 0, 4)
         return b"".join(parts)
+
+    def _overflow(self, number: int) -> bytes:
+        self._reads[number] += 1
+        known = 2 <= number <= self._in_file or number in self._committed
+        if not known or self._reads[number] > MAX_OVERFLOW_READS:
+            raise Broken
+        page = self.page(number)
+        if len(page) != self.size:
+            raise Broken
+        return page
 
 
 @contextmanager
@@ -105,26 +116,26 @@ def opened(path: Path) -> Iterator[Pages]:
 def _page_size(file: BinaryIO) -> int:
     file.seek(0)
     head = file.read(100)
-    size = _int(head, 16, 2) if head[:16] == MAGIC else PAGE
-    return 65536 if size == 1 else size if size >= 512 and size & (size - 1) == 0 else PAGE
+    size = _int(head, 16, 2) if head[:16] == MAGIC else PAGE_BYTES
+    return 65536 if size == 1 else size if size >= 512 and size & (size - 1) == 0 else PAGE_BYTES
 
 
 def _committed(wal: BinaryIO, size: int) -> dict[int, int]:
-    """Map page numbers to offsets in the WAL; frames of an earlier round, or of an open transaction, are ignored."""
+    """Map page numbers to offsets in the WAL, without stale frames and uncommitted transactions."""
     head = wal.read(32)
     if len(head) < 32 or _int(head, 0, 4) not in WAL_MAGIC or _int(head, 8, 4) != size:
         return {}
-    found: dict[int, int] = {}
+    offsets: dict[int, int] = {}
     transaction: dict[int, int] = {}
     at = 32
     while len(frame := wal.read(24)) == 24 and frame[8:16] == head[16:24]:
         transaction[_int(frame, 0, 4)] = at + 24
         if _int(frame, 4, 4):
-            found |= transaction
+            offsets |= transaction
             transaction = {}
         at += 24 + size
         wal.seek(at)
-    return found
+    return offsets
 
 
 def _int(data: bytes, at: int, length: int) -> int:

@@ -8,9 +8,8 @@
            ├─ receipt                   what was forgotten when: counts and ids
            └─ item ──── batch ── lane   items waiting for a stage; leased batches; users with work due
 
-Everything of a user is keyed by the integer ``user``. A user's ``revision`` is at once the last number given to a
-unit, a removal or a vector, so that an index's changes since a revision are one range of the primary key. Times are
-microseconds since 1970.
+Every row has the integer ``user``. Units, removals and vectors of a user share one sequence of revisions, so that an
+index's changes since a revision are one range of the primary key. Times are microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from memscope.errors import StoreTooNew
-from memscope.text.units import units_version
+from memscope.errors import StoreCorrupt, StoreTooNew
+from memscope.search.units import units_version
 
 APPLICATION_ID = 0x6D736370  # "mscp"
-SCHEMA = 3
+SCHEMA_VERSION = 3
 
-BLOCKS = """
+BLOCK_TABLES = """
 CREATE TABLE block(
     user INTEGER NOT NULL, agent TEXT NOT NULL, label TEXT NOT NULL, version INTEGER NOT NULL, current INTEGER NOT NULL,
     body TEXT NOT NULL, PRIMARY KEY(user, agent, label, version));
 CREATE INDEX block_current ON block(user, agent, label) WHERE current = 1;
 """
-RECEIPTS = """
+RECEIPT_TABLES = """
 CREATE TABLE receipt(user INTEGER NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(user, id)) WITHOUT ROWID;
 """
 TABLES = """
@@ -101,27 +100,27 @@ CREATE INDEX lane_due ON lane(stage, due);
 
 
 def run(db: sqlite3.Connection, script: str) -> None:
-    """Run the statements of a script inside the transaction that is open."""
+    """Run the statements of a script in the open transaction."""
     for statement in script.split(";\n"):
         db.execute(statement)
 
 
 Step = Callable[[sqlite3.Connection], None]
 MIGRATIONS: Mapping[int, Step] = MappingProxyType(
-    {1: lambda db: run(db, BLOCKS), 2: lambda db: run(db, RECEIPTS)}
-)  # from this version to the next
+    {1: lambda db: run(db, BLOCK_TABLES), 2: lambda db: run(db, RECEIPT_TABLES)}
+)  # step from the version of the key to the next
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Create an empty store in an empty file. A page holds several units or some vectors, hence its size."""
+    """Create a store in an empty file. A page of 8 kB holds several units or vectors."""
     db.execute("PRAGMA page_size = 8192")
     db.execute("PRAGMA secure_delete = ON")
     db.execute("BEGIN IMMEDIATE")
-    run(db, TABLES + BLOCKS + RECEIPTS)
-    meta = {"schema": SCHEMA, "units_version": units_version, "secret": secrets.token_bytes(32)}
+    run(db, TABLES + BLOCK_TABLES + RECEIPT_TABLES)
+    meta = {"schema": SCHEMA_VERSION, "units_version": units_version, "secret": secrets.token_bytes(32)}
     db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     db.execute("COMMIT")
     db.execute("PRAGMA journal_mode = WAL")
 
@@ -130,22 +129,25 @@ def version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def refuse_newer(found: int, path: object) -> None:
-    if found > SCHEMA:
+def refuse_newer(stored: int, path: object) -> None:
+    if stored > SCHEMA_VERSION:
         raise StoreTooNew(
-            f"{str(path)!r} has schema {found}, this memscope knows {SCHEMA}",
+            f"{str(path)!r} has schema {stored}, newer than this memscope's {SCHEMA_VERSION}",
             hint="update memscope; nothing was changed",
         )
+    if stored < min(MIGRATIONS):
+        hint = "nothing was changed; restore a backup, or save what is readable with 'memscope recover'"
+        raise StoreCorrupt(f"{str(path)!r} has schema {stored}, known are 1 to {SCHEMA_VERSION}", hint=hint)
 
 
 def upgrade(db: sqlite3.Connection) -> None:
-    """Run all steps to today's schema in one transaction."""
+    """Run all steps to the current schema in one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(version(db), SCHEMA):
+        for step in range(version(db), SCHEMA_VERSION):
             MIGRATIONS[step](db)
-        db.execute(f"PRAGMA user_version = {SCHEMA}")
-        db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (SCHEMA,))
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (SCHEMA_VERSION,))
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:

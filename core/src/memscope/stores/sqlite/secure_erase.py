@@ -1,13 +1,14 @@
 """Search the file's bytes for traces of forgotten records, and wipe them.
 
-``secure_delete`` overwrites deleted cells and freed pages. But when SQLite spreads the cells of a full page over its
-neighbours it leaves copies behind, between the cells of a page (measured: of 2,000 forgotten turns 0 to 2 in such a
-gap). So the gaps are searched for pieces of the removed content; if one is found the file is rebuilt.
+``secure_delete`` overwrites deleted cells and freed pages. But when SQLite redistributes the cells of a full page,
+copies can remain in the gap between pointers and cells (measured: 0 to 2 of 2,000 forgotten turns). So the gaps are
+searched for pieces of the removed content; if one is found the file is rebuilt.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from memscope.records import ForgetReport, Record, Turn
 from memscope.stores.local import Row
 from memscope.stores.sqlite.files import has_wal
+from memscope.stores.sqlite.reserve import Reserve
 from memscope.stores.sqlite.user import SQLiteUser
 
-PIECE = 16  # bytes; a copy of twice as many contains a whole piece
-HEADER = 32  # bytes of a unit's terms that say date and speaker, as those of other units do
-AT_ONCE = 128 * 1024 * 1024  # bytes of a file that forget builds anew by itself; a larger one is left to compact
-READ = 256  # pages
+PIECE_BYTES = 16  # a copy of twice as many bytes contains a whole piece
+HEADER_BYTES = 32  # start of a unit's terms: date and speaker, equal in other units
+MAX_REBUILT_BYTES = 128 * 1024 * 1024  # forget leaves larger files to compact
+PAGES_PER_READ = 256
 BTREE = {0x02: 12, 0x05: 12, 0x0A: 8, 0x0D: 8}  # kind of page: length of its header (sqlite.org/fileformat2.html)
 _MIX = 0x9E3779B97F4A7C15
 
@@ -35,26 +37,26 @@ if TYPE_CHECKING:
 
 
 def marks(user: SQLiteUser, rows: Iterable[Row], texts: Iterable[str] = ()) -> Marks:
-    """Returns hashes of the pieces of all content to be removed: texts, terms, vectors, saved replies."""
+    """Hash the pieces of all content to be removed: texts, terms, vectors, saved replies."""
     import numpy as np
 
-    found = [_hashes(secret, PIECE) for row in rows for secret in _secrets(user, row)]
-    found += [_hashes(text.encode(), PIECE) for text in texts]
+    hashes = [_hashes(secret, PIECE_BYTES) for row in rows for secret in _secrets(user, row)]
+    hashes += [_hashes(text.encode(), PIECE_BYTES) for text in texts]
     replies = (user.reply(batch) for batch in user.batches())
-    found += [
-        _hashes(memory.text.encode(), PIECE)
+    hashes += [
+        _hashes(memory.text.encode(), PIECE_BYTES)
         for change_set in replies
         if change_set is not None
         for memory in change_set.new
     ]
-    return np.concatenate([np.empty(0, np.uint64), *found])
+    return np.concatenate([np.empty(0, np.uint64), *hashes])
 
 
 def _secrets(user: SQLiteUser, row: Row) -> Iterator[bytes]:
     for record in (row.record, *user.older(row.number)):
         yield from _words(record)
     for terms in user.terms_of(row):
-        yield terms[HEADER:]
+        yield terms[HEADER_BYTES:]
     for _, _, vector in user.vectors(row):
         yield vector
 
@@ -67,13 +69,13 @@ def _words(record: Record) -> Iterator[bytes]:
 
 
 def _hashes(data: bytes, step: int) -> Marks:
-    """One hash per ``PIECE`` bytes, every ``step`` bytes."""
+    """Hash ``PIECE_BYTES`` bytes at every ``step`` bytes."""
     import numpy as np
 
-    count = (len(data) - PIECE) // step + 1
+    count = (len(data) - PIECE_BYTES) // step + 1
     if count <= 0:
         return np.empty(0, np.uint64)
-    halves = (np.ndarray(count, "<u8", data, offset, (step,)) for offset in (0, PIECE // 2))
+    halves = (np.ndarray(count, "<u8", data, offset, (step,)) for offset in (0, PIECE_BYTES // 2))
     first, second = (half.astype(np.uint64) for half in halves)
     return first * np.uint64(_MIX) ^ second
 
@@ -82,25 +84,25 @@ def _hashes(data: bytes, step: int) -> Marks:
 
 
 def traces(path: Path, marks: Sequence[Marks]) -> bool:
-    """Returns whether a piece of removed content stands in a gap of the file. Its WAL must be empty."""
+    """Return whether a gap of the file contains a piece of removed content. The WAL must be empty."""
     import numpy as np
 
     wanted = np.unique(np.concatenate(marks))
     for gaps in _gaps(path):
-        found = _hashes(gaps, 1)
-        at = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-        if len(wanted) and (wanted[at] == found).any():
+        hashes = _hashes(gaps, 1)
+        at = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+        if len(wanted) and (wanted[at] == hashes).any():
             return True
     return False
 
 
 def _gaps(path: Path) -> Iterator[bytes]:
-    """Yield the bytes between pointers and cells, of some pages at a time."""
+    """Yield the gaps between pointers and cells, joined for ``PAGES_PER_READ`` pages at a time."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(18)[16:], "big") or 65536
         file.seek(0)
         first = True
-        while block := file.read(size * READ):
+        while block := file.read(size * PAGES_PER_READ):
             pages = (block[at : at + size] for at in range(0, len(block), size))
             yield b"\0".join(_gap(page, 100 if first and not number else 0) for number, page in enumerate(pages))
             first = False
@@ -119,22 +121,38 @@ def _gap(page: bytes, start: int) -> bytes:
 
 
 def wipe(db: sqlite3.Connection, path: Path, marks: Sequence[Marks]) -> ForgetReport:
-    """Fold the WAL into the file, truncate it, check that nothing of ``marks`` is left. Outside a transaction."""
+    """Truncate the WAL and check that nothing of ``marks`` is left in the file. Call it outside a transaction."""
+    if _size(db) - path.stat().st_size > _room(path):  # the attempt alone would fill the disk
+        return pending("the disk is full")
     if not _fold(db, path):
-        return pending("somebody still reads an older state")
+        return pending("another connection reads an older state")
     if traces(path, marks):
-        if path.stat().st_size > AT_ONCE:
-            return pending("the file is large and has to be built anew")
+        if path.stat().st_size > MAX_REBUILT_BYTES:
+            return pending("the file is large and has to be rebuilt")
         return rebuild(db, path)
     return ForgetReport(physical="wiped")
 
 
 def rebuild(db: sqlite3.Connection, path: Path) -> ForgetReport:
-    """Rebuild the whole file from its live content."""
-    large = path.stat().st_size > AT_ONCE
+    """Rebuild the file from its live content, which passes through the WAL."""
+    wal = path.with_name(f"{path.name}-wal")
+    if _size(db) > _room(path) + (wal.stat().st_size if wal.exists() else 0):
+        return pending("the disk is full")
+    large = path.stat().st_size > MAX_REBUILT_BYTES
     db.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
     db.execute("VACUUM")
-    return ForgetReport(physical="wiped") if _fold(db, path) else pending("somebody still reads an older state")
+    return ForgetReport(physical="wiped") if _fold(db, path) else pending("another connection reads an older state")
+
+
+def _size(db: sqlite3.Connection) -> int:
+    """Return the bytes of the file after a checkpoint."""
+    (pages,), (size,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(pages * size)
+
+
+def _room(path: Path) -> int:
+    """Return the free bytes of the disk, the reserve included."""
+    return shutil.disk_usage(path.parent).free + Reserve(path).size
 
 
 def _fold(db: sqlite3.Connection, path: Path) -> bool:

@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Callable
 
 from memscope.records import Block, Json, Receipt, VectorSpace
+from memscope.stores.checksummed import decode_block, decode_receipt, encode
 from memscope.stores.spaces import Spaces
-from memscope.stores.sqlite.checksummed import decode_block, decode_receipt, encode
 
 
 class BlockTable:
-    """The part of ``SQLiteUser`` for the tables ``block`` and ``receipt``; ``user`` is the number of its row."""
+    """Blocks and receipts of ``SQLiteUser``; ``user`` is its row in ``users``."""
 
     db: sqlite3.Connection
     user: int
@@ -37,8 +37,8 @@ class BlockTable:
         self.db.execute(f"DELETE FROM block WHERE {where}", values)
 
     def receipts(self) -> list[Receipt]:
-        found = self.db.execute("SELECT body FROM receipt WHERE user = ?", (self.user,))
-        return [decode_receipt(body) for (body,) in found]
+        rows = self.db.execute("SELECT body FROM receipt WHERE user = ?", (self.user,))
+        return [decode_receipt(body) for (body,) in rows]
 
     def put_receipt(self, receipt: Receipt) -> None:
         row = (self.user, receipt.id, encode(receipt))
@@ -74,17 +74,17 @@ class SpaceTable:
             if space not in (spaces.serving, spaces.filling):
                 self._db.execute("DELETE FROM vector WHERE space = ?", (id,))
                 self._db.execute("DELETE FROM space WHERE space = ?", (id,))
-        for kept, active in ((spaces.serving, True), (spaces.filling, False)):
-            if kept in ids:
-                self._db.execute("UPDATE space SET active = ? WHERE space = ?", (active, ids[kept]))
-            elif kept is not None:
-                row = (kept.model, kept.dims, active)
+        for current, active in ((spaces.serving, True), (spaces.filling, False)):
+            if current in ids:
+                self._db.execute("UPDATE space SET active = ? WHERE space = ?", (active, ids[current]))
+            elif current is not None:
+                row = (current.model, current.dims, active)
                 self._db.execute("INSERT INTO space(model, dims, active) VALUES (?, ?, ?)", row)
         self._known = None
 
 
 def read_counters(db: sqlite3.Connection, name: str) -> dict[str, Json]:
-    """Returns the counters of a name, which are a row of ``meta``."""
+    """Read the counters of a name from their row in ``meta``."""
     row = db.execute("SELECT value FROM meta WHERE key = ?", (f"counters {name}",)).fetchone()
     return dict(json.loads(row[0])) if row else {}
 

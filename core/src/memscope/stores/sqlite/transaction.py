@@ -1,28 +1,30 @@
-"""A transaction on the file: ``Transaction`` in SQL. Its users' counters are read once and written back once."""
+"""``Transaction`` in SQL. Each user's counters are read once and written back once."""
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Any
 
+from memscope.errors import StoreCorrupt
 from memscope.records import Stage, Stats
-from memscope.stores.rules import STAGES, furthest
+from memscope.search.units import units_version
+from memscope.stores.local.columns import COUNTERS
+from memscope.stores.rules import STAGES, latest_valid_lease
 from memscope.stores.spaces import Spaces
 from memscope.stores.sqlite.small_tables import SpaceTable
-from memscope.stores.sqlite.user import COUNTERS, SQLiteUser
-from memscope.text.units import units_version
+from memscope.stores.sqlite.user import SQLiteUser
 
-LOOKED_AT = 64
+JOBS_LOOKED_AT = 64
 _FILLED = "(turns + observations + insights > 0 OR EXISTS (SELECT 1 FROM block WHERE block.user = users.user))"
-_LEFT = (
+_UNREAD_ROWS = (
     " OR EXISTS (SELECT 1 FROM tombstone WHERE tombstone.user = users.user)"
     " OR EXISTS (SELECT 1 FROM receipt WHERE receipt.user = users.user)"
 )
-_USER = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
+_USER_COUNTERS = f"SELECT user, terms, {', '.join(COUNTERS)} FROM users WHERE name = ?"
 
 
 class SQLiteTransaction:
-    """Runs in one transaction of ``db``; ``save`` ends it."""
+    """``Transaction`` within one SQL transaction of ``db``; call ``save`` before the commit."""
 
     def __init__(self, db: sqlite3.Connection, now: int) -> None:
         self.db, self.now = db, now
@@ -36,16 +38,16 @@ class SQLiteTransaction:
     # ---- users
 
     def user(self, name: str) -> SQLiteUser:
-        found = self.find_user(name)
-        if found is None:
+        user = self.find_user(name)
+        if user is None:
             self.db.execute("INSERT INTO users(name, terms) VALUES (?, ?)", (name, units_version))
-            found = self.find_user(name)
-        assert found is not None
-        return found
+            user = self.find_user(name)
+        assert user is not None
+        return user
 
     def find_user(self, name: str) -> SQLiteUser | None:
         if name not in self._users:
-            row = self.db.execute(_USER, (name,)).fetchone()
+            row = self.db.execute(_USER_COUNTERS, (name,)).fetchone()
             if row is None:
                 return None
             id, terms, *counters = row
@@ -53,7 +55,7 @@ class SQLiteTransaction:
         return self._users[name]
 
     def users(self, *, forgotten: bool = False) -> list[str]:
-        query = f"SELECT name FROM users WHERE {_FILLED} {_LEFT if forgotten else ''} ORDER BY name"
+        query = f"SELECT name FROM users WHERE {_FILLED} {_UNREAD_ROWS if forgotten else ''} ORDER BY name"
         return [name for (name,) in self.db.execute(query)]
 
     def due_users(self, stage: Stage) -> list[str]:
@@ -61,7 +63,9 @@ class SQLiteTransaction:
             "SELECT name FROM lane JOIN users USING(user) WHERE stage = ? AND (due <= ? OR due > ?)"
             " ORDER BY due LIMIT ?"
         )
-        return [name for (name,) in self.db.execute(query, (stage, self.now, furthest(self.now), LOOKED_AT))]
+        return [
+            name for (name,) in self.db.execute(query, (stage, self.now, latest_valid_lease(self.now), JOBS_LOOKED_AT))
+        ]
 
     def parked_users(self) -> list[str]:
         return [
@@ -70,7 +74,12 @@ class SQLiteTransaction:
         ]
 
     def secret(self) -> bytes:
-        return bytes(self.db.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()[0])
+        row = self.db.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
+        if row is None or not isinstance(row[0], bytes):
+            raise StoreCorrupt(
+                "the secret of the turn keys is damaged", hint="restore a backup, or see 'memscope recover'"
+            )
+        return row[0]
 
     def set_secret(self, secret: bytes) -> None:
         self.db.execute("UPDATE meta SET value = ? WHERE key = 'secret'", (secret,))
@@ -113,8 +122,8 @@ class SQLiteTransaction:
     # ---- counts
 
     def stats(self, user: str | None) -> Stats:
-        found = self.find_user(user) if user is not None else None
-        mine, args = ("1", ()) if user is None else ("user = ?", (found.user if found is not None else None,))
+        row = self.find_user(user) if user is not None else None
+        mine, args = ("1", ()) if user is None else ("user = ?", (row.user if row is not None else None,))
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("turns", "observations", "insights", "units"))
         filled = f"coalesce(sum({_FILLED}), 0)"
         users, turns, observations, insights, units = self.db.execute(
@@ -137,12 +146,12 @@ class SQLiteTransaction:
 
     def _states(self, mine: str, args: tuple[Any, ...]) -> dict[str, Any]:
         states = {state: dict.fromkeys(map(str, STAGES), 0) for state in ("pending", "failed", "parked")}
-        for state, stage, count in self.db.execute(_STATES.format(mine=mine), args):
+        for state, stage, count in self.db.execute(_JOB_STATES.format(mine=mine), args):
             states[state][stage] = count
         return states
 
 
-_STATES = """
+_JOB_STATES = """
 SELECT CASE WHEN b.parked THEN 'parked' WHEN b.code IS NOT NULL THEN 'failed' ELSE 'pending' END AS state,
     i.stage, sum(items)
 FROM (SELECT user, stage, batch, count(*) AS items FROM item WHERE {mine} GROUP BY user, stage, batch) i

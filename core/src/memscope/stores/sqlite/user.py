@@ -5,38 +5,33 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from memscope.records import (
     ChangeSet,
     Claim,
     Handle,
-    Kind,
-    Observation,
     Record,
     Select,
     Stage,
     Turn,
     VectorSpace,
 )
+from memscope.search.units import Unit, microseconds
 from memscope.stores import RecordKey
+from memscope.stores.checksummed import decode, decode_plan, encode, words_in_body
 from memscope.stores.local import Row
+from memscope.stores.local.columns import COUNTERS, KEEP_DONE_US, ROW_KINDS, ROWS_PER_PAGE, kind_number, record_columns
 from memscope.stores.rules import Batch, Memory, in_words
-from memscope.stores.sqlite.checksummed import decode, decode_plan, encode, words_in_body
 from memscope.stores.sqlite.small_tables import BlockTable, SpaceTable
-from memscope.text.units import Unit, microseconds
 
-COUNTERS = ("number", "revision", "floor", "turns", "observations", "insights", "units")
-KINDS: tuple[Kind, ...] = ("turn", "observation", "insight")
-PAGE = 500
-KEEP_DONE = timedelta(days=1) // timedelta(microseconds=1)
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _KNOWN = (
     "SELECT id, number FROM record WHERE user = ? AND id {0}"
     " UNION ALL SELECT id, 0 FROM tombstone WHERE user = ? AND id {0}"
 )
-_ROW = "number, body, unit, units, valid_to_before"
+_ROW_COLUMNS = "number, body, unit, units, valid_to_before"
 
 
 class SQLiteUser(BlockTable):
@@ -53,7 +48,7 @@ class SQLiteUser(BlockTable):
         self.db, self.now, self.spaces, self.user, self.terms = db, now, spaces, user, terms
         self.number, self.revision, self.floor, self.turns, self.observations, self.insights, self.units = counters
         self._stored: tuple[Any, ...] = (terms, *counters)
-        self._inserted = self.number  # the last number in the table
+        self._inserted = self.number  # highest number in the table
 
     def _state(self) -> tuple[Any, ...]:
         return (self.terms, *(getattr(self, name) for name in COUNTERS))
@@ -62,7 +57,7 @@ class SQLiteUser(BlockTable):
         if (state := self._state()) != self._stored:
             names = ", ".join(f"{name} = ?" for name in ("terms", *COUNTERS))
             self.db.execute(f"UPDATE users SET {names} WHERE user = ?", (*state, self.user))
-            if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index asks for earlier removals
+            if self.floor > self._stored[1 + COUNTERS.index("floor")]:  # no index needs earlier removals
                 self.db.execute("DELETE FROM gone WHERE user = ? AND revision <= ?", (self.user, self.floor))
             self._stored = state
 
@@ -73,61 +68,61 @@ class SQLiteUser(BlockTable):
     # ---- records
 
     def find(self, handles: Iterable[Handle]) -> dict[Handle, Row]:
-        """At most two statements for any number of handles: each costs more than the rows it reads."""
+        """Run at most two statements for any number of handles: a statement costs more than the rows it reads."""
         rows: dict[Handle, Row] = {}
-        asked = list(handles)
+        handles = list(handles)
         for column, kind in (("id", str), ("number", int)):
-            among = _json(handle for handle in asked if isinstance(handle, kind))
-            query = f"SELECT {_ROW}, {column} FROM record WHERE user = ? AND {column} {_AMONG}"
+            among = _json(handle for handle in handles if isinstance(handle, kind))
+            query = f"SELECT {_ROW_COLUMNS}, {column} FROM record WHERE user = ? AND {column} {_AMONG}"
             for *row, handle in self.db.execute(query, (self.user, among)) if among else ():
                 rows[handle] = _row(row)
         return rows
 
     def known(self, ids: Iterable[str]) -> dict[str, int]:
-        if len(asked := list(ids)) == 1:  # the most frequent case, and the quicker statement
-            return dict(self.db.execute(_KNOWN.format("= ?"), (self.user, *asked, self.user, *asked)).fetchall())
-        among = _json(asked)
+        if len(ids := list(ids)) == 1:  # most calls; this statement is faster
+            return dict(self.db.execute(_KNOWN.format("= ?"), (self.user, *ids, self.user, *ids)).fetchall())
+        among = _json(ids)
         return dict(self.db.execute(_KNOWN.format(_AMONG), (self.user, among, self.user, among))) if among else {}
 
     def derived(self, numbers: Iterable[int]) -> list[tuple[int, Row]]:
         among = _json(numbers)
         query = f"SELECT memory, source FROM source WHERE user = ? AND source {_AMONG} ORDER BY memory"
         pairs = self.db.execute(query, (self.user, among)).fetchall() if among else []
-        # A memory that rests on many is read once: with its body in each pair, SQLite sorted gigabytes.
-        query = f"SELECT {_ROW} FROM record WHERE user = ? AND number {_AMONG}"
-        found = self.db.execute(query, (self.user, _json({memory for memory, _ in pairs}))) if pairs else ()
-        rows = {row[0]: _row(row) for row in found}
+        # Two statements: with the body of a memory in each of its pairs, SQLite sorted gigabytes.
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND number {_AMONG}"
+        memories = _json({memory for memory, _ in pairs})
+        rows = {row[0]: _row(row) for row in self.db.execute(query, (self.user, memories))} if pairs else {}
         return [(source, rows[memory]) for memory, source in pairs if memory in rows]
 
     def superseded(self, ids: Iterable[str]) -> list[Row]:
-        query = f"SELECT {_ROW} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND superseded_by {_AMONG} ORDER BY number"
         return [_row(row) for row in self.db.execute(query, (self.user, _json(ids) or "[]"))]
 
     def holders(self, name: str, namespace: str | None) -> list[Row]:
-        query = f"SELECT {_ROW} FROM record WHERE user = ? AND name = ? AND namespace IS ? AND current = 1"
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND name = ? AND namespace IS ? AND current = 1"
         return [_row(row) for row in self.db.execute(query, (self.user, name, namespace))]
 
     def select(self, select: Select, after: int) -> tuple[list[Row], int | None]:
-        """SQL checks all conditions but those on words and metadata."""
+        """Check conditions on text and metadata here, all others in SQL."""
         where, values = _where(select)
-        query = f"SELECT {_ROW} FROM record WHERE {where} ORDER BY number LIMIT {PAGE}"
+        query = f"SELECT {_ROW_COLUMNS} FROM record WHERE {where} ORDER BY number LIMIT {ROWS_PER_PAGE}"
         rows = [_row(row) for row in self.db.execute(query, {**values, "user": self.user, "after": after})]
         fitting = [row for row in rows if in_words(select, row.record)]
-        return fitting, rows[-1].number if len(rows) == PAGE else None
+        return fitting, rows[-1].number if len(rows) == ROWS_PER_PAGE else None
 
     def keys(self, select: Select) -> list[RecordKey]:
-        """With a condition on words or metadata, records that may fulfil it are decoded."""
+        """Decode only records that may meet a condition on text or metadata."""
         where, values = _where(select)
         body = "NULL" if select.text is None and select.filter is None else "body"
         query = f"SELECT number, id, kind, time, {body} FROM record WHERE {where} ORDER BY number"
         return [
-            RecordKey(number, id, KINDS[kind], time)
+            RecordKey(number, id, ROW_KINDS[kind], time)
             for number, id, kind, time, body in self.db.execute(query, {**values, "user": self.user, "after": 0})
             if body is None or (words_in_body(select.text) in body.casefold() and in_words(select, decode(body)))
         ]
 
     def put(self, row: Row, sources: Sequence[int], units: Sequence[Unit]) -> None:
-        fields = {**_columns(row.record), "unit": row.unit, "units": row.units}
+        fields = {**record_columns(row.record), "unit": row.unit, "units": row.units}
         fields["valid_to_before"] = row.valid_to.isoformat() if row.valid_to is not None else None
         if row.number > self._inserted:
             fields |= {"user": self.user, "number": row.number}
@@ -151,7 +146,7 @@ class SQLiteUser(BlockTable):
         self.units += len(units)
 
     def _count(self, record: Record, more: int) -> None:
-        name = f"{KINDS[_kind(record)]}s"
+        name = f"{ROW_KINDS[kind_number(record)]}s"
         setattr(self, name, getattr(self, name) + more)
 
     def remove(self, row: Row) -> None:
@@ -173,7 +168,7 @@ class SQLiteUser(BlockTable):
         row = (self.user, number, memory.version, encode(memory))
         self.db.execute("INSERT INTO history VALUES (?, ?, ?, ?)", row)
 
-    def bury(self, ids: Iterable[str]) -> None:
+    def add_tombstones(self, ids: Iterable[str]) -> None:
         self.db.executemany("INSERT OR IGNORE INTO tombstone VALUES (?, ?)", [(self.user, id) for id in ids])
 
     def tombstones(self) -> list[str]:
@@ -202,7 +197,7 @@ class SQLiteUser(BlockTable):
 
     def rows_of(self, units: Iterable[int]) -> list[Row]:
         query = (
-            f"SELECT {_ROW} FROM record WHERE user = ? AND number IN ("
+            f"SELECT {_ROW_COLUMNS} FROM record WHERE user = ? AND number IN ("
             f"SELECT number FROM unit WHERE user = ? AND seq {_AMONG}) ORDER BY number"
         )
         return [_row(row) for row in self.db.execute(query, (self.user, self.user, _json(units) or "[]"))]
@@ -222,7 +217,7 @@ class SQLiteUser(BlockTable):
         )
 
     def vectors_since(self, space: VectorSpace, revision: int) -> Iterator[tuple[int, bytes]]:
-        newer = "revision > ?" if revision else "revision > ? ORDER BY seq"  # from the start the key's order is faster
+        newer = "revision > ?" if revision else "revision > ? ORDER BY seq"  # a full read is faster in key order
         query = f"SELECT seq, data FROM vector WHERE user = ? AND space = ? AND {newer}"
         return self.db.execute(query, (self.user, self.spaces.ids()[space], revision))
 
@@ -244,17 +239,17 @@ class SQLiteUser(BlockTable):
         return [item for (item,) in self.db.execute(query, (self.user, stage, limit))]
 
     def batches(self) -> list[Batch]:
-        query = (  # with the stages named, the index leads past the batches that are done
+        query = (  # naming the stages lets the index skip done batches
             "SELECT batch, stage, token, until, attempt, code, not_before, parked FROM batch WHERE user = ?"
             " AND stage IN ('embed', 'consolidate', 'reflect') AND done IS NULL ORDER BY batch"
         )
         return [_batch(*row) for row in self.db.execute(query, (self.user,))]
 
     def form(self, stage: Stage, items: Sequence[int]) -> Batch:
-        made = "INSERT INTO batch(user, stage, first, last) VALUES (?, ?, ?, ?)"
-        batch = self.db.execute(made, (self.user, stage, items[0], items[-1])).lastrowid
-        taken = "UPDATE item SET batch = ? WHERE user = ? AND stage = ? AND batch IS NULL AND item BETWEEN ? AND ?"
-        self.db.execute(taken, (batch, self.user, stage, items[0], items[-1]))
+        insert = "INSERT INTO batch(user, stage, first, last) VALUES (?, ?, ?, ?)"
+        batch = self.db.execute(insert, (self.user, stage, items[0], items[-1])).lastrowid
+        assign = "UPDATE item SET batch = ? WHERE user = ? AND stage = ? AND batch IS NULL AND item BETWEEN ? AND ?"
+        self.db.execute(assign, (batch, self.user, stage, items[0], items[-1]))
         return Batch(str(batch), stage)
 
     def items(self, batch: Batch) -> list[int]:
@@ -288,7 +283,7 @@ class SQLiteUser(BlockTable):
         if not done:
             ended = "DELETE FROM batch WHERE ? AND user = ? AND batch = ?"
         self.db.execute(ended, (self.now, self.user, int(batch.id)))
-        self.db.execute("DELETE FROM batch WHERE user = ? AND done < ?", (self.user, self.now - KEEP_DONE))
+        self.db.execute("DELETE FROM batch WHERE user = ? AND done < ?", (self.user, self.now - KEEP_DONE_US))
 
     def was_done(self, claim: Claim) -> bool:
         if not claim.id.isdecimal() or len(claim.id) > 18:
@@ -306,17 +301,16 @@ class SQLiteUser(BlockTable):
     # ---- for secure_erase
 
     def terms_of(self, row: Row) -> list[bytes]:
-        """Returns the terms of a record's units."""
         query = "SELECT terms FROM unit WHERE user = ? AND seq BETWEEN ? AND ?"
-        found = self.db.execute(query, (self.user, row.unit, row.unit + row.units - 1))
-        return [terms for (terms,) in found]
+        rows = self.db.execute(query, (self.user, row.unit, row.unit + row.units - 1))
+        return [terms for (terms,) in rows]
 
 
 # ---- rows
 
 
 def _json(values: Iterable[Handle]) -> str:
-    """Returns a list as SQLite's JSON can hold it, "" for an empty one; no id has a NUL."""
+    """Encode a list for ``json_each``, "" if empty. Values with NUL are left out: no id has one."""
     listed = [value for value in values if not (isinstance(value, str) and "\0" in value)]
     return json.dumps(listed) if listed else ""
 
@@ -331,34 +325,6 @@ def _batch(
     not_before: int | None, parked: int,
 ) -> Batch:  # fmt: skip
     return Batch(str(id), stage, token or "", until or 0, attempt, code or "", not_before or 0, bool(parked))
-
-
-def _kind(record: Record) -> int:
-    return 0 if isinstance(record, Turn) else 1 if isinstance(record, Observation) else 2
-
-
-def _columns(record: Record) -> dict[str, Any]:
-    """Returns the columns a record is selected by, and its body."""
-    shared = {"kind": _kind(record), "agent": record.scope.agent, "body": encode(record)}
-    if isinstance(record, Turn):
-        time, session = microseconds(record.time), record.scope.session
-        own = {"id": record.key, "session": session, "time": time, "statement": record.statement, "current": True}
-        return {**shared, **own}
-    happened = record.happened
-    return {
-        **shared,
-        "id": record.id,
-        "session": None,
-        "time": microseconds(record.said),
-        "start": microseconds(happened.start) if happened else None,
-        "end": microseconds(happened.end) if happened else None,
-        "statement": False,
-        "current": record.current,
-        "expires": microseconds(record.expires) if record.expires else None,
-        "name": record.name,
-        "namespace": record.namespace,
-        "superseded_by": record.superseded_by,
-    }
 
 
 # ---- conditions
@@ -396,5 +362,5 @@ def _where(select: Select) -> tuple[str, dict[str, Any]]:
             values.update(bind(value))
     if select.current:
         parts.append("current = 1")
-    kinds = ", ".join(str(KINDS.index(kind)) for kind in sorted(select.kinds))
+    kinds = ", ".join(str(ROW_KINDS.index(kind)) for kind in sorted(select.kinds))
     return " AND ".join([*parts, f"kind IN ({kinds})"]), values

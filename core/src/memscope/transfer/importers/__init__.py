@@ -1,7 +1,7 @@
-"""Importers: memory of other systems as items, written through the same edge as everything else.
+"""Importers: memory of other systems as items, validated and redacted like all other input.
 
-An importer is a function from the sources a user names (paths, or an object of the other system) to items; it is
-registered by name (``memscope_register_importers``) and reads lazily, so that a source of any size fits.
+An importer is a function from sources (paths, or objects of the other system) to items. It is registered by name
+(``memscope_register_importers``) and reads lazily, so that a source may have any size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memscope.records import Interval, Json
 
 @dataclass(frozen=True, slots=True)
 class ImportedTurn:
-    """A message as ``add_turns`` takes it. ``user`` is its owner where the source knows one."""
+    """A message as ``add_turns`` takes it. ``user``: its owner, if the source names one."""
 
     turn: Mapping[str, Any]
     user: str | None = None
@@ -27,8 +27,8 @@ class ImportedTurn:
 class ImportedMemory:
     """A memory of the other system under its ``id``, unique within the source.
 
-    ``source`` is the message that it rests on; without one the memory's own words are its statement. ``closed`` is when
-    it ceased to hold, ``superseded_by`` the id of its successor. With a ``subject`` it is an insight.
+    ``source`` is the message it was derived from; without one its text becomes a statement. ``closed`` is when it
+    ceased to hold, ``superseded_by`` the id of its successor. With a ``subject`` it is an insight.
     """
 
     id: str
@@ -50,7 +50,7 @@ class ImportedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ImportedBlock:
-    """A block of core memory; a ``limit`` below the length of its value is raised to it."""
+    """A block of core memory; a ``limit`` below the length of its value is raised to that length."""
 
     label: str
     value: str
@@ -64,7 +64,7 @@ class ImportedBlock:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """Something in the source that memory has no place for: counted by its ``reason``."""
+    """A skipped part of the source, counted by its ``reason``."""
 
     reason: str
     number: int = 1
@@ -90,13 +90,13 @@ class ImportReport:
 
 
 def time_of(value: object) -> datetime | None:
-    """Return a time with a zone from seconds or milliseconds since 1970, or ISO 8601 text; None for anything else."""
+    """Parse seconds or milliseconds since 1970, or ISO 8601 text, as a time with a zone; None for anything else."""
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
     except (ValueError, OverflowError, OSError):
         return None
-    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""Importer ``mem0``: what its ``get_all`` returned, as JSON, and its history, ``history.db``.
+"""Importer ``mem0``: the JSON that its ``get_all`` returned, and its history, ``history.db``.
 
-A memory becomes an observation with its id in ``data``; an earlier wording, which only the history has, one that the
-next wording superseded. What mem0 deleted stays deleted.
+A memory becomes an observation with its id in ``data``. Earlier wordings, which only the history has, become superseded
+observations. Memories deleted in mem0 are not imported.
 """
 
 from __future__ import annotations
@@ -10,26 +10,32 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memscope.errors import InputError
+from memscope.errors import InputError, LimitError
 from memscope.transfer.importers import ImportedMemory, Item, NotTaken, time_of
-from memscope.transfer.importers.files import mapping, read_json, sequence
+from memscope.transfer.importers.files import EXPORT_AGAIN, MIB, mapping, path_of, read_json, readable, sequence, word
 
 SQLITE = b"SQLite format 3\0"
-COLUMNS = "memory_id, old_memory, new_memory, event, created_at, updated_at"
-History = dict[str, list[tuple[str, Any]]]  # by memory: earlier wordings, each with the time it was replaced
+HISTORY_QUERY = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'history' AND rootpage > 0"
+HISTORY_COLUMNS = "memory_id, old_memory, event, created_at, updated_at"
+MAX_TEXT_BYTES = 16 * MIB  # of one text in the history
+MAX_HISTORY_CHARS = 64 * MIB  # all earlier wordings together, since they are held in memory
+WORDING_CHARS = 100  # overhead of a wording beside its text
+History = dict[str, list[tuple[str, datetime]]]  # by memory: earlier wordings, each with the time it was replaced
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
-    """Yield the memories of every JSON file, with the earlier wordings that a ``history.db`` among them has."""
-    histories = [str(source) for source in sources if _is_sqlite(source)]
+    """Yield the memories of every JSON file, with their earlier wordings from ``history.db`` files."""
+    paths = [path_of(source) for source in sources]
+    histories = list(filter(_is_sqlite, paths))
     earlier, deleted = _history(histories)
-    for source in sources:
-        if str(source) in histories:
+    for path in paths:
+        if path in histories:
             continue
-        for value in read_json(source):
+        for _, value in read_json(path):
             page = mapping(value)
             for result in sequence(page["results"]) if "results" in page else [value]:
                 yield from _memory(mapping(result), earlier)
@@ -39,56 +45,74 @@ def read(sources: Sequence[Any]) -> Iterator[Item]:
         yield NotTaken("a memory that was deleted in mem0", deleted)
 
 
-def _memory(found: Mapping[str, Any], earlier: History) -> Iterator[Item]:
-    said = time_of(found.get("created_at"))
-    if said is None or not isinstance(found.get("memory"), str) or not found.get("id"):
+def _memory(result: Mapping[str, Any], earlier: History) -> Iterator[Item]:
+    created, id = time_of(result.get("created_at")), word(result.get("id"))
+    if created is None or not isinstance(result.get("memory"), str) or not id:
         yield NotTaken("a result without id, memory or created_at")
         return
-    id = str(found["id"])
-    changed = time_of(found.get("updated_at")) or said
-    kept = {name: found[name] for name in ("metadata", "categories", "actor_id", "role") if found.get(name)}
+    changed = time_of(result.get("updated_at")) or created
+    extra = {name: result[name] for name in ("metadata", "categories", "actor_id", "role") if result.get(name)}
     memory = ImportedMemory(
         id=id,
-        text=found["memory"],
+        text=result["memory"],
         said=changed,
-        user=found.get("user_id"),
-        agent=found.get("agent_id"),
-        session=found.get("run_id"),
-        data={"mem0": {"id": id, **kept}},
-        expires=time_of(found.get("expiration_date")),
+        user=result.get("user_id"),
+        agent=result.get("agent_id"),
+        session=result.get("run_id"),
+        data={"mem0": {"id": id, **extra}},
+        expires=time_of(result.get("expiration_date")),
     )
     wordings = earlier.get(id, [])
     for number, (text, replaced) in enumerate(wordings, 1):
         following = f"{id}#{number + 1}" if number < len(wordings) else id
-        yield replace(memory, id=f"{id}#{number}", text=text, said=said, closed=replaced, superseded_by=following)
-        said = replaced
+        yield replace(memory, id=f"{id}#{number}", text=text, said=created, closed=replaced, superseded_by=following)
+        created = replaced
     yield memory
 
 
-def _history(paths: Sequence[str]) -> tuple[History, int]:
+def _history(paths: Sequence[Path]) -> tuple[History, int]:
     """Return the earlier wordings, oldest first, and the number of deleted memories."""
     earlier: History = {}
-    deleted = 0
+    deleted = size = 0
     for path in paths:
-        for id, old, _, event, created, updated in _rows(path):
+        for id, old, event, created, updated in _rows(path):
             deleted += event == "DELETE"
             time = time_of(updated) or time_of(created)
-            if event == "UPDATE" and old and time:
-                earlier.setdefault(id, []).append((old, time))
-    return {id: sorted(wordings, key=lambda one: one[1]) for id, wordings in earlier.items()}, deleted
+            if event != "UPDATE" or not time or not isinstance(old, str) or not old:
+                continue
+            size += len(old) + WORDING_CHARS
+            if size > MAX_HISTORY_CHARS:
+                hint = "leave the history out: the memories are in the JSON"
+                raise LimitError(f"earlier wordings in {path.name!r}", limit=MAX_HISTORY_CHARS, got=size, hint=hint)
+            earlier.setdefault(word(id), []).append((old, time))
+    return {id: sorted(wordings, key=lambda wording: wording[1]) for id, wordings in earlier.items()}, deleted
 
 
-def _rows(path: str) -> list[tuple[Any, ...]]:
+def _rows(path: Path) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the table ``history``; refuse a view, and more rows than the file has bytes for."""
+    name, hint = f"{str(path)!r}", f"copy history.db again while mem0 is stopped, or {EXPORT_AGAIN}"
+    wal = path.with_name(f"{path.name}-wal")
     try:
-        with closing(sqlite3.connect(f"file:{Path(path).absolute()}?mode=ro", uri=True)) as db:
-            return db.execute(f"SELECT {COLUMNS} FROM history").fetchall()
-    except sqlite3.Error as error:
-        raise InputError(f"{path!r} is no history of mem0: {error}") from error
+        left = path.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
+            if not db.execute(HISTORY_QUERY).fetchone():
+                raise InputError(
+                    f"{name} is not a history of mem0: it has no such table", hint="give mem0's history.db"
+                )
+            for row in db.execute(f"SELECT {HISTORY_COLUMNS} FROM history"):
+                left -= 1 + sum(len(value) for value in row if isinstance(value, str))
+                if left < 0:
+                    raise InputError(f"{name} is damaged: it has more rows than bytes", hint=hint)
+                yield row
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # its message may quote a text
+        reason = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise InputError(f"{name} is not a history of mem0, or damaged: {reason}", hint=hint) from None
 
 
-def _is_sqlite(source: Any) -> bool:
-    path = Path(str(source))
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
+def _is_sqlite(path: Path) -> bool:
+    with readable(path):
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE

@@ -6,43 +6,37 @@ A source is a JSON file with a list of messages, an object with ``messages``, or
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from memscope.transfer.importers import ImportedTurn, Item, NotTaken
-from memscope.transfer.importers.files import mapping, read_json, sequence
+from memscope.transfer.importers.files import mapping, path_of, read_json, sequence, word
 
-ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "tool": "tool",
+ROLE_NAMES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system", "tool": "tool",
          "function": "tool"}  # fmt: skip
-KEPT = ("name", "id", "time", "timestamp", "metadata")
+KEPT_FIELDS = ("name", "id", "time", "timestamp", "metadata")
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
     """Yield the messages of every conversation; each file, and each object with ``messages``, is a session."""
     for source in sources:
-        loose: list[Any] = []
-        for number, value in enumerate(read_json(source)):
+        stem = path_of(source).stem
+        for number, (_, value) in enumerate(read_json(source), 1):
             if isinstance(value, Mapping) and "messages" in value:
-                session = str(value.get("id") or value.get("session") or f"{Path(str(source)).stem}-{number + 1}")
-                yield from _messages(value["messages"], session)
+                session = word(value.get("id")) or word(value.get("session")) or f"{stem}-{number}"
+                for message in sequence(value["messages"]):
+                    yield _item(message, session)
             else:
-                loose.append(value)
-        yield from _messages(loose, Path(str(source)).stem)
-
-
-def _messages(messages: Any, session: str) -> Iterator[Item]:
-    for message in sequence(messages):
-        yield _item(message, session)
+                yield _item(value, stem)
 
 
 def _item(message: Any, session: str) -> Item:
-    role = ROLES.get(str(mapping(message).get("role")))
+    role = ROLE_NAMES.get(word(mapping(message).get("role")))
     if role is None:
-        return NotTaken("no message with a known role")
+        return NotTaken("a message without a known role")
     content = message.get("content")
     if not content:
         return NotTaken("a tool call without words" if message.get("tool_calls") else "a message without words")
     if isinstance(content, list) and not any(isinstance(part, str) or mapping(part).get("text") for part in content):
         return NotTaken("a message without words")
-    kept = {name: message[name] for name in KEPT if message.get(name) is not None}
-    return ImportedTurn({"role": role, "content": content, "session": session, **kept})
+    fields = {name: message[name] for name in KEPT_FIELDS if message.get(name) is not None}
+    return ImportedTurn({"role": role, "content": content, "session": session, **fields})

@@ -1,61 +1,61 @@
-"""Write imported items: turns as ``add_turns`` does, memories with their sources, batch by batch, nothing twice."""
+"""Write imported items in batches, idempotently: turns as ``add_turns`` does, memories with their sources."""
 
 from __future__ import annotations
 
-import asyncio
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
 from hashlib import sha256
-from itertools import groupby, islice
-from typing import Any, Protocol
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from memscope import validation
-from memscope.errors import InputError
+from memscope.errors import InputError, MemscopeError
 from memscope.records import (
     BLOCK_LABEL,
     BLOCK_LIMIT,
-    AddReport,
     Block,
     ChangeSet,
     Insight,
     Observation,
     Scope,
-    Turn,
     TurnInsert,
 )
 from memscope.records.identity import digest, statement
-from memscope.stores import Store
-from memscope.transfer import Progress
-from memscope.transfer.importers import ImportedBlock, ImportedMemory, ImportedTurn, ImportReport, Item, NotTaken
-from memscope.validation import Limits
+from memscope.transfer import Progress, in_parts
+from memscope.transfer.checks import check_record
+from memscope.transfer.importers import (
+    ImportedBlock,
+    ImportedMemory,
+    ImportedTurn,
+    Importer,
+    ImportReport,
+    Item,
+    NotTaken,
+)
 
-BATCH = 500
-ORIGIN = "import"  # of memories that do not say their own words
+if TYPE_CHECKING:
+    from memscope.services import MemoryOperations
 
-
-class Edge(Protocol):
-    """The part of a ``Runtime`` that validates what is written and passes it through the plugins' hooks."""
-
-    store: Store
-    limits: Limits
-    zone: tzinfo | None
-
-    def now(self, zone: tzinfo | None = None) -> datetime: ...
-    async def secret(self) -> bytes: ...
-    async def store_turns(
-        self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
-    ) -> AddReport: ...
-    async def check_statement(self, given: Mapping[str, Any], where: Scope) -> tuple[Turn, bool]: ...
+TURNS_PER_WRITE = 500
+ORIGIN = "import"  # origin of memories whose text is not that of their source
+MAX_COUNTED_REASONS = 100  # further ones are counted together
+ITEMS = (ImportedTurn, ImportedMemory, ImportedBlock, NotTaken)
 
 
 class ItemWriter:
-    """Writes the items of one source. ``user`` owns all of it, where given."""
+    """Write the items of one source. ``user``, if set, owns all of them."""
 
-    def __init__(self, edge: Edge, name: str, user: str | None, *, dry_run: bool) -> None:
-        self._edge, self._name, self._user, self._dry_run = edge, name, user, dry_run
+    def __init__(self, runtime: MemoryOperations, name: str, user: str | None, *, dry_run: bool) -> None:
+        self._runtime, self._services, self._name, self._user, self._dry_run = (
+            runtime,
+            runtime.services,
+            name,
+            user,
+            dry_run,
+        )
         self._counts: Counter[str] = Counter()
         self._not_taken: Counter[str] = Counter()
         self._users: set[str] = set()
@@ -64,6 +64,10 @@ class ItemWriter:
         parts = ("turns", "observations", "insights", "known", "forgotten", "blocks")
         counts = {part: self._counts[part] for part in parts}
         return ImportReport(**counts, users=len(self._users), not_taken=dict(self._not_taken), dry_run=self._dry_run)
+
+    def kept(self) -> int:
+        """Return the number of the source's records that are stored by now."""
+        return sum(self._counts[part] for part in ("turns", "observations", "insights", "blocks", "known"))
 
     async def write(self, items: Iterable[Item]) -> None:
         for (kind, where), group in groupby(self._placed(items), key=lambda placed: placed[:2]):
@@ -76,15 +80,15 @@ class ItemWriter:
                 await self._write_memories(where, batch)
 
     def _placed(self, items: Iterable[Item]) -> Iterator[tuple[type, Scope, Any]]:
-        """Every item with its kind and its place; what has none is counted."""
+        """Yield items with their type and scope; refused ones are counted."""
         for item in items:
             if isinstance(item, NotTaken):
-                self._not_taken[item.reason] += item.number
+                self._not_take(item.reason, item.number)
                 continue
             try:
                 owner = self._user or item.user
                 if owner is None:
-                    raise InputError(f"{self._name} does not say whose memory this is", hint="name the user")
+                    raise InputError(f"{self._name} does not name the user of this memory", hint="name the user")
                 where = validation.scope(owner, item.agent)
             except InputError as error:
                 if self._user is None and item.user is None:
@@ -95,7 +99,11 @@ class ItemWriter:
             yield type(item), where, item
 
     def _refused(self, error: InputError) -> None:
-        self._not_taken[str(error)[:200]] += 1
+        self._not_take(str(error)[:200], 1)
+
+    def _not_take(self, reason: str, number: int) -> None:
+        known = reason in self._not_taken or len(self._not_taken) < MAX_COUNTED_REASONS
+        self._not_taken[reason if known else "another reason"] += number
 
     # ---- turns
 
@@ -105,123 +113,180 @@ class ItemWriter:
         except InputError as error:
             if len(turns) == 1:
                 return self._refused(error)
-            for turn in turns:  # one of them cannot be taken: the others are
+            for turn in turns:  # store all but the invalid ones
                 await self._write_turns(where, [turn])
 
     async def _add(self, where: Scope, turns: list[Mapping[str, Any]]) -> None:
         if self._dry_run:
-            edge = self._edge
-            valid = validation.turns(turns, where, edge.now(), edge.zone, edge.limits)
+            services = self._services
+            valid = validation.turns(turns, where, services.now(), services.zone, services.limits)
             self._counts["turns"] += len(valid.turns)
             return
-        added = await self._edge.store_turns(turns, where, replay=True)
+        added = await self._runtime.store_turns(turns, where, replay=True)
         self._counts.update(turns=added.stored, known=added.duplicates, forgotten=added.forgotten)
 
     # ---- blocks
 
     async def _write_blocks(self, where: Scope, items: list[ImportedBlock]) -> None:
-        """A block that is here stays as it is."""
+        """Write blocks that do not exist yet."""
         for item in items:
-            here = {block.key for block in await self._edge.store.blocks(where.user)}
+            here = {block.key for block in await self._services.store.blocks(where.user)}
             if (where.agent, item.label) in here:
                 self._counts["known"] += 1
                 continue
             try:
-                made = await self._block(where, item)
+                new = await self._block(where, item)
             except InputError as error:
                 self._refused(error)
                 continue
             if not self._dry_run:
-                await self._edge.store.put_blocks(where.user, [made])
+                await self._services.store.put_blocks(where.user, [new])
             self._counts["blocks"] += 1
 
     async def _block(self, where: Scope, item: ImportedBlock) -> Block:
         if not re.fullmatch(BLOCK_LABEL, item.label):
-            raise InputError("a block whose label is none here")
-        turn, _ = await self._edge.check_statement({"role": "user", "content": item.value}, where)
-        return Block(
+            raise InputError("a block with an invalid label")
+        turn, _ = await self._runtime.check_statement({"role": "user", "content": item.value}, where)
+        block = Block(
             scope=where, label=item.label, recorded=turn.recorded, value=turn.text, version=1,
-            limit=max(item.limit or BLOCK_LIMIT, len(turn.text)), description=item.description[:BLOCK_LIMIT],
+            limit=max(item.limit or BLOCK_LIMIT, len(turn.text)),
+            description=validation.text("description", item.description[:BLOCK_LIMIT], self._services.limits.memory),
             read_only=item.read_only, order=item.order, reason=f"imported from {self._name}",
         )  # fmt: skip
+        masked: Block = self._services.redact(block)
+        return check_record(masked, self._services.limits)
 
     # ---- memories
 
     async def _write_memories(self, where: Scope, items: list[ImportedMemory]) -> None:
-        made = [one for item in items if (one := await self._made(where, item)) is not None]
-        if self._dry_run or not made:
-            for _, memories in made:
+        accepted = [records for item in items if (records := await self._checked(where, item)) is not None]
+        if self._dry_run or not accepted:
+            for _, memories in accepted:
                 self._counts[kind_of(memories[-1])] += 1
             return
-        inserts = [insert for insert, _ in made]
-        memories = [memory for _, several in made for memory in several]
-        here = (await self._edge.store.fetch(where.user, [memory.id for memory in memories])).records
+        inserts = [insert for insert, _ in accepted]
+        memories = [memory for _, several in accepted for memory in several]
+        here = (await self._services.store.fetch(where.user, [memory.id for memory in memories])).records
         sources = tuple(insert.turn.key for insert in inserts)
         changes = ChangeSet(new=tuple(memories), done=sources)
-        appended = await self._edge.store.append(where.user, inserts, changes)
-        for (_, several), outcome in zip(made, appended.outcomes, strict=True):
+        appended = await self._services.store.append(where.user, inserts, changes)
+        for (_, several), outcome in zip(accepted, appended.outcomes, strict=True):
             known = several[-1].id in here
             name = "forgotten" if outcome == "forgotten" else "known" if known else kind_of(several[-1])
             self._counts[name] += 1
 
-    async def _made(self, where: Scope, item: ImportedMemory) -> tuple[TurnInsert, list[Observation | Insight]] | None:
-        """The source and the memory that rests on it; an insight rests on a statement of its own words."""
-        given = {
-            "role": "user",
-            "content": item.text,
-            "time": item.said,
-            "session": item.session,
-            **(item.source or {}),
-        }
-        given["id"] = given.get("id") or self._key(item.id)
+    async def _checked(
+        self, where: Scope, item: ImportedMemory
+    ) -> tuple[TurnInsert, list[Observation | Insight]] | None:
         try:
-            turn, _ = await self._edge.check_statement(given, where)
-            text = validation.text("text", item.text, self._edge.limits.text)
-            secret = await self._edge.secret()
-            successor = item.superseded_by and self._id(secret, where.user, item.superseded_by)
-            insert, said = statement(
-                secret, turn, timed=True, name=item.name and validation.identifier("name", item.name),
-                namespace=item.namespace and validation.identifier("namespace", item.namespace),
-                data=validation.json_object("data", item.data, self._edge.limits), expires=item.expires,
-            )  # fmt: skip
+            insert, memories = await self._build(where, item)
+            redacted = (self._services.redact(memory) for memory in memories)
+            return insert, [check_record(memory, self._services.limits) for memory in redacted]
         except InputError as error:
             self._refused(error)
             return None
-        id = self._id(secret, where.user, item.id)
-        said = replace(said, closed=item.closed, closed_said=item.closed)
+
+    async def _build(self, where: Scope, item: ImportedMemory) -> tuple[TurnInsert, list[Observation | Insight]]:
+        """Build the source turn and the memory from it; the source of an insight is a statement of its text."""
+        limits, secret = self._services.limits, await self._runtime.secret()
+        source = {"role": "user", "content": item.text, "time": item.said, "session": item.session}
+        source |= item.source or {}
+        source["id"] = source.get("id") or self._key(item.id)
+        turn, _ = await self._runtime.check_statement(source, where)
+        text = validation.text("text", item.text, limits.memory)
+        id, successor = self._id(secret, where.user, item.id), None
+        if item.superseded_by is not None:
+            successor = self._id(secret, where.user, item.superseded_by)
+        insert, observation = statement(
+            secret, turn, timed=True, name=item.name and validation.identifier("name", item.name),
+            namespace=item.namespace and validation.identifier("namespace", item.namespace),
+            data=validation.json_object("data", item.data, limits), expires=item.expires,
+        )  # fmt: skip
+        observation = replace(observation, closed=item.closed, closed_said=item.closed)
         if item.subject is not None:
             insight = Insight(
-                id=id, scope=said.scope, text=text, sources=(said.id,), said=said.said, recorded=said.recorded,
-                subject=item.subject, closed=item.closed, closed_said=item.closed, superseded_by=successor,
-                origin=ORIGIN,
+                id=id, scope=observation.scope, text=text, sources=(observation.id,),
+                said=observation.said, recorded=observation.recorded,
+                subject=validation.text("subject", item.subject, limits.query), closed=item.closed,
+                closed_said=item.closed, superseded_by=successor, origin=ORIGIN,
             )  # fmt: skip
-            return insert, [said, insight]
-        said = replace(said, id=id, superseded_by=successor, happened=item.happened)
+            return insert, [observation, insight]
+        observation = replace(observation, id=id, superseded_by=successor, happened=item.happened)
         if item.source is None:
-            return insert, [said]
-        return replace(insert, turn=replace(insert.turn, statement=False)), [replace(said, text=text, origin=ORIGIN)]
+            return insert, [observation]
+        insert = replace(insert, turn=replace(insert.turn, statement=False))
+        return insert, [replace(observation, text=text, origin=ORIGIN)]
 
     def _key(self, id: str) -> str:
-        """The key of a memory's own source: its id, or a digest where that is no identifier."""
-        short = len(f"{self._name}:{id}".encode()) <= validation.MAX_IDENTIFIER
-        return f"{self._name}:{id if short else sha256(id.encode()).hexdigest()}"
+        """Return the key of a memory's source: the memory's id, or a digest of an id that is too long."""
+        encoded = f"{self._name}:{_plain(id)}".encode()
+        short = len(encoded) <= validation.MAX_IDENTIFIER_BYTES
+        return encoded.decode() if short else f"{self._name}:{sha256(id.encode()).hexdigest()}"
 
     def _id(self, secret: bytes, user: str, id: str) -> str:
-        return digest(secret, "imported", user, self._name, id).hex()
+        return digest(secret, "imported", user, self._name, _plain(id)).hex()
+
+
+def _plain(id: str) -> str:
+    if validation.text("id", id, len(id) * 4) != id:
+        raise InputError("id has characters that are not text")
+    return id
 
 
 def kind_of(memory: Observation | Insight) -> str:
     return "insights" if isinstance(memory, Insight) else "observations"
 
 
+# ---------------------------------------------------------------------------------------------------------------- whole
+
+
 async def import_items(
-    edge: Edge, name: str, items: Iterable[Item], *, user: str | None, dry_run: bool, progress: Progress | None
-) -> ImportReport:
-    """Read ``items`` on a thread, batch by batch, and write them. What is here already is left alone."""
-    writer, source, done = ItemWriter(edge, name, user, dry_run=dry_run), iter(items), 0
-    while batch := await asyncio.to_thread(lambda: list(islice(source, BATCH))):
-        await writer.write(batch)
-        done += len(batch)
-        if progress:
-            progress(done, None)
+    runtime: MemoryOperations, name: str, importer: Importer, sources: Sequence[Any], *,
+    user: str | None, dry_run: bool, progress: Progress | None,
+) -> ImportReport:  # fmt: skip
+    """Read items in a thread, batch by batch, and write those that do not exist yet.
+
+    Items before an error are written, and the error says so: repeating the import continues after them.
+    """
+    writer, done = ItemWriter(runtime, name, user, dry_run=dry_run), 0
+    try:
+        async for batch in in_parts(_items(name, importer, sources), TURNS_PER_WRITE, _size):
+            await writer.write(batch)
+            done += len(batch)
+            if progress:
+                progress(done, None)
+    except MemscopeError as error:
+        if (stored := writer.kept()) and not dry_run:
+            hint = error.hint or "try again"
+            error.set_hint(f"{hint}; records stored before it: {stored:,}; repeating the import continues after them")
+        raise
     return writer.report()
+
+
+def _items(name: str, importer: Importer, sources: Sequence[Any]) -> Iterator[Item]:
+    """Yield the importer's items; convert its untyped errors to an ``InputError`` that names the sources."""
+    try:
+        for item in importer(sources):
+            if not isinstance(item, ITEMS):
+                raise TypeError(f"{type(item).__name__} is not an item of an import")
+            yield item
+    except MemscopeError:
+        raise
+    except Exception as error:
+        files = ", ".join(repr(str(source)[:200]) for source in sources if isinstance(source, str | os.PathLike))
+        message = f"importer {name!r} cannot read {files or 'its source'}: {type(error).__name__}"
+        raise InputError(message, hint="check that it is complete, and a source of this importer") from error
+
+
+def _size(item: Item) -> int:
+    """Return the number of characters in an item."""
+    size, left = 0, [getattr(item, name) for name in item.__slots__]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, Mapping):
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            left += value
+    return size

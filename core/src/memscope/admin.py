@@ -1,0 +1,426 @@
+"""``memory.admin``: the work of operators on a store: moving, wiping, vectors, approval, status, the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from memscope import validation
+from memscope.errors import VERSION, ConfigError, InputError, hint_arguments
+from memscope.records import ForgetReport, Insight, Json, Observation, Receipt, Select
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memscope.reconciliation.audit import AuditFinding
+    from memscope.runtime import Runtime
+    from memscope.services import Services
+    from memscope.stores import Store
+    from memscope.transfer import Progress
+    from memscope.transfer.copy import Copied
+    from memscope.transfer.importers import ImportReport
+
+
+@hint_arguments
+class AsyncAdmin:
+    """Operators' work on the store of a memory. Methods without a ``user`` concern all users."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    # ---- the whole
+
+    async def users(self) -> list[str]:
+        """List the users of the store. For operators: a user sees no other.
+
+        Returns:
+            Their names, sorted.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        async with self._runtime.operation("users") as services:
+            return sorted(await services.store.users())
+
+    async def status(self, *, user: str | None = None) -> Mapping[str, Json]:
+        """Report versions, store, models, plugins, counts, and work that is pending, failed or parked.
+
+        Args:
+            user: count this user's records only.
+
+        Returns:
+            A JSON object; docs/observability.md names its fields.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        from memscope.jobs import costs
+
+        validation.owner(user)
+        async with self._runtime.operation("status") as services:
+            facts, refused = await costs.facts(services)
+            error = self._runtime.work.filler.error
+            usage = {name: asdict(usage) for name, usage in self._runtime.usage_by_operation.items() if usage.calls}
+            return {
+                "version": VERSION,
+                "store": self._runtime.location,
+                "settings": dict(services.settings.origins),
+                "capabilities": sorted(services.store.capabilities),
+                "models": _model_names(services),
+                "plugins": [plugin.name for plugin in self._runtime.plugins.listed() if plugin.state == "loaded"],
+                "usage": asdict(services.usage),
+                "usage_by_operation": usage,
+                "costs": await costs.costs(services, user),
+                "budget": await costs.budget(services),
+                "facts": facts,
+                "refused": refused,
+                "embedding_error": error.code if error else None,
+                **asdict(await services.store.stats(user)),
+            }
+
+    async def audit(self, *, user: str) -> list[AuditFinding]:
+        """Find near doubles, contradictions, memories without a living source, and loops; no model is asked.
+
+        Args:
+            user: whose memories.
+
+        Returns:
+            The findings; nothing is changed.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        from memscope.reconciliation.audit import audit
+
+        validation.scope(user)
+        async with self._runtime.operation("audit") as services:
+            return audit([record async for page in services.store.scan(Select(user)) for record in page])
+
+    # ---- the background
+
+    async def start(self) -> None:
+        """Consolidate and reflect in the background for all users: when a batch is full or a user falls silent.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        async with self._runtime.operation("background"):
+            self._runtime.work.start()
+
+    async def stop(self, *, drain_s: float = 5.0) -> None:
+        """Stop the background; unfinished work is given back and stays pending.
+
+        Args:
+            drain_s: seconds to wait for work under way.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        await self._runtime.open()
+        await self._runtime.work.stop(drain_s)
+
+    async def unpark(self, *, user: str | None = None) -> int:
+        """Retry batches that failed too often.
+
+        Args:
+            user: only this user's.
+
+        Returns:
+            The number of items that are pending again.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        validation.owner(user)
+        async with self._runtime.operation("unpark") as services:
+            return await services.store.unpark(None, user)
+
+    # ---- approval
+
+    async def proposals(self, *, user: str) -> list[Observation | Insight]:
+        """List the memories that await a person's approval (setting ``approve``).
+
+        Args:
+            user: whose proposals.
+
+        Returns:
+            The proposals, oldest first.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        from memscope.reconciliation import approval
+
+        validation.scope(user)
+        async with self._runtime.operation("proposals") as services:
+            return await approval.proposals(services.store, user)
+
+    async def accept(self, ids: Sequence[str], *, user: str) -> int:
+        """Make proposals memories: all of them, or none.
+
+        Args:
+            ids: of the proposals.
+            user: whose proposals.
+
+        Returns:
+            Their number.
+
+        Raises:
+            NotFound: an id is no proposal of this user.
+        """
+        from memscope.reconciliation import approval
+
+        validation.scope(user)
+        async with self._runtime.operation("accept") as services:
+            return await approval.accept(services.store, user, validation.ids("ids", ids), clock=services.clock)
+
+    async def reject(self, ids: Sequence[str], *, user: str) -> int:
+        """Close proposals; they stay in the history, so that their turns are not read again.
+
+        Args:
+            ids: of the proposals.
+            user: whose proposals.
+
+        Returns:
+            Their number.
+
+        Raises:
+            NotFound: an id is no proposal of this user.
+        """
+        from memscope.reconciliation import approval
+
+        validation.scope(user)
+        async with self._runtime.operation("reject") as services:
+            return await approval.reject(services.store, user, validation.ids("ids", ids), clock=services.clock)
+
+    # ---- wiping
+
+    async def sweep(self, *, user: str) -> ForgetReport:
+        """Forget expired memories; they are out of sight already.
+
+        Args:
+            user: whose memories.
+
+        Returns:
+            A receipt without content.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        validation.scope(user)
+        async with self._runtime.operation("sweep") as services:
+            return await services.store.forget(Select(user, expired_by=services.clock()))
+
+    async def receipts(self, *, user: str) -> list[Receipt]:
+        """List the receipts of what was forgotten: counts and ids, no content.
+
+        Args:
+            user: whose receipts.
+
+        Returns:
+            The receipts, oldest first.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        validation.scope(user)
+        async with self._runtime.operation("receipts") as services:
+            return await services.store.receipts(user)
+
+    async def compact(self) -> ForgetReport:
+        """Wipe the bytes that a ``forget`` left whose receipt says "pending".
+
+        Returns:
+            A receipt; its ``physical`` says whether something is left.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        async with self._runtime.operation("compact") as services:
+            return await services.store.compact()
+
+    # ---- moving
+
+    async def export(
+        self,
+        path: str | Path,
+        *,
+        user: str | None = None,
+        for_user: bool = False,
+        progress: Progress | None = None,
+    ) -> Mapping[str, int]:
+        """Write records as JSON lines, which ``import_`` reads.
+
+        Args:
+            path: a new file.
+            user: only this user's records.
+            for_user: a file to hand out to ``user``, without the store's secret.
+            progress: called with the number done and the number in all.
+
+        Returns:
+            The number of records of each kind.
+
+        Raises:
+            InputError: the file cannot be written, or ``for_user`` without a user.
+        """
+        from memscope.transfer import jsonl
+
+        validation.owner(user)
+        if for_user and user is None:
+            raise InputError("for_user needs a user", hint="an export of everybody is for operators")
+        async with self._runtime.operation("export") as services:
+            place = validation.path(path)
+            return await jsonl.export(services.store, place, user=user, secret=not for_user, progress=progress)
+
+    async def import_(
+        self,
+        path: str | Path,
+        *,
+        user: str | None = None,
+        strict: bool = True,
+        progress: Progress | None = None,
+    ) -> Mapping[str, int]:
+        """Read a file that ``export`` wrote. Records already here stay as they are, forgotten ones stay forgotten.
+
+        Args:
+            path: the file.
+            user: only this user's records.
+            strict: write nothing if a line cannot be read; False skips such lines and counts them.
+            progress: called with the number done and the number in all, None where that is unknown.
+
+        Returns:
+            The number of records stored, known and broken, by kind.
+
+        Raises:
+            InputError: the file or one of its lines cannot be read.
+        """
+        from memscope.transfer import jsonl
+
+        validation.owner(user)
+        async with self._runtime.operation("import") as services:
+            counts = await jsonl.import_(
+                services.store, validation.path(path), user=user, strict=strict, progress=progress,
+                limits=services.limits, redact=services.redact,
+            )  # fmt: skip
+            self._runtime.work.wake()
+            return counts
+
+    async def import_from(
+        self,
+        name: str,
+        *sources: object,
+        user: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Read the memory of another system. Records known here, or forgotten since, are not written again.
+
+        Args:
+            name: of the importer: ``"mem0"``, ``"openai"``, ... or one that a plugin registered.
+            sources: paths, or objects that the importer takes.
+            user: owner of all of it; by default the users that the source names.
+            dry_run: count, and write nothing.
+            progress: called with the number done and the number in all, None where that is unknown.
+
+        Returns:
+            Counts of records that are new, known or broken.
+
+        Raises:
+            ConfigError: no importer has this name.
+            InputError: a source cannot be read.
+        """
+        from memscope.transfer.importers.writer import import_items
+
+        validation.owner(user)
+        if not sources:
+            raise InputError(f"import_from({name!r}) needs a source", hint="a path, or what the importer takes")
+        async with self._runtime.operation("import"):
+            importer = self._runtime.plugins.registered("importers")[name]
+            report = await import_items(
+                self._runtime, name, importer, sources, user=user, dry_run=dry_run, progress=progress
+            )
+            self._runtime.work.wake()
+            return report
+
+    async def backup(self, path: str | Path) -> None:
+        """Write a consistent copy of the store while it is in use.
+
+        Args:
+            path: a new file.
+
+        Raises:
+            InputError: the file exists or cannot be written.
+            StoreError: this store has no backup; ``export`` works with every store.
+        """
+        async with self._runtime.operation("backup") as services:
+            await services.store.backup(validation.path(path))
+
+    async def copy(
+        self, target: Store | str | Path, *, user: str | None = None, progress: Progress | None = None
+    ) -> Copied:
+        """Copy records into another store; resumable, verified by counts and digests on both sides.
+
+        Vectors stay behind (``reembed``). What the target has stays as it is; forgotten records are forgotten there.
+
+        Args:
+            target: a path, a URL, or an open Store.
+            user: only this user's records.
+            progress: called with the number of users done and the number in all.
+
+        Returns:
+            Counts, and the users whose memory in the target is not equal.
+
+        Raises:
+            StoreError: one of the stores cannot be read or written; the next call goes on.
+        """
+        from memscope.transfer import copy
+
+        validation.owner(user)
+        async with self._runtime.operation("copy") as services:
+            if not isinstance(target, str | PathLike):
+                return await copy.copy(services.store, target, user=user, progress=progress)
+            made = await asyncio.to_thread(self._runtime.plugins.make_store, str(target), services.settings)
+            place = self._runtime.redaction.store(made)
+            try:
+                await place.open()
+                return await copy.copy(services.store, place, user=user, progress=progress)
+            finally:
+                await place.close()
+
+    # ---- vectors
+
+    async def reembed(self, *, progress: Progress | None = None) -> int:
+        """Make all vectors anew with the current embedder; the old ones serve until then. Resumable.
+
+        Args:
+            progress: called with the number done and the number in all.
+
+        Returns:
+            The number of vectors made.
+
+        Raises:
+            ConfigError: there is no embedder.
+            ModelError: the embedder failed; the next call goes on.
+        """
+        from memscope.jobs.embedding import declare, embed_batch
+
+        async with self._runtime.operation("reembed") as services:
+            if services.embedder is None:
+                raise ConfigError("there is no embedder", hint="set embedding in the settings")
+            await declare(services, replace=True)
+            total, done = (await services.store.stats()).pending["embed"], 0
+            while batch := await embed_batch(services):
+                done += batch
+                if progress:
+                    progress(done, total)
+            return done
+
+
+def _model_names(services: Services) -> Mapping[str, str]:
+    chat, embedder, reranker = services.chat, services.embedder, services.reranker
+    models = {"chat": chat and chat.name, "embedding": embedder and embedder.space.model,
+              "rerank": reranker and reranker.name}  # fmt: skip
+    return {kind: name or "none" for kind, name in models.items()}

@@ -1,0 +1,93 @@
+"""Words of time of further languages, read apart from the common ones: "mars" is a month in French text alone.
+
+A word becomes a run of one private character per meaning, as long as the word, so that the lexer, which has a place for
+such characters, needs to know no language, and a sentence with one tells which rows precede the common ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from memscope.dates.cascade import Row
+from memscope.dates.rules import rows, rows_of
+from memscope.dates.vocabulary import ARROW, lines, words
+
+FIRST_CHARACTER, MEANINGS = 0xF0000, 0x400  # of a plane of private characters; per language
+_LETTER, _GAP = r"[^\W\d_\u2e80-\ud7ff]", r"[\s'’-]{1,3}"
+_FIGURES = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})(?=\2\d{2,4}(?!\d)|(?:(?<=/\d)|(?<=/\d\d))(?![\d/.-]))")
+
+
+@dataclass(frozen=True, eq=False)
+class Further:
+    """The words of one language; the arguments are those of ``register``."""
+
+    file: Path
+    day_first: bool
+    reads: Callable[[str], bool]
+    first: int  # the character of the first meaning
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        return [*rows_of(line for line in lines(self.file) if ARROW in line), *rows()]
+
+    @cached_property
+    def vocabulary(self) -> Mapping[str, tuple[str, Any]]:
+        return dict(words(self.file))
+
+    @cached_property
+    def meanings(self) -> Sequence[tuple[str, Any]]:
+        return list(dict.fromkeys(self.vocabulary.values()))
+
+    @cached_property
+    def characters(self) -> Mapping[str, str]:
+        numbers = {meaning: number for number, meaning in enumerate(self.meanings)}
+        return {word: chr(self.first + numbers[meaning]) for word, meaning in self.vocabulary.items()}
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        known = sorted(self.vocabulary, key=len, reverse=True)
+        phrases = "|".join(_GAP.join(map(re.escape, word.split())) for word in known)
+        return re.compile(rf"(?<!{_LETTER})(?:(?P<known>{phrases})|{_LETTER}+)(?!{_LETTER})", re.I)
+
+    def blanked(self, sentence: str) -> str:
+        text = _FIGURES.sub(r"\3\2\1", sentence) if self.day_first else sentence
+        return self.pattern.sub(self._blank, text)
+
+    def _blank(self, match: re.Match[str]) -> str:
+        if not match["known"]:
+            return "z" * len(match[0])
+        return self.characters[" ".join(re.split(_GAP, match[0].lower()))] * len(match[0])
+
+
+_further: list[Further] = []
+
+
+def register(file: Path, day_first: bool, reads: Callable[[str], bool]) -> None:
+    """Take up the words and rows of a file. ``day_first``: 3/5 is in May; ``reads``: a text is in the language."""
+    _further.append(Further(file, day_first, reads, FIRST_CHARACTER + len(_further) * MEANINGS))
+
+
+def words_of(text: str) -> Further | None:
+    """Return the words of a text's language; None for the common ones."""
+    return next((one for one in _further if one.reads(text)), None) if _further else None
+
+
+def meaning(run: str) -> tuple[str, Any]:
+    language, number = divmod(ord(run[0]) - FIRST_CHARACTER, MEANINGS)
+    known = _further[language].meanings if language < len(_further) else ()
+    return known[number] if number < len(known) else ("word", None)
+
+
+def rows_for(blank: str) -> Sequence[Row]:
+    """Return the rows for a blanked sentence."""
+    match = FURTHER_CHARACTER.search(blank) if _further and not blank.isascii() else None
+    number = (ord(match[0]) - FIRST_CHARACTER) // MEANINGS if match else len(_further)
+    return _further[number].rows if number < len(_further) else rows()
+
+
+FURTHER_CHARACTER = re.compile("[\U000f0000-\U000ffffd]")

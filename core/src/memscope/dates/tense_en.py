@@ -1,0 +1,166 @@
+"""Tense of a time in an English clause: by the cue before it and the preposition between, else by the one behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from memscope.dates.cascade import Token
+from memscope.dates.cues import (
+    ARRANGING_KINDS,
+    DECISIVE_KINDS,
+    NEUTRAL_KINDS,
+    Cue,
+    Direction,
+    Surroundings,
+    first_strong,
+    hinted,
+    sign_of,
+)
+
+_PAST_FORMS = ARRANGING_KINDS | {"past", "participle", "ed", "report", "left", "shift", "give"}
+_EVENTS = frozenset(("event", "slot"))  # nouns with a date of their own: "her wedding on the 28th"
+_BOOKED = frozenset(("ticket", "slot"))  # objects that make "got" a booking
+_OF_NOUNS = frozenset(("the", "article", "of", "step", "whose", "for", "at", "in", "on", "from", "by"))
+_NUMBER_ROLES = frozenset("number numerals ordinal ordword numword second monthday clock".split())
+
+
+def read_cues(tokens: Sequence[Token], text: str) -> Iterator[Cue]:
+    signs = [_sign_at(tokens, i) for i in range(len(tokens))]
+    for i, sign in enumerate(signs):
+        passive = sign == "past" and i + 1 < len(signs) and signs[i + 1] in ARRANGING_KINDS  # "was postponed"
+        if sign and not passive:
+            yield Cue(tokens[i].start, tokens[i].end, sign, done=sign in ARRANGING_KINDS)
+
+
+def _sign_at(tokens: Sequence[Token], i: int) -> str:
+    sign = sign_of(tokens[i])
+    if sign in _PAST_FORMS and i and (tokens[i - 1].kind in _OF_NOUNS or tokens[i - 1].value in ("own", "be")):
+        return ""  # "my left knee", "the guided tour", "is booked"
+    if sign == "ahead" and i and _is_determiner(tokens[i - 1]):
+        return ""  # "my will"
+    return _READ[sign](tokens, i) if sign in _READ else sign
+
+
+def _plan(tokens: Sequence[Token], i: int) -> str:
+    """ "I plan", but "a monthly plan"."""
+    return "ahead" if not i or tokens[i - 1].value == "subject" or tokens[i - 1].kind == "to" else "lean"
+
+
+def _going(tokens: Sequence[Token], i: int) -> str:
+    """ "Going to see her", but "ended up going to the aquarium"."""
+    return "" if i + 1 < len(tokens) and _is_determiner(tokens[i + 1]) else "ahead"
+
+
+def _have(tokens: Sequence[Token], i: int) -> str:
+    """ "Have a meeting", "she'd come"; before a past form only a part of it."""
+    if any(sign_of(token) in _PAST_FORMS for token in tokens[i + 1 : i + 3]):
+        return ""
+    return "ahead" if tokens[i].value == "had" else "be"
+
+
+def _participle(tokens: Sequence[Token], i: int) -> str:
+    return "past" if any(sign_of(token) in ("have", "had", "past") for token in tokens[max(0, i - 3) : i]) else ""
+
+
+def _left(tokens: Sequence[Token], i: int) -> str:
+    """ "Anna left on Monday", but "lower left molar"."""
+    return "past" if not i or tokens[i - 1].value == "subject" or not _is_noun(tokens, i + 1) else ""
+
+
+def _is(tokens: Sequence[Token], i: int) -> str:
+    """ "It's on the 5th", but "Anna's on the 5th" of hers."""
+    return "be" if i and tokens[i - 1].kind == "func" else ""
+
+
+def _ed(tokens: Sequence[Token], i: int) -> str:
+    """A word in -ed, but "guided tour"."""
+    return "" if i + 1 < len(tokens) and _is_event(tokens[i + 1]) else "past"
+
+
+_READ: dict[str, Callable[[Sequence[Token], int], str]] = {
+    "noun": _plan,
+    "motion": _going,
+    "have": _have,
+    "had": _have,
+    "participle": _participle,
+    "left": _left,
+    "whose": _is,
+    "ed": _ed,
+    "get": lambda tokens, i: "get" if _has_booked(tokens, i) else "past",
+    "obtain": lambda tokens, i: "get" if _has_booked(tokens, i) else "hint",
+}
+
+
+def _is_determiner(token: Token) -> bool:
+    return token.kind in ("the", "article") or token.value == "own"
+
+
+def _is_noun(tokens: Sequence[Token], i: int) -> bool:
+    return i < len(tokens) and tokens[i].kind == "word" and tokens[i].value in (None, *_EVENTS)
+
+
+def _has_booked(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether a ticket, a table or the like is the object of the verb, or its subject ("tickets bought"); or
+    whether an event is what it was done for.
+    """
+    if i and tokens[i - 1].value in _BOOKED:
+        return True
+    for at, token in enumerate(tokens[i + 1 :], i + 2):
+        if token.kind == "for":
+            return any(_is_event(token) for token in tokens[at:])
+        if token.kind in ("at", "in", "to", "on", "from") or sign_of(token) in DECISIVE_KINDS:
+            return False
+        if token.value in _BOOKED:
+            return True
+    return False
+
+
+def direction(place: Surroundings) -> Direction | None:
+    before = [cue for cue in place.cues_before if cue.sign in DECISIVE_KINDS]
+    if _is_for(place):
+        return "ahead"
+    if before:
+        return _joined(before[-1], place)
+    sign = first_strong(place.cues_behind)
+    if sign in ("ahead", "be"):
+        return "ahead" if sign == "ahead" else hinted(place) or "lean"
+    if sign:
+        return "past" if sign in ("past", "shift") or _is_fronted(place) else ""
+    return hinted(place)
+
+
+def _joined(cue: Cue, place: Surroundings) -> Direction:
+    """Return the direction of a time behind a cue, by the preposition between them."""
+    if cue.sign in ("ahead", "be", "agree"):
+        return "lean" if place.before[-1].kind == "from" else "ahead"  # "the photo is from May 5"
+    if cue.sign in ("past", "shift"):
+        return "past"
+    if cue.sign == "report" and any(token.sign == "hint" and token.start > cue.start for token in place.cues_before):
+        return "ahead"  # "was told the results come on the 3rd"
+    words = [token for token in place.before if token.kind != "the"]
+    if words[-1].kind not in ("on", "in", "at"):
+        return "" if cue.sign == "report" else "ahead"  # "got tickets, January 25", "given me the 14th"
+    if cue.sign == "give":
+        return "past"
+    noun = words[-2] if len(words) > 1 else words[-1]
+    if noun.end <= cue.end or noun.kind == "func":
+        return "past"  # "booked on the 5th", "told me on the 5th"
+    if cue.sign == "enrol" or _is_event(noun):
+        return "ahead"
+    about = any(token.kind == "around" and token.start > cue.start for token in words)  # "told me about Coldplay"
+    return "past" if cue.sign == "report" and not about else ""
+
+
+def _is_event(token: Token) -> bool:
+    return token.value in _EVENTS or token.kind in ("meal", "jubilee")
+
+
+def _is_for(place: Surroundings) -> bool:
+    """Return whether the day is what something was meant for, or moved to: "for the 28th", "to the 3rd"."""
+    words = [token.kind for token in place.before if token.kind != "the"]
+    numbered = any(token.kind in _NUMBER_ROLES for token in place.inside)
+    return numbered and words[-1:] in (["for"], ["to"])
+
+
+def _is_fronted(place: Surroundings) -> bool:
+    return all(token.kind in NEUTRAL_KINDS for token in place.before)

@@ -1,0 +1,82 @@
+"""Pace of the back end: a batch waits until it is full or its user pauses, so that few calls read many turns.
+
+Explicit calls (``memory.consolidate()``, ``memory.reflect()``) do not wait.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from memscope.errors import StoreError
+from memscope.jobs.runner import JobResult, StageJob, results_of
+from memscope.records import Claim
+from memscope.services import Services
+
+LOOKS_PER_WAIT = 24  # checks of a user with few facts, until these are due
+
+
+async def rest_s(ctx: Services, job: StageJob, claim: Claim) -> float:
+    """Return the seconds for which a claim waits for more items: 0 for one that is due.
+
+    Turns wait until nothing came for ``idle_s``, facts until the first is ``reflection.wait_s`` old. A full batch is
+    due, and so is one that was begun before.
+    """
+    if job.stage == "reflect":
+        return await _rest(ctx, job, claim, claim.items[0], ctx.settings.reflection.wait_s)
+    return await _rest(ctx, job, claim, claim.items[-1], ctx.settings.idle_s)
+
+
+async def rest_of_left_s(ctx: Services, job: StageJob, claim: Claim) -> float:
+    """As ``rest_s``, but turns are also due where the first was left by a process that ended before ``idle_s``."""
+    if job.stage == "reflect":
+        return await rest_s(ctx, job, claim)
+    return await _rest(ctx, job, claim, claim.items[0], ctx.settings.idle_s)
+
+
+async def _rest(ctx: Services, job: StageJob, claim: Claim, id: str, wait_s: float) -> float:
+    if len(claim.items) >= job.limit or claim.attempt > 1 or claim.change_set is not None:
+        return 0.0
+    age = wait_s
+    with suppress(StoreError, KeyError):  # forgotten since
+        recorded = (await ctx.store.fetch(claim.user, [id])).records[id].recorded
+        age = (ctx.clock() - recorded).total_seconds()
+    return wait_s - age if 0 <= age < wait_s else 0.0  # a clock that was set back keeps nobody waiting
+
+
+@dataclass
+class Rounds:
+    """Looks at all users of a store: at pending turns each time, at facts of users who have new ones.
+
+    Users with few facts are looked at ``LOOKS_PER_WAIT`` times until these are due: there may be many of them.
+    """
+
+    ctx: Services
+    jobs: Sequence[StageJob]
+    _next_look: float = 0.0
+    _failed: set[str] = field(default_factory=set)
+
+    async def work(self) -> list[JobResult]:
+        """Work for all users that have something due."""
+        results: list[JobResult] = []
+        for job in self.jobs:
+            results += await self._reflect(job, results) if job.stage == "reflect" else await self._all(job)
+        return results
+
+    async def _all(self, job: StageJob) -> list[JobResult]:
+        return await results_of(self.ctx, job, None, rest=rest_s)
+
+    async def _reflect(self, job: StageJob, before: Sequence[JobResult]) -> list[JobResult]:
+        now, wait_s = time.monotonic(), self.ctx.settings.reflection.wait_s
+        if now >= self._next_look:
+            self._next_look = now + max(wait_s / LOOKS_PER_WAIT, self.ctx.settings.poll_s)
+            results = await self._all(job)
+        else:
+            users = {result.user for result in before if result.moved} | self._failed
+            results = []
+            for user in sorted(users):
+                results += await results_of(self.ctx, job, user, rest=rest_s)
+        self._failed = {result.user for result in results if result.code}
+        return results

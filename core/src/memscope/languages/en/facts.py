@@ -1,0 +1,189 @@
+"""Lasting statements about oneself in English: by the verb after "I", the noun after "my", the words after "I am"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+from memscope.languages.en.statement_score import statement_score
+from memscope.languages.en.stemmer import stem
+from memscope.languages.en.words import WORDS
+from memscope.languages.fact_rules import FactRules
+from memscope.languages.word_lists import read_lists
+from memscope.text.topics import names as topic_names
+from memscope.text.topics import topics_of_words
+
+_FACT_LISTS = read_lists(Path(__file__).parent / "data" / "fact_words.txt")
+
+
+def _words(group: str) -> dict[str, str]:
+    """Return the kind of each word in the lists of a group ("verbs_home")."""
+    lists = (
+        (name.removeprefix(f"{group}_"), words) for name, words in _FACT_LISTS.items() if name.startswith(f"{group}_")
+    )
+    return {word: kind for kind, words in lists for word in words}
+
+
+_VERBS = _words("verbs")
+_NOUNS = _words("nouns")
+_STATE_WORDS = _words("states")
+_POSSESSED_TOPICS = _words("topics")
+_STANDING = re.compile(r"\bfrom (?:now|today|this (?:day|moment)) (?:on|onwards?|forward)\b")
+_ALONE = _words("alone")
+_ADVERBS = frozenset(_FACT_LISTS["adverbs"])
+_HARMLESS = frozenset(_FACT_LISTS["harmless"])
+_FACT_WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z]+)*")
+_I_AM_NAMED = re.compile(r"I(?<!\wI)(?:'m|’m| am) (?!Not|Sorry|OK|Ok)[A-ZÀ-Þ][^\W\d_]+(?=[\s,.!;)]|$)")
+_LEFT_EMPLOYER = re.compile(
+    r"\bI(?:'ve|’ve| have)?(?: just| finally| recently)? left (?=[A-ZÀ-Þ])"
+)  # a firm or a place
+_PET_CALLED = re.compile(  # "my staffy Biscuit"
+    r"\b(?:[Mm]y|[Oo]ur) (?!whole|last|next|first|usual|favou?rite|new|old)[a-z]+ "
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-ZÀ-Þ][a-zß-ÿ]+\b"
+)
+_FEELING = (  # verbs of feeling with the one who feels as their object, and causatives
+    "give|make|put|keep|send|drive|annoy|bore|bother|calm|confuse|depress|disgust|disturb|drain|exhaust|fascinate"
+    "|frighten|infuriate|inspire|intimidate|irritate|kill|overwhelm|relax|scare|soothe|stress|thrill|tire|trigger|unnerve"
+    "|upset|wreck"
+)
+_AFFECTS = re.compile(  # "crowds stress me out", "milk makes me ill": no request such as "give me a word"
+    rf"(?:(?<!\bthi)(?<![ui'])s|\bpeople|\bchildren) (?:{_FEELING}|terrify|worry) me\b"
+    rf"|(?<!\bit )(?<!\bthat )(?<!\bthis )(?<!\bwhich )(?<!\bwho )\b(?:(?:{_FEELING})s|terrifies|worries) me\b"
+)
+_BEGUN = re.compile(r"\b(?:first|second|third|last) (?:day|week|month|year) as an? ")  # "first week as an apprentice"
+_PASSING = frozenset(_FACT_LISTS["passing"])
+
+
+def _kinds(sentence: str) -> Iterator[str]:
+    folded = sentence.lower().replace("’", "'")
+    if ("im" in folded or "ive" in folded) and _BARE_CONTRACTION.search(folded):
+        folded = _BARE_CONTRACTION.sub(r"\1'\2", folded)
+    words = _FACT_WORD.findall(folded) if _MAY_OWN.search(folded) else []
+    own = [at for at, word in enumerate(words) if word in _OWN]
+    for at in own:
+        yield from _after(words[at], words[at + 1 : at + 6])
+    if not own and (match := _ELLIPTIC.match(folded)):  # "Retired last Friday." "Been restoring a tractor."
+        yield _VERBS.get(match[1] or "", "habit")
+    if " me" in folded and _AFFECTS.search(folded):
+        yield "taste"
+    if own and _I_AM_NAMED.search(sentence):
+        yield "name"
+    if own and " left " in sentence and _LEFT_EMPLOYER.search(sentence):
+        yield "work"
+    if own and ("my " in folded or "our " in folded) and _PET_CALLED.search(sentence):
+        yield "people"
+    if " as a" in folded and _BEGUN.search(folded):
+        yield "work"
+    if "from " in folded and _STANDING.search(folded):
+        yield "habit"
+    if "for a living" in folded:
+        yield "work"
+    if own:
+        yield from (_ALONE[word] for word in words if word in _ALONE)
+        yield from ("habit" for word, following in pairwise(words) if word == "every" and following in _REGULAR)
+
+
+_BARE_CONTRACTION = re.compile(r"\b(i)(m|ve)\b")
+_ELLIPTIC = re.compile(
+    r"\W*(?:(?:just|finally|recently|also|and|so|got) )*"
+    r"(?:(moved|retired|graduated|emigrated|settled|married|divorced|separated|adopted|joined|resigned|quit)\b(?! it\b)"
+    r"|been \w+ing\b)"
+)
+_OWN = frozenset(_FACT_LISTS["own"])
+_MAY_OWN = re.compile("[iwmo](?<![a-z0-9].)(?:(?<=i)|e|y|ur)(?![a-z0-9])")
+_REGULAR = frozenset(_FACT_LISTS["regular"])
+
+
+def _after(own: str, following: list[str]) -> Iterator[str]:
+    if own in ("my", "our"):
+        yield from [kind for word in following[:3] if (kind := _noun(word))][:1]
+        return
+    told = [word for word in following if word not in _ADVERBS]
+    if told[:1] == ["am"] or told[:1] == ["are"]:
+        own, told = "i'm", told[1:]
+    kind = ""
+    if own in ("i'm", "we're"):
+        kind = _state(told)
+    elif own in ("i've", "we've") or told[:1] == ["have"]:
+        kind = _possession([word for word in told if word not in ("have", "got")])
+    elif told[:1] == ["get"]:
+        kind = _ailment(told[1:4])
+    elif told:
+        passing = told[0] in ("keep", "kept") and told[1:] and told[1].endswith("ing")  # "I keep yawning"
+        forms = ("-".join(following[:2]), "-".join(told[:2]), told[0])  # "only-wear" before "wear"
+        kind = "" if passing else next((_VERBS[form] for form in forms if form in _VERBS), "")
+    if kind:
+        yield kind
+    if _trade(own, told):
+        yield "work"
+
+
+def _trade(own: str, told: Sequence[str]) -> bool:
+    """Return whether one says what one is by profession: "I'm now a triage nurse", "I've started as a paramedic"."""
+    articles = [at for at, word in enumerate(told) if word in ("a", "an")][:1]
+    named = any((at == 0 and own in ("i'm", "we're")) or told[at - 1 : at] == ["as"] for at in articles)
+    return named and any(_profession(word) for at in articles for word in told[at + 1 : at + 4])
+
+
+@lru_cache(maxsize=1 << 12)
+def _profession(word: str) -> bool:
+    return bool(topics_of_words([stem(word)], WORDS) >> topic_names().index("professions") & 1)
+
+
+@lru_cache(maxsize=1 << 12)
+def _noun(word: str) -> str:
+    """Return the kind of somebody or something of one's own: ``my brother's``, ``my greyhound``."""
+    bare = word.removesuffix("'s")
+    found = topics_of_words([stem(bare)], WORDS)
+    return _NOUNS.get(bare) or next((kind for topic, kind in _topic_kinds().items() if found >> topic & 1), "")
+
+
+@cache
+def _topic_kinds() -> dict[int, str]:
+    return {topic_names().index(topic): kind for topic, kind in _POSSESSED_TOPICS.items()}
+
+
+def _ailment(words: list[str]) -> str:
+    """Return the kind of "I get travel-sick", "I get bad migraines"."""
+    ill = any(word.endswith("sick") or (_noun(word) == "health" and word != "doctor") for word in words)
+    return "health" if ill else ""
+
+
+def _state(told: list[str]) -> str:
+    if not told or _HARMLESS & set(told[:3]):
+        return ""
+    return _STATE_WORDS.get(told[0]) or ("person" if told[0].isdigit() else _being(told[0]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _being(word: str) -> str:
+    """Return the kind of what one is by belief, descent or diet: "we're Hindu"."""
+    found = topics_of_words([stem(word)], WORDS)
+    return next((kind for topic, kind in _being_kinds().items() if found >> topic & 1), "")
+
+
+@cache
+def _being_kinds() -> dict[int, str]:
+    return {topic_names().index(topic): kind for topic, kind in _words("being").items()}
+
+
+def _possession(told: list[str]) -> str:
+    counted = told[:1] and (told[0] in ("a", "an", "two", "three", "four", "five", "six", "no") or told[0].isdigit())
+    return "have" if counted and not _HARMLESS & set(told[:3]) else ""
+
+
+class EnglishFacts(FactRules):
+    def kinds(self, sentence: str) -> Iterator[str]:
+        return _kinds(sentence)
+
+    def is_momentary(self, sentence: str) -> bool:
+        return not _PASSING.isdisjoint(_FACT_WORD.findall(sentence.lower()))
+
+    def score(self, sentence: str, kinds: Sequence[str]) -> float:
+        return statement_score(sentence, kinds)
+
+
+FACTS = EnglishFacts()

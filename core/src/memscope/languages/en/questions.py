@@ -1,0 +1,72 @@
+"""The wording of English questions."""
+
+from memscope.imports import pattern
+from memscope.languages.questions import Questions
+
+_SINGULAR = r"(?:is|was|does|has|its|this|his|hers|us|as|always|news|chess|tennis|\w+ss|\w+us|time)\b"
+
+QUESTIONS = Questions(
+    number=pattern(
+        r"\bhow (?:many|much|long|old|often|far|tall|big|large)\b"
+        r"|\bwhat (?:percentage|percent|number|amount|age|price)\b"
+    ),
+    when=pattern(
+        r"\bwhen\b|\b(?:what|which) (?:exact )?(?:date|day|month|year)\b|\bdate (?:of|is|was|did|do)\b"
+        r"|\bhow long ago\b"
+    ),
+    day_words=pattern(r"(?i)\b(?:exact )?(?:date|day)(?: of)?\b"),  # one may date, or have a day off
+    past=pattern(r"(?i)\b(?:did|was|were|had|went|happened|spent|ago)\b"),
+    ahead=pattern(
+        r"(?i)\b(?:do (?:i|we) have|am i|will|going to|coming|upcoming|planned|plans?|(?:is|are) there|free|scheduled"
+        r"|due|happening|what['’]?s on|(?:about|for) (?:(?:the|my|our) )?(?:weekend|[a-z]+day))\b"
+    ),
+    named_time=pattern("weekend"),
+    assistant=pattern(
+        r"\b(?:did|have|had|do) you (?:\w+ )?(?:recommend|suggest|advise|propose|mention|tell|say|explain|give)"
+        r"|\byou (?:told|said|suggested|recommended|advised|mentioned|gave|explained)\b"
+        r"|\byour (?:recommend|suggest|advice|answer)"
+    ),
+    talk=pattern(
+        r"\b(?:discuss|talk(?:ed)? about|ask(?:ed)?(?= (?:you|about)\b)|(?:i|we|you)(?: \w+)? ask(?:ed)?|questions?"
+        r"|(?:bring|brought) up|conversations?|topics?|summar\w+|mention\w*)\b"
+    ),
+    personal=pattern(
+        r"\b(?:i|i['’]?(?:m|d|ll|ve)|me|my|mine|myself|we|us|our|ours)\b"
+        r"|\b(?:recommend|suggest|recipe|recipes|idea|ideas|plan|help|book|pick|choose|give|find|write|cook|order|buy"
+        r"|please|pls)\b"
+    ),
+    definite=pattern(r"\b(?:the|this|that|these|those)\b"),
+    contentless=pattern(
+        r"(?i)\b(?:right now|at present|at th(?:e|is) (?:moment|time|point)|current(?:ly)?|presently|nowadays"
+        r"|these days|as of (?:now|today))\b"
+    ),
+    list=pattern(
+        rf"(?i)\b(?:which|what|how many) (?:(?:kind|type|sort)s? of )?(?:(?!{_SINGULAR})[\w'’+-]+ ){{0,2}}"
+        rf"(?!{_SINGULAR})[\w-]+s\b(?!['’])"
+        r"|\b(?:which|what|how many) (?:people|children|men|women)\b"
+        r"|\b(?:what|which|who) (?:are|were) (?!(?:you|we|they)\b)\w|\b(?:what|where|who) (?:have|has) \w"
+        r"|\bwhat (?:do|does) (?:\w['’\w-]* ){1,4}(?:do|like|enjoy|love|hate)\b"
+        r"|\bwhat (?:did|do) (?:i|we) .{2,60}"
+        r"\bthis (?:year|month|season|spring|summer|autumn|fall|winter|term|semester)\b"
+        r"|\b(?:what|where|who) all\b|\ball (?:of )?(?:the|my|our|those)\b|\beach (?:of|one)\b"
+        r"|\bevery(?:thing|one|body)\b|\bevery (?!day|week|month|year|time|morning|night|evening)\w"
+        r"|\blist\b|\bso far\b"
+    ),
+    works=pattern(r"(?i)\b(?:books?|novels?|films?|movies?|plays|series|albums?|songs?|games|podcasts?|magazines?)\b"),
+    title=pattern(
+        r"“[^”]{2,60}”|\"[^\"]{2,60}\"|\*[^*\n]{2,60}\*"
+        r"|(?<=[a-z,] )(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)[A-Z][a-z]{2,}"
+    ),
+    own=pattern(
+        r"(?i)\b(?:I|we|my|our|that|those|the(?= (?:\w+ ){1,2}(?:who|that|which|where|i) )) ((?:[\w'’-]+ ?){1,4})"
+    ),
+    fillers="mention discuss conversation chat message talk tell told say said speak list order describe explain kind "
+    "type sort way various different many much number time various summary summarize detail provide give want need "
+    "know ask wonder please",
+    open_words="happen occur spend plan event appointment schedule calendar agenda busy free date commitment arrange "
+    "diary activity book upcoming come forget remember know need list tell say mention talk tell told look left still "
+    "remind",
+    months="January February March April May June July August September October November December",
+    me="me",
+    my="my",
+)

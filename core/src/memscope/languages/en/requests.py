@@ -1,0 +1,102 @@
+"""Wording of English messages by what they need of memory."""
+
+from memscope.imports import pattern
+from memscope.languages.en.words import alternatives, word_list
+from memscope.languages.request_rules import Requests
+
+_ADDRESSED_TO_ME = (
+    r"(?:tell|give|show|help|teach|explain to|write|make|draw|get|find|send|let|ask|sing|read|bring|walk|talk"
+    r"|list"
+    r"|name|spell|define|describe)(?: (?:it|this|that))? (?:to )?(?:me|us)\b(?: (?:through|with|know|about))?"
+)
+_WANT_TO_KNOW = (
+    r"(?:i|we)(?:'d| would|'m| am| was)? (?:(?:just|really|also|only) )?(?:want(?:ed)?|need|like|wonder(?:ed|ing)?"
+    r"|curious"
+    r"|forget|forgot|don't (?:know|get|understand)|keep forgetting|have a question|trying to understand)"
+    r"(?: to (?:know|ask|understand|learn|see))?(?= (?:what|how|why|when|who|which|where|if|whether|about"
+    r"|the difference)\b)"
+)
+_PHYSICAL_UNIT = (
+    r"(?:fahrenheit|celsius|f|c|miles|km|kilomet\w+|kg|kilos?|pounds|lbs?|ounces|oz|inches|cm|feet|ft|gallons|lit(?:re|er)s"
+    r"|ml|cups?|tablespoons?|usd|eur|gbp|euros|dollars|yen)"
+)
+_EDIT = (
+    r"(?:rewrite|rephrase|reword|paraphrase|proofread|correct|fix|improve|polish|shorten|simplify|summari[sz]e|sum up"
+    r"|condense|edit|format|sort|alphabeti[sz]e|extract|highlight|expand|convert|turn|make|check|punctuate|outline)"
+)
+_BROUGHT = (
+    r"(?:this|these|the following|that|it|below|above|(?:the )?(?:grammar|spelling|punctuation|sentence|paragraph"
+    r"|passage"
+    r"|text|article|abstract|essay|typos?))"
+)
+_TIME_NOUNS = r"(?:weekend|week|month|year|evening|morning|afternoon|summer|winter|spring|autumn|fall|is|happen|work)"
+
+REQUESTS = Requests(
+    small_talk=word_list("small_talk"),
+    courtesy=pattern(
+        r"(?:many |ok(?:ay)?,? |oh,? |ah,? |aw,? |great,? )?(?:thanks|thank you|thx|ty|cheers|ta|much appreciated|hi"
+        r"|hey|hello|hiya|yo"
+        r"|namaste|good (?:morning|afternoon|evening|night|day)|morning|bye|goodbye|see you|got it|makes sense"
+        r"|fair enough"
+        r"|hm+|right|perfect|brilliant|awesome|lovely|nice|cool|ok|okay|yes|yep|no|nope|sure|lol|haha)\b"
+    ),
+    asks_something=pattern(
+        r"[?]|\b(?:what|who|where|when|why|which|how|can|could|would|should|recommend|suggest|plan|help|write|find|book|remind"
+        r"|need|want|give|show|list|tell me|make|cook|pick|choose|order|is|am|are)\b(?! (?:are you"
+        r"|so much|sense))"
+    ),
+    addressing=pattern(
+        r"\b(?:can|could|would|will|do|did) you(?: (?:please|kindly|just|maybe|quickly|possibly|mind))*\b"
+        rf"|\b{_ADDRESSED_TO_ME}|\bto me\b|\b(?:for|with) me\b(?= *(?:[:.?!]|$|please|pls))|\b{_WANT_TO_KNOW}"
+        r"|\bhow (?:do|does|can|could|should|would|did) (?:i|you|we|one)\b"
+        r"|\bif (?:i|you|we|one)\b(?= (?:have|had|mix|add|multiply|divide|roll|flip|toss|take|subtract|square)\b)"
+        r"|\b(?:may|can|could) i ask(?: you)?\b|\blet'?s say\b"
+    ),
+    material=pattern(
+        rf"\btranslat(?:e|ion|ing)\b|\b(?:in|into|to) {alternatives('languages')}\b(?! (?:class|course|lesson|exam))"
+        r"|\bhow (?:do|would|can|to)(?: (?:you|i|we|one))? (?:say|spell|pronounce|write)\b"
+        rf"|\b{_EDIT}\b[^:]{{0,40}}:|\b{_EDIT}\b(?: \w+){{0,5}}? {_BROUGHT}\b(?! {_TIME_NOUNS}\b)"
+        r"|\b(?:tl;?dr|key (?:points|takeaways)|main (?:points|idea)|bullet points)\b.{0,20}\b(?:this|of|from|below)\b"
+        r"|\b(?:synonyms?|antonyms?|rhymes?|plural|past (?:tense|participle)|opposite|anagram|etymology"
+        r"|(?:an)?other words?)\b"
+        r" (?:for|of|with)\b|\bwhat rhymes with\b|\bwhat(?:'s| is| are| does)\b.{0,40}\b(?:mean|stand for|short for)\b"
+        r"|\bmeaning of\b|\b(?:is|are) (?:it|this|the (?:sentence|grammar|spelling)).{0,20}\b(?:correct|grammatical)\b"
+        r"|\bwhich is correct\b|\bdefin(?:e|ition)\b"
+    ),
+    task=pattern(
+        rf"\b{alternatives('task_words')}\b"
+        r"|\bhow many (?:\w+ ){1,3}(?:(?:are|is) (?:there )?in|make|equal|does|fit)\b"
+        r"|\b\d[\d.,]* (?:times|percent|%|plus|minus|over|mod|to the power)\b"
+        rf"|\b\d[\d.,]* ?(?:°|degrees? )?{_PHYSICAL_UNIT}\b.{{0,12}}\b(?:in|to|into)\b"
+        r"|\b(?:roll|flip) (?:a|the|some) (?:die|dice|coin)\b|\bpick a (?:random )?number\b"
+    ),
+    reckons=pattern(
+        r"\bhow (?:much|many|long|far|fast|old|tall|big)\b|\b(?:total|split|average|mpg|sum|percent(?:age)?|ratio"
+        r"|divided|times"
+        r"|what(?:'s| is) \d)\b"
+    ),
+    asks_own=pattern(r"\b(?:do|did|am|was|have|had|were) (?:i|we)\b"),
+    news=pattern(
+        r"\b(?:rain|snow|weather|forecast|headlines?|in the news|latest news|stock price|share price|exchange rate"
+        r"|score of"
+        r"|who won)\b"
+    ),
+    possessive=pattern(r"\b(?:my|mine|our|ours)\b"),
+    own=pattern(
+        r"\b(?:i|i'?(?:m|d|ll|ve)|me|my|mine|myself|we|we'?(?:re|d|ll|ve)|us|our|ours|ourselves|user|users?'s?)\b"
+    ),
+    advice=pattern(
+        r"\b(?:recommend|suggest|recipes?|ideas?|plan|pick|choose|book|order|cook|buy|gifts?|presents?|advice|advise|tips?"
+        r"|draft|schedule|reserve|itinerary|menu|remind|tonight|tomorrow|today|(?:this|next) (?:week|weekend|month"
+        r"|evening"
+        r"|afternoon|morning)|breakfast|lunch|dinner|birthday|worth|better|best|should (?!be|\w+ \w+ be)|shall"
+        r"|something|somewhere|anything"
+        r"|safe|okay|allowed)\b"
+    ),
+    explains=pattern(
+        r"^\W*(?:please |quickly |briefly |so |and |ok(?:ay)? |hey |just |well )*(?:explain|describe|define|compare"
+        r"|list"
+        r"|name|what|who|whose|which|when|where|why|how|is|are|was|were|does|do|did|can|could|has|have|will|would|tell"
+        r"|teach)\b"
+    ),
+)

@@ -1,0 +1,132 @@
+"""Rules on English sentences."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from memscope.imports import pattern
+from memscope.languages.en.words import alternatives
+from memscope.languages.statement_rules import Statements
+from memscope.text.tokens import words
+
+_PERSON = pattern(r"\b(?:me|myself|i|my|you|user|yours)\b")
+_ME = pattern(r"\b(?:me|myself|yours truly)\b")
+_TO_ME = pattern(
+    r"\b(?:tell|give|show|remind|let|help|ask|told|teach|send|make|for|to|with|gives?|lend|write|draw|believe) me\b"
+)
+_WHO_I_AM = pattern(r"\bwho\b.*\b(?:i am|i'm|am i|you(?:'re| are)(?: \w+)? (?:talking|speaking|chatting|dealing))\b")
+_KNOWING = """know known remember recall recollect retain memory learnt learned stored save noted keep
+gather collect pick understand figure recognise familiar describe introduce summarise summary sum outline sketch
+portray portrait paint picture profile rundown overview bio biography recap fact detail info information file
+record dossier impression"""
+_CONVERSING = """tell told say said talk chat discuss conversation mention share speak hear think believe
+reckon guess suppose assume opinion view eyes mind see person user human somebody stranger friend guy man woman
+mate thing stuff far date already actually really honestly truly exactly yet now currently right based going
+line few word sentence short long bullet point list give show make write help want like please pls quick
+question serve deal message session past previous earlier bit answer ask kind sort type let use still dear"""
+
+
+class EnglishStatements(Statements):
+    def asks_about_user(self, query: str) -> bool:
+        folded = self.plain(query)
+        named = _PERSON.search(folded) is not None
+        return named and (self.about_user.search(folded) is not None or _only_me(folded))
+
+
+def _only_me(folded: str) -> bool:
+    """Return whether a question names nothing but its asker, what is known, and the talk between the two.
+
+    "Paint a picture of me from what we've discussed", but neither "Describe it to me" nor "Who am I meeting?".
+    """
+    rest = _TO_ME.sub(" ", folded)
+    who = _WHO_I_AM.search(rest) is not None
+    if not (who or _ME.search(rest)):
+        return False
+    known, conversing = _about_words()
+    content = set(words(_ME.sub(" ", rest))) - conversing
+    return content <= known and (who or bool(content))
+
+
+@cache
+def _about_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of words for what is known of a person, and of words about the talk that add nothing."""
+    return frozenset(words(_KNOWING)), frozenset(words(_CONVERSING))
+
+
+STATEMENTS = EnglishStatements(
+    question=pattern(
+        r"^(?:(?:and|so|ok|okay|hey|hi|hello|please|well|again|sorry|quick|question|wait|um|oh|but)\W+)*"
+        r"(?:what|whats|what's|who|whos|who's|whose|which|where|wheres|where's|when's|why|how|how's|hows)\b"
+        r"(?!\s+(?:a|an)\b)(?!ever)"
+        r"|^(?:(?:and|so|ok|okay|hey|hi|please)\W+)*(?:do|does|did|can|could|would|will|is|are|was|were|have|has"
+        r"|should)\s+"
+        r"(?:you|i|we|he|she|they|it|there|my|the|your|our|this|that)\b"
+        r"|\b(?:who|what|which|where|when)(?:'s| is| was| are) (?:it|that|he|she|they|this)$"
+        r"|^(?:i )?(?:still )?(?:want|need|like) to know\b"
+        r"|^(?:please\s+)?(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|which|where|when|why|how|if|whether)\b"
+    ),
+    no_question=pattern(r"^(?:what|how)\s+(?:a|an|the hell|nice|lovely|great)\b|^(?:when|while)\b|^how\s+\w+\s*!"),
+    suggests=pattern(r"\W*(?:how about|what about|what if|why not|why don't (?:we|you|i)|shall we)\b"),
+    filling=r"hi|hey|hello|ok|okay|please|thanks|thank you|sorry|hm+|um+|oh|well|again|quick question|remind me|tell me"
+    r"|one question|just wondering|i forgot|i forget|i always forget|do you remember",
+    unknowing=pattern(
+        r"\bi(?:'m| am)? (?:(?:still|really|just|actually|honestly|also|currently|sorry|afraid|yet) )*"
+        r"(?:do not|don't|did not|didn't|can't|cannot|could not|couldn't|not sure|unable|have no|haven't got"
+        r"|have not got)"
+        r"(?! (?:think|want|like|need|recommend|mind|believe))"
+        r"|\bno (?:idea|information|record|records|memory|note|notes|mention|clue|data)\b"
+        r"|\bnot? (?:been |yet |yet been )?(?:mentioned|told|shared|recorded|stored)\b"
+        r"|\bnothing (?:about|on|is|in|has|was)\b|\bunknown\b|\bi don't[.,!]"
+        r"|\byou(?:'ve| have|'d| had)? (?:haven't|have not|hadn't|had not|never|didn't|did not|not|yet)"
+        r"(?: yet| actually| ever)* ?(?:to )?(?:tell|told|mention|mentioned|say|said|share|shared|give|gave|given)\b"
+        r"|\b(?:that's|this is|that is|it's) (?:not something|something) (?:that )?(?:you |i )(?:have|haven't|'ve"
+        r"|don't|never)"
+        r"|\byou(?:'d| would|'ll| will)? (?:have|need) to tell me\b"
+    ),
+    but=r"\b(?:but|however|although|though|except|only that)\b",
+    sorry=r"(?:(?:i'm|i am) )?(?:so |very |really )?(?:sorry|afraid)(?: about that)?|unfortunately|hm+",
+    recap=r"(?:as|like) i (?:already )?(?:said|told you|mentioned)\b",
+    articles=frozenset(
+        "a an the so just really well oh ok okay please hey hi hello too also yes yeah actually 's".split()
+    ),
+    about_user=pattern(
+        r"\bwho (?:am i|i am)(?: to you| for you| really| again)?(?:\W*$|,)|\babout (?:me|myself)\b(?! (?:and|or) (?:my"
+        r"|the)\b)|\bknow (?:me"
+        r"|of me)\b(?! better than)"
+        r"|\b(?:describe|introduce|summari[sz]e|profile|portray|characteri[sz]e) me\b|\bsum me up\b"
+        r"|\bsum(?:mary)? (?:up )?(?:of )?me\b"
+        r"|\bwhat (?:do|can|have|did|else do|all do) you (?:still )?(?:remember|recall|memori[sz]ed?|stored?"
+        r"|saved?|noted?|learned|learnt|got)"
+        r"(?: (?:so far|here|from before|now|about us))?\W*$"
+        r"|\b(?:tell me|show me|list|say|recite|repeat|summari[sz]e|sum up|recap|go over|run through|remind me(?: of)?)"
+        r" (?:\w+ ){0,3}?(?:what|everything|all|anything|the things|whatever) (?:that )?"
+        r"(?:(?:you|i)(?:'ve| have)? (?:\w+ )?(?:remember|recall|know|told you|shared|said|have stored|noted"
+        r"|saved|learned|learnt))\b(?! about (?!me|myself))"
+        r"|\bprofile (?:on|of|about) me\b|\bmy profile\b|\bwhat (?:kind|sort|type) of (?:person|man|woman"
+        r"|human) (?:am i|i am|do you think i)\b"
+        r"|\bwhat am i like\b|\b(?:the|a) (?:person|user) (?:you|it|they) (?:will )?(?:serve|help|talk|work)\w*\b"
+        r"|\bhow well do you know me\b"
+        r"|\b(?:know|remember|recall|stored?|saved?|noted?|learned|learnt|gathered|got|have)\b(?: \w+)? "
+        r"(?:(?:of|on|regarding|concerning) me|on (?:file|record) (?:for|about|on) me)\b"
+        r"|\b(?:do|can) you (?:still )?(?:remember|know|recogni[sz]e) (?:me|who i am)\b|\bwho(?:'s| is) (?:this"
+        r"|the) (?:user|person you)\b"
+        r"|\b(?:from|with|based on|using|only) (?:\w+ )?what i(?:'ve| have)? (?:told you|said|shared)(?: \w+)?\W*$"
+    ),
+    request=pattern(
+        r"^(?:(?:please|hey|hi|hello|ok|so|can you|could you|would you)\W+)*(?:recommend|suggest|plan|help|write"
+        r"|find|book|give|make|cook|choose"
+        r"|pick|order|draft|create|prepare|show|list|tell|remind|explain|compare|translate|design|buy|get|propose"
+        r"|advise|describe|think of|"
+        r"come up|invent|compose|summari[sz]e|set|put|schedule|check|look)\b|\b(?:i need|i want|i'm looking for"
+        r"|help me|give me|any (?:ideas?|tips?|suggestions?))\b"
+    ),
+    greeting=r"(?:hey|hi|hello|thanks|thank you|wow|great)\b",
+    instruction=rf"(?:(?:please|and|so|btw|by the way|just)\W+)*{alternatives('standing_wishes')}",
+    wish=pattern(
+        r"(?i)\bi(?:['’]d| would)?(?: \w+ly)? (?:prefer|rather)\b|\bi(?:['’]d| would) like you to\b"
+        r"|\b(?:sentences?|words|lines|bullet points?) (?:tops|max|maximum|at most|or less)\b"
+    ),
+    birth=pattern(r"(?i)\bborn\b"),
+    either=pattern(r"(?i)\s*\bor\b(?: maybe)?(?: (?:in|on|the))*\s*"),
+    first_person=frozenset("i me my we our i'm i'd i'll i've we're we'd we'll we've".split()),
+)

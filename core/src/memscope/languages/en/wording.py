@@ -1,0 +1,68 @@
+"""How facts are worded in English."""
+
+from __future__ import annotations
+
+from memscope.imports import pattern
+from memscope.languages.wording import Wording
+
+WORDING = Wording(
+    plan=pattern(
+        r"(?i:\bplan(?:s|ned)? to\b|\bplanning\b|\bintend(?:s|ed)? to\b|\bconsider(?:s|ed)? \w+ing\b|\bconsidering\b"
+        r"|\bthinking (?:about|of)\b|(?<!not )(?<!longer )\bwants? to (?!be\b|have\b|hear\b)"
+        r"|\b(?:would|'d) (?:like|love) to (?!be\b|have\b|hear\b)|\bhop(?:es?|ing) (?:to|that|for)\b"
+        r"|\bdream(?:s|ing) of\b|\bafraid (?:that|of \w+ing)\b|\bfears? (?:that|\w+ing)\b"
+        r"|\bworr(?:y|ied|ies) (?:that|about \w+ing)\b|\bmight\b|\bmaybe\b|\bperhaps\b|\bpossibly\b)|\bmay [a-z]+"
+    ),
+    future=pattern(r"(?i)\b(?:will|shall|going to|about to)\b|'ll\b"),
+    told_as_past=pattern(
+        r"(?i)\b(?:lived|worked|studied|stayed|spent|dated|attended|served|used to)\b"
+        r"|\b(?:was|were) (?:an?|the|in|at|living)\b"
+    ),
+    formerly=pattern(
+        r"(?i)\b(?:used to|formerly|previously)\b|(?<!has )(?<!have )(?<!'ve )\b(?:lived|worked|studied)\b"
+    ),
+    lasting=pattern(r"(?i)\b(?:has|have)(?: \w+)? \w+ed\b|'ve \w+ed\b|\bsince\b"),
+    state_words=frozenset("live work studi us".split()),
+    not_so=pattern(r"(?i)\bnever\b|\bnot\b|n't\b"),
+    denial=pattern(r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|without|cannot)\b|n't\b"),
+    denies=pattern(r"\b(?:not|no|never|n't|cannot)\b|n't\b"),
+    negation=pattern(r"not|no|never|none|nothing|nobody|without|cannot|hardly|.*n't"),
+    named_day=pattern(
+        r"(?i)\b(?:birthday|anniversary|wedding day|eve|holidays?|easter|passover|ramadan|eid|diwali|hanukkah"
+        r"|thanksgiving|christmas)\b"
+    ),
+    time_word=pattern(
+        r"(?i)\b(?:semester|term|season|vacation|weekend|since|until|till|ago|mornings?|evenings?|afternoons?"
+        r"|when|(?:day|night|week|month|year|decade)s?)\b|\b\d{1,2}(?:st|nd|rd|th)\b"
+    ),
+    half=pattern(r"(?i)\bhalf\b"),
+    state_verb=pattern(
+        r"(?i)\b(?:is|are|has|have|likes?|loves?|wants?|lives?|works?|plans?|needs?|prefers?|enjoys?|hates?|owns?)\b"
+    ),
+    timeless=pattern(
+        r"(?i)\b(?:likes?|loves?|prefers?|enjoys?|hates?|dislikes?)\b"
+        r"|\bis (?:an? )?(?:allergic|vegetarian|vegan|called|named)\b"
+    ),
+    user=pattern(r"(?i)\bthe user(?:'s)?\b"),
+    user_named=pattern(
+        r"\AThe user(?:'s)? (?:(?:full |first )?name is|is called|is named|goes by)"
+        r"\s+([^\W\d][\w'’-]*(?: [A-Z][\w'’-]*)?)"
+    ),
+    possession=pattern(
+        r"(?P<owner>\b[Tt]he user|\b[A-Z][\w-]+)['’]s"
+        r" (?:(?:new|old|former|current|present|next|latest|own) )?(?P<thing>[a-z]{3,})"
+    ),
+    single=(
+        pattern(r"\b(?:lives?|living|resides?) (?:in|at) (?P<rest>.+)"),
+        pattern(r"\b(?:works?|working) (?:at|for|as) (?P<rest>.+)"),
+        pattern(r"\b(?:was born|comes?|is originally) (?:in|on|from) (?P<rest>.+)"),
+        pattern(r"\bis (?P<rest>\d+) years old"),
+        pattern(r"\b(?:name is|is called|is named) (?P<rest>.+)"),
+        pattern(r"\bis (?:married to|engaged to) (?P<rest>.+)"),
+    ),
+    joint=r"\s+and\s+",
+    articles=frozenset("a an the that this just also really very".split()),
+    assistant_names=frozenset("ai assistant bot chatbot chatgpt".split()),
+    basics="basics",
+    other="other",
+)

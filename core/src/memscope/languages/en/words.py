@@ -1,0 +1,40 @@
+"""English words: stop words, stems, words of time."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from memscope.imports import pattern
+from memscope.languages.en.stemmer import stem
+from memscope.languages.word_lists import read_alternatives
+from memscope.text.language import WordRules
+
+_FOLDER = Path(__file__).parent / "data"
+alternatives = partial(read_alternatives, _FOLDER)
+
+
+def word_list(name: str) -> frozenset[str]:
+    """The words of a file in ``data``, one per line."""
+    return frozenset((_FOLDER / f"{name}.txt").read_text(encoding="utf-8").split())
+
+
+STOP_WORDS = word_list("stop_words")
+WORDS = WordRules(
+    code="en",
+    script="latin",
+    function_words=word_list("function_words"),
+    stop_words=STOP_WORDS,
+    stop_endings=("n't",),
+    stem=stem,
+    time_words=word_list("time_words"),
+    time_pattern=pattern(r"\d(?:st|nd|rd|th)\b"),
+    repetition=pattern(  # begins with a set of characters, by which ``re`` looks for it
+        r"[EeMTWFSBbAaw](?:(?<=[Ee])(?:very|ach) (?:[\w.]+ ){0,2}(?:[A-Z]|[mtwfs]\w+day|week|month|year)"
+        r"|(?<=M)ondays\b|(?<=T)(?:ues|hurs)days\b|(?<=W)ednesdays\b|(?<=F)ridays\b|(?<=S)(?:atur|un)days\b"
+        r"|(?<=[Ww])eek(?:end|day)s\b|(?<=[Bb])irthday|(?<=[Aa])nniversary)"
+    ),
+    secret_words=("secret", "access.?key"),
+    topics=_FOLDER / "topics.txt",
+    vectors=True,
+)

@@ -1,0 +1,63 @@
+"""One language, as one object: all that memscope knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memscope.languages.date_words import DateWords
+from memscope.languages.fact_rules import FactRules
+from memscope.languages.name_rules import NameRules
+from memscope.languages.phrases import Phrases
+from memscope.languages.questions import Questions
+from memscope.languages.request_rules import Requests
+from memscope.languages.statement_rules import Statements
+from memscope.languages.wording import Wording
+from memscope.text.language import NO_RULES, WordRules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Language:
+    """A part that is left out treats text by its script alone.
+
+    Args:
+        words: how words become terms, and which of them name topics and times.
+        statements: rules on sentences.
+        questions: what the wording of a question says about its answer.
+        facts: rules on lasting statements about oneself.
+        names: rules on names.
+        dates: words of time; None for a language whose words are among the common ones, or that has none.
+        requests: what a message needs of memory.
+        wording: how facts are worded.
+        phrases: the texts that memscope prints.
+        prompts: the folder of its prompts for models, as ``memscope/prompts/README.md`` lists them; one that is left
+            out is taken from the first language.
+        topic_names: names of the topics of ``text/data/topics.txt``, by the English one.
+    """
+
+    words: WordRules
+    statements: Statements = field(default_factory=Statements)
+    questions: Questions = field(default_factory=Questions)
+    facts: FactRules = field(default_factory=FactRules)
+    names: NameRules = field(default_factory=NameRules)
+    dates: DateWords | None = None
+    requests: Requests = field(default_factory=Requests)
+    wording: Wording = field(default_factory=Wording)
+    phrases: Phrases = field(default_factory=Phrases)
+    prompts: Path | None = None
+    topic_names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """ISO 639-1."""
+        return self.words.code
+
+    def topic_name(self, topic: str) -> str:
+        return self.topic_names.get(topic, topic)
+
+
+NEUTRAL = Language(words=NO_RULES)  # for text in a language that nobody registered

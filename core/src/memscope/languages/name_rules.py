@@ -1,0 +1,48 @@
+"""Rules of a language on names of people, places, organisations, things and topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+NameKind: TypeAlias = Literal["person", "place", "organisation", "thing", "topic"]
+NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+
+
+class FoundName(NamedTuple):
+    """A name in a text: ``start`` in characters.
+
+    ``weight``: 3 the words beside it tell its kind, 2 it is in a table, 1 a guess, 0 no name unless it is one
+    elsewhere. ``role``: who the person is to the user, as they say it ("my sister").
+    """
+
+    text: str
+    kind: NameKind
+    start: int
+    weight: int
+    role: str = ""
+
+
+class NameRules:
+    """These find none."""
+
+    role_forms: tuple[str, ...] = ()
+    """How texts name whom the user calls by a role: by the user ("my {}") first, then by facts ("the user's {}")."""
+
+    def find(self, text: str) -> Iterable[FoundName]:
+        """Yield the names in a text, in any order."""
+        return ()
+
+    def known(self) -> Mapping[str, NameKind]:
+        """Return the kinds of known names, which are casefolded; read on first use."""
+        return {}
+
+    def short_form(self, form: str) -> str:
+        """Return what a person of this full name, as ``names.name_form`` gives it, is called; "" for a short one."""
+        first, *others = form.split() or [""]
+        return first if others else ""
+
+
+def kinds_of_names(lists: Mapping[str, Iterable[str]]) -> dict[str, NameKind]:
+    """Return the kind of each name in the lists that are named by a kind; the last one counts."""
+    return {name: head for head, names in lists.items() if head in NAME_KINDS for name in names}

@@ -1,0 +1,56 @@
+"""Read a query: whether it asks for a list, and whom it means by the user's own name."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from memscope.languages.questions import Questions
+from memscope.languages.registry import of
+from memscope.text.language import CJK_CHARACTER, usual_rules
+from memscope.text.tokens import ends_of, fold
+
+LIST_EXPANSION = 2.5  # times as many hits for such a question, as far as the caller's tokens reach
+MAX_LIST_HITS = 100  # hits
+QUESTION_EDGE_CHARS = 200  # characters at each end of a longer query, where its question stands
+MAX_FIRST_NAME_CHARS = 40  # characters of a name
+
+_LETTERS_ONLY = re.compile(r"[^\W\d_]{2,}")
+
+
+def asks_for_list(query: str) -> bool:
+    """Return whether a question asks for all of a class: "Which pets do we have?", 我今年看了哪些书？"""
+    ends = ends_of(query, 2 * QUESTION_EDGE_CHARS)
+    return any(one.questions.list.search(ends) for one in of(ends))
+
+
+def max_list_hits(k: int) -> int:
+    """Return how many hits a context takes in the place of ``k`` for such a question."""
+    return min(int(LIST_EXPANSION * k), max(k, MAX_LIST_HITS))
+
+
+def in_first_person(query: str, user: str) -> str:
+    """Return the query with the user's name, where the id is one, replaced by the first person.
+
+    Asked of alice's memory, "Where does Alice live?" means "Where do I live?". In scripts with capitals only a
+    capitalised name counts, and at the beginning only with "'s": "Will it rain?".
+    """
+    if (
+        len(user) > MAX_FIRST_NAME_CHARS
+        or not _LETTERS_ONLY.fullmatch(user)
+        or fold(user) in usual_rules("latin").stop_words
+    ):
+        return query
+    if CJK_CHARACTER.match(user):
+        me = next((one.questions.me for one in of(query) if one.words.script == "han"), user)
+        return query.replace(user, me)
+    if user.isascii() and query.isascii() and user.lower() not in query.lower():
+        return query
+    spaced = next((one.questions for one in of(query) if one.questions.my and one.words.script != "han"), None)
+    return re.sub(rf"(?i)\b{user}\b(['’]s\b)?", partial(_first_person, spaced), query) if spaced else query
+
+
+def _first_person(questions: Questions, name: re.Match[str]) -> str:
+    if not name[0][0].isupper() or (name.start() == 0 and not name[1]):
+        return name[0]
+    return questions.my if name[1] else questions.me

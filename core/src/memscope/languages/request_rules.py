@@ -1,0 +1,46 @@
+"""Rules on what a message asks for in a language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memscope.languages.questions import MATCHES_NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Requests:
+    """Patterns are searched in the folded message, without what it quotes and without pasted material.
+
+    Args:
+        small_talk: words of greetings, thanks and remarks on the last answer; a message of nothing else needs no
+            memory.
+        small_talk_message: the same for a language without spaces: matches such a message whole.
+        courtesy: the beginning of thanks, a greeting or a yes, which may go on a little ("thanks, you saved me").
+        asks_something: words of a request or a question, by which such a message is more than courtesy.
+        addressing: phrases to the assistant ("could you tell me"), whose pronouns say nothing about the user.
+        material: works on words that the message brings along: translation, rewriting, a summary of what follows.
+        task: needs nothing but itself: arithmetic, units, code, a poem; not with a possessive ("a poem for my wife").
+        reckons: asks for an amount; with numbers in the message itself, a task.
+        asks_own: asks for a fact about the user, whatever else it names ("do I use Python or Rust").
+        news: asks for the weather, the news and the like.
+        possessive: something or somebody of the user's ("my", "our").
+        own: the user is meant, a possessive included ("I", "we").
+        advice: asks for a choice or an idea, which depends on who asks ("recommend", "what should").
+        explains: asks to explain or to state a fact without a question's form ("explain").
+    """
+
+    small_talk: frozenset[str] = frozenset()
+    small_talk_message: re.Pattern[str] = MATCHES_NOTHING
+    courtesy: re.Pattern[str] = MATCHES_NOTHING
+    asks_something: re.Pattern[str] = MATCHES_NOTHING
+    addressing: re.Pattern[str] = MATCHES_NOTHING
+    material: re.Pattern[str] = MATCHES_NOTHING
+    task: re.Pattern[str] = MATCHES_NOTHING
+    reckons: re.Pattern[str] = MATCHES_NOTHING
+    asks_own: re.Pattern[str] = MATCHES_NOTHING
+    news: re.Pattern[str] = MATCHES_NOTHING
+    possessive: re.Pattern[str] = MATCHES_NOTHING
+    own: re.Pattern[str] = MATCHES_NOTHING
+    advice: re.Pattern[str] = MATCHES_NOTHING
+    explains: re.Pattern[str] = MATCHES_NOTHING

@@ -1,0 +1,94 @@
+"""The need of memory in a message: something about the user, the world, a task of its own, or nothing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from memscope.imports import pattern
+from memscope.languages.registry import of_sentence
+from memscope.languages.request_rules import Requests
+from memscope.languages.statements import is_question
+from memscope.text.tokens import fold, pieces
+
+Need = Literal["user", "world", "task", "nothing"]
+MAX_SMALL_TALK_WORDS, MAX_SMALL_TALK_CHARS = 14, 80
+MAX_COURTESY_CHARS = 60  # of thanks or a greeting with some more words
+MIN_NUMBERS = 2
+MIN_SCENE_CHARS = 4
+MAX_INSTRUCTION_CHARS = 400  # of a longer message the beginning and the end are read
+
+
+_QUOTED = pattern(
+    r"[\"“”«][^\"“”»\n]{1,400}[\"”»]|「[^」]{1,400}」|『[^』]{1,400}』|(?<!\w)['‘][^'’\n]{3,400}['’](?!\w)"
+)
+_CODE_SNIPPET = pattern(
+    r"```|(?m:^\s*(?:def|class|import|for|while|if|return|SELECT|#include)\b.*[:;({])|[;{}]\s*$"
+    r"|(?<!\w)\w{1,60}\([^)\n]{0,200}\)\s*[:;{]?$"
+)
+_PASTED = pattern(r"[:：]\s*\n?(?=\S.{12})|\n\s*\n")
+_WRITTEN_NUMBER = pattern(r"\d[\d.,]*")
+_CLAUSE_BREAK = pattern(r"[，。；！？;!?]|[,.]\s")
+_ARITHMETIC = pattern(r"\d\s*(?:[-+*/×÷^=%]|\*\*)\s*[\d(x]|\b\d*[xy]\s*[-+*/=]\s*\d|\d\s*%")
+
+
+def need(message: str) -> Need:
+    """Return what a message needs of memory: "task" may need standing wishes, "world" little, "nothing" none.
+
+    A language without rules, or a message that no rule knows, needs the "user".
+    """
+    rules = of_sentence(message).requests
+    folded = fold(message).strip()
+    if _is_small_talk(folded, rules):
+        return "nothing"
+    instruction = _QUOTED.sub(" ", _instruction(folded))
+    bare = rules.addressing.sub(" ", instruction)
+    if rules.material.search(bare) or _CODE_SNIPPET.search(message) or _calculates(bare, rules):
+        return "task"
+    if rules.asks_own.search(bare):
+        return "user"
+    if rules.task.search(bare) and not rules.possessive.search(bare):
+        return "task"
+    if rules.own.search(bare):
+        return "user"
+    if rules.news.search(bare):
+        return "world"
+    if rules.advice.search(bare) or _sets_a_scene(bare, rules):
+        return "user"
+    asks = rules.explains.search(instruction) or rules.explains.search(bare) or is_question(message.strip())
+    return "world" if asks else "user"
+
+
+def _calculates(bare: str, rules: Requests) -> bool:
+    """Return whether a message asks for a number and brings the numbers to reckon with."""
+    if _ARITHMETIC.search(bare):
+        return True
+    return rules.reckons.search(bare) is not None and len(_WRITTEN_NUMBER.findall(bare)) >= MIN_NUMBERS
+
+
+def _sets_a_scene(bare: str, rules: Requests) -> bool:
+    """Return whether a clause that asks nothing stands first: "The gym wants a weight, how many kilos?"."""
+    first = next((one for one in _CLAUSE_BREAK.split(bare) if len(one.strip()) >= MIN_SCENE_CHARS), "")
+    return first.strip() != "" and len(first) < len(bare.rstrip()) - 1 and not rules.explains.search(first)
+
+
+def _is_small_talk(folded: str, rules: Requests) -> bool:
+    if len(folded) <= MAX_SMALL_TALK_CHARS and rules.small_talk_message.fullmatch(folded):
+        return True
+    if rules.courtesy.match(folded) and len(folded) <= MAX_COURTESY_CHARS and not is_question(folded):
+        return not rules.asks_something.search(folded)
+    words = pieces(folded)
+    if rules.asks_own.search(folded):
+        return False
+    return bool(rules.small_talk) and len(words) <= MAX_SMALL_TALK_WORDS and rules.small_talk.issuperset(words)
+
+
+def _instruction(folded: str) -> str:
+    """Return the message without the text that it brings along behind a colon or an empty line."""
+    pasted = _PASTED.search(folded)
+    if pasted is not None:
+        return folded[: pasted.start() + 1]
+    return (
+        folded
+        if len(folded) <= 2 * MAX_INSTRUCTION_CHARS
+        else folded[:MAX_INSTRUCTION_CHARS] + folded[-MAX_INSTRUCTION_CHARS:]
+    )

@@ -1,0 +1,83 @@
+"""Rules on the sentences of a language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memscope.imports import pattern
+from memscope.languages.questions import MATCHES_NOTHING
+from memscope.text.tokens import fold, pieces
+
+YEAR_DIGITS = pattern(r"\d{4}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Statements:
+    """A rule that is unsure calls a text a statement. Patterns are matched with texts as ``plain`` gives them.
+
+    Args:
+        question: begins, or is in, a question without a mark; ``asks`` decides.
+        no_question: looks like one and is none ("what a day", 没什么).
+        longest_question: characters of a question without a mark.
+        shortest_clause: words, in a script without spaces characters, from which a clause says something by itself.
+        suggests: a suggestion with a question mark ("how about").
+        filling: alternatives of a pattern; sentences of nothing else say nothing ("hi", "quick question").
+        unknowing: the answer of an assistant that does not know.
+        but: alternatives of a pattern; such an answer with one of them says something all the same.
+        sorry: alternatives of a pattern; sentences of nothing else are left out of an answer.
+        recap: alternatives of a pattern at the beginning of a repetition ("as I said").
+        final_particles: particles at the end of a clause that change nothing.
+        articles: words that make no difference between two statements.
+        about_user: asks for everything known about the user.
+        request: asks for something to be done.
+        shortest_request: words of a request.
+        greeting: alternatives of a pattern at the beginning of a greeting.
+        instruction: alternatives of a pattern at the beginning of a standing wish ("always").
+        wish: a wish for how the assistant behaves ("I'd like you to").
+        birth: tells of a birth, whose year is hardly that of the saying.
+        either: between two times of which one is meant ("or maybe in"); matched with all that stands between them.
+        year: a time with its year.
+        first_person: words by which somebody speaks of themselves, as ``tokens.pieces`` gives them.
+        wide: the language is written without spaces.
+    """
+
+    question: re.Pattern[str] = MATCHES_NOTHING
+    no_question: re.Pattern[str] = MATCHES_NOTHING
+    longest_question: int = 80
+    shortest_clause: int = 4
+    suggests: re.Pattern[str] = MATCHES_NOTHING
+    filling: str = ""
+    unknowing: re.Pattern[str] = MATCHES_NOTHING
+    but: str = ""
+    sorry: str = ""
+    recap: str = ""
+    final_particles: re.Pattern[str] = MATCHES_NOTHING
+    articles: frozenset[str] = frozenset()
+    about_user: re.Pattern[str] = MATCHES_NOTHING
+    request: re.Pattern[str] = MATCHES_NOTHING
+    shortest_request: int = 2
+    greeting: str = ""
+    instruction: str = ""
+    wish: re.Pattern[str] = MATCHES_NOTHING
+    birth: re.Pattern[str] = MATCHES_NOTHING
+    either: re.Pattern[str] = MATCHES_NOTHING
+    year: re.Pattern[str] = YEAR_DIGITS
+    first_person: frozenset[str] = frozenset()
+    wide: bool = False
+
+    def plain(self, text: str) -> str:
+        """Return the text in which patterns are searched: case and accents folded."""
+        return fold(text)
+
+    def length(self, text: str) -> int:
+        return len(pieces(text))
+
+    def asks(self, sentence: str) -> bool:
+        """Return whether a sentence without a question mark asks."""
+        short = len(sentence) <= self.longest_question and not sentence.endswith((".", "!"))
+        return short and not self.no_question.match(sentence) and self.question.match(sentence) is not None
+
+    def asks_about_user(self, query: str) -> bool:
+        """Return whether a question asks for everything known about the user."""
+        return self.about_user.search(self.plain(query)) is not None

@@ -1,0 +1,24 @@
+"""Word lists of a language, read from files in its ``data`` folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from memscope.imports import pattern
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ENTRY = pattern(r'"([^"]+)"|(\S+)')
+
+
+def read_lists(file: Path) -> Mapping[str, tuple[str, ...]]:
+    """Return the lists of a file with a line "name: words" each; an entry of several words stands in quotes."""
+    lines = (line.partition(": ") for line in file.read_text(encoding="utf-8").splitlines() if line)
+    return {name: tuple(quoted or word for quoted, word in _ENTRY.findall(words)) for name, _, words in lines}
+
+
+def read_alternatives(folder: Path, name: str) -> str:
+    """The lines of a file as the alternatives of a pattern."""
+    return f"(?:{'|'.join((folder / f'{name}.txt').read_text(encoding='utf-8').splitlines())})"

@@ -1,0 +1,27 @@
+"""Chinese words: those of time, and of topics."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from memscope.imports import pattern
+from memscope.languages.word_lists import read_alternatives
+from memscope.text.language import WordRules
+
+_FOLDER = Path(__file__).parent / "data"
+alternatives = partial(read_alternatives, _FOLDER)
+
+
+WORDS = WordRules(
+    code="zh",
+    script="han",
+    time_pattern=pattern(  # begins with a set of characters, by which ``re`` looks for it
+        r"[\d明后後昨前今下上本这這周週期拜十一二三四五六七八九去春国中端元清除圣月年](?:(?<=[明后後昨前今])天|(?<=[今昨])[晚早]"
+        r"|(?<=[下上本这這])[个個]?(?:周|週|星期|礼拜|禮拜|月)|(?<=[周週期拜])[一二三四五六日末天]|(?<=[\d十一二三四五六七八九])[月号號日]|(?<=[明去])年|(?<=[月年])[底初]"
+        r"|(?<=春)节|(?<=国)庆|(?<=中)秋|(?<=端)午|(?<=元)旦|(?<=清)明|(?<=除)夕|(?<=圣)诞)"
+    ),
+    repetition=pattern("[每逢]|生日|[纪紀]念日"),
+    secret_words=("密钥", "秘钥", "私钥"),
+    topics=_FOLDER / "topics.txt",
+)

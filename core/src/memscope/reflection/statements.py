@@ -1,0 +1,186 @@
+"""Statements: stored with the memory they make, or as a further source of a memory that says the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from memscope import validation
+from memscope.errors import Conflict, NotFound
+from memscope.languages.statements import content_words
+from memscope.reconciliation.supersession import MAX_SOURCES, joined
+from memscope.records import ChangeSet, Insight, Json, Observation, Revision, Scope, Search, Select, Turn, TurnInsert
+from memscope.records.filters import matches
+from memscope.records.identity import statement
+from memscope.reflection.insights import stated_insight
+from memscope.stores import Store
+from memscope.stores.rules import Memory
+from memscope.text.terms import terms
+from memscope.text.tokens import fold
+
+if TYPE_CHECKING:
+    from memscope.services import MemoryOperations
+
+MAX_SOURCE_ATTEMPTS = 8  # to add a source to a memory that others revise at the same time
+MAX_SEARCH_TERMS = 64  # of a statement, to search for the same one by
+_locks: WeakValueDictionary[tuple[int, int, str], asyncio.Lock] = WeakValueDictionary()
+
+
+async def add(
+    runtime: MemoryOperations,
+    given: Mapping[str, Any],
+    where: Scope,
+    *,
+    subject: str,
+    name: str | None,
+    namespace: str | None,
+    data: Mapping[str, Json] | None,
+    expires: datetime | str | None,
+    zone: tzinfo | None,
+) -> tuple[Memory, bool]:
+    """Validate a statement and store it; ``AsyncMemoryScope.add_memory`` has the arguments."""
+    services = runtime.services
+    turn, timed = await runtime.check_statement(given, where, zone, textless=bool(data))
+    draft, memory = statement(
+        await runtime.secret(), turn, timed=timed, data=validation.json_object("data", data, services.limits),
+        name=None if name is None else validation.identifier("name", name),
+        namespace=None if namespace is None else validation.identifier("namespace", namespace),
+        expires=None if expires is None else validation.when("expires", expires, zone or services.zone),
+    )  # fmt: skip
+    about = validation.text("subject", " ".join(subject.split()), services.limits.query) if subject else ""
+    memory, about = services.redact(memory), services.redact(about)  # compared as stored
+    return await keep(services.store, draft, memory, about, timed=timed)
+
+
+async def keep(
+    store: Store, statement: TurnInsert, made: Observation, subject: str = "", *, timed: bool = False
+) -> tuple[Memory, bool]:
+    """Store a statement; return its memory, and whether anything was written. ``subject``: it makes an insight.
+
+    ``timed``: its key follows from its time, so that it may be stored already. ``Conflict`` if that was forgotten.
+    """
+    user = made.scope.user
+    if timed and not subject and (memory := await _of_statement(store, user, statement.turn.key)):
+        return memory, False
+    async with _one_at_a_time(store, user):
+        for _ in range(MAX_SOURCE_ATTEMPTS):
+            again = await _said_again(store, made, subject)
+            if again is None:
+                break
+            with suppress(Conflict):  # revised meanwhile; or this statement of that time was forgotten
+                if again.changes.revised:
+                    await store.append(user, [statement], again.changes)
+                return await _stored(store, user, again.memory.id), bool(again.changes.revised)
+        return await _keep_anew(store, statement, made, subject)
+
+
+async def _keep_anew(store: Store, statement: TurnInsert, made: Observation, subject: str) -> tuple[Memory, bool]:
+    user = made.scope.user
+    changes = await stated_insight(store, made, subject) if subject else ChangeSet(new=(made,))
+    (outcome,) = (await store.append(user, [statement], changes)).outcomes
+    if outcome == "forgotten":
+        raise Conflict("this statement of that time was forgotten", hint="leave the time out to say it anew")
+    memory = changes.new[-1]
+    return (memory, True) if outcome == "stored" else (await _stored(store, user, memory.id), False)
+
+
+async def _stored(store: Store, user: str, id: str) -> Memory:
+    memory = (await store.fetch(user, [id])).records.get(id)
+    if memory is None or isinstance(memory, Turn):
+        raise NotFound("this statement is here, its memory was forgotten", hint="leave the time out to say it anew")
+    return memory
+
+
+# ---- said again
+
+
+@dataclass(frozen=True, slots=True)
+class SaidAgain:
+    """The memory that a statement repeats; ``changes`` make the statement a source of it, or are empty."""
+
+    memory: Memory
+    changes: ChangeSet
+
+
+@asynccontextmanager
+async def _one_at_a_time(store: Store, user: str) -> AsyncIterator[None]:
+    """Hold a lock of this user in this event loop: of equal statements at once, each finds the one before."""
+    key = (id(store), id(asyncio.get_running_loop()), user)
+    async with _locks.setdefault(key, asyncio.Lock()):
+        yield
+
+
+async def _said_again(store: Store, made: Observation, subject: str = "") -> SaidAgain | None:
+    """Return the current memory with the words, agent, data and end of this one; None for a document.
+
+    ``subject``: that of the insight that the statement is to make.
+    """
+    if made.name is not None or not made.text.strip():
+        return None
+    for fact in sorted(await _alike(store, made), key=lambda one: one.recorded):
+        if subject:
+            derived = (await store.fetch(made.scope.user, [fact.id])).derived.get(fact.id, ())
+            same = [one for one in derived if isinstance(one, Insight) and fold(one.subject) == fold(subject)]
+            if found := next((one for one in same if _is_same(one, made)), None):
+                return SaidAgain(found, await _further_source(store, fact, made))
+        elif _is_same(fact, made):
+            return SaidAgain(fact, await _further_source(store, fact, made))
+    return None
+
+
+async def _of_statement(store: Store, user: str, key: str) -> Memory | None:
+    """Return the memory that rests on a stored statement, the current one before others."""
+    derived = (await store.fetch(user, [key])).derived.get(key, ())
+    return next((one for one in derived if one.current), derived[0] if derived else None)
+
+
+async def _alike(store: Store, made: Observation) -> list[Observation]:
+    """Return the undated current observations with the same content words."""
+    words = tuple(dict.fromkeys(terms(made.text)))[:MAX_SEARCH_TERMS]
+    wanted, found = _gist(made.text), await (_with_terms(store, made, words) if words else _with_text(store, made))
+    return [
+        one
+        for one in found
+        if one.current and one.happened is None and one.valid_to is None and _gist(one.text) == wanted
+    ]
+
+
+async def _with_terms(store: Store, made: Observation, words: tuple[int, ...]) -> list[Observation]:
+    asked = Search(Scope(made.scope.user, made.scope.agent), words, required=(words,))
+    handles = list((await store.search(asked)).handle)
+    derived = (await store.fetch(made.scope.user, handles)).derived.values()
+    memories = {one.id: one for group in derived for one in group}
+    return [one for one in memories.values() if isinstance(one, Observation)]
+
+
+async def _with_text(store: Store, made: Observation) -> list[Observation]:
+    """Return those with a text that has no words to search for, such as an emoji."""
+    kinds = frozenset({"observation"})
+    select = Select(made.scope.user, made.scope.agent, kinds=kinds, text=made.text.strip(), current=True)  # type: ignore[arg-type]
+    return [one async for page in store.scan(select) for one in page if isinstance(one, Observation)]
+
+
+def _gist(text: str) -> tuple[str, ...]:
+    return content_words(text) or (text.strip(),)
+
+
+def _is_same(memory: Memory, made: Observation) -> bool:
+    """Return whether the memory has the scope, data and end of the one made, and no name."""
+    same = (memory.scope, memory.name, memory.expires) == (made.scope, None, made.expires)
+    return same and memory.current and matches({"data": {"$eq": made.data}}, {"data": memory.data})
+
+
+async def _further_source(store: Store, kept: Observation, made: Observation) -> ChangeSet:
+    """Return the revision that adds a source; what said it first stands in front. None is added beyond ``SOURCES``."""
+    if len(kept.sources) >= MAX_SOURCES or set(made.sources) <= set(kept.sources):
+        return ChangeSet()
+    whole = joined(kept, made)
+    first = (await store.fetch(made.scope.user, [kept.sources[0]])).records.get(kept.sources[0])
+    if isinstance(first, Turn) and made.said < first.time:
+        whole = replace(whole, sources=tuple(dict.fromkeys((*made.sources, *whole.sources))))
+    return ChangeSet(revised=(Revision(replace(whole, recorded=made.recorded), kept.version),))

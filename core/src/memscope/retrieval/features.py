@@ -1,0 +1,338 @@
+"""The table of named, additive features that orders the candidates: score = sum of weight x value.
+
+Each row of ``FEATURES`` is a line of ``explain``. The weights were fitted by ``benchmarks/fit_ranking.py`` on several
+data sets in two languages at once; anyone can fit them again on data of their own. Plugins add rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from memscope.errors import PluginError
+from memscope.languages.durable_facts import DURABLE_TERM, KIND_TERMS, MAX_DURABILITY
+from memscope.languages.flags import DURABILITY_SHIFT, Flag
+from memscope.records import Candidates
+from memscope.retrieval.query import Query
+from memscope.retrieval.subjects import subjects
+from memscope.search.bm25 import bm25, rarity
+from memscope.search.matching import WINDOW_LENGTH
+from memscope.search.snapshot import NEIGHBOUR_LENGTH_DISCOUNT, TURN_BEFORE
+from memscope.search.units import ASSISTANT_ROLE, INSIGHT, USER_ROLE
+from memscope.text.language import has_cjk
+
+Values: TypeAlias = Any  # arrays of numbers or truth values, [candidates] unless said otherwise
+
+RANK_WEIGHTS: Mapping[str, float] = {
+    "window": 0.93,
+    "wide": 2.3,
+    "session": 1.72,
+    "answers": 1.46,
+    "header": 10.29,
+    "covered": 1.55,
+    "rare": 1.0,
+    "period": 3.93,
+    "after": 1.73,
+    "speaker": 0.51,
+    "user": 2.14,
+    "instruction": 2.0,
+    "length": -5.45,
+    "short": -4.28,
+    "first_person": 0.53,
+    "number": 1.29,
+    "event": 1.6,
+    "dated": 1.03,
+    "lasting": 4.0,
+    "kind": 4.0,
+    "asking": -1.26,
+    "unknowing": -3.0,
+    "topic": 0.89,
+    "meaning": 1.94,
+    "cosine": 2.6,
+}
+
+HEADER_TERM_WEIGHT = 0.2  # a term in the header counts for a fifth of one in the body
+WIDE_WINDOW_LENGTH = 4.6  # average lengths that a unit has with four neighbours
+COSINE_FLOOR = 0.1
+MIN_WORD_COVERAGE = 0.3  # share of a question's words that some unit must have, and from which words are trusted
+CJK_TERMS_PER_WORD = 3  # per word: characters, and pairs of them
+# words of a question, of which a unit of usual length has a fair part: of more it needs no more
+MAX_EXPECTED_WORDS = 20
+SPEAKERS_IN_DIALOGUE = 2  # speakers
+SPEAKER_LIST_WEIGHT = 3.0  # of the speaker whom a question for all of a class names
+OPEN_PERIOD_WEIGHT = 3.0  # of a question for whatever happens at a time
+FUTURE_PERIOD_SHARE = 0.25  # share that the time of saying counts for a time ahead
+MAX_SHORT_QUERY_WORDS = 2  # of a question, up to which a lasting statement of its kind counts in full
+PEOPLE_TERM = KIND_TERMS["people"]
+
+
+@dataclass(frozen=True)
+class FeatureInputs:
+    """The candidates as the features read them; values that several features need are computed once."""
+
+    query: Query
+    found: Candidates
+
+    @cached_property
+    def weights(self) -> Values:
+        """[q] rarity of each term times its weight in the query."""
+        rare = rarity(self.found.units, self.found.document_frequency)
+        return (rare * np.array(self.query.weights, np.float32)).astype(np.float32)
+
+    @cached_property
+    def own(self) -> Values:
+        """[n, q] frequencies in the unit, a term in the header counting for a fifth of one in the body."""
+        return self.found.tf + HEADER_TERM_WEIGHT * self.found.tf_header
+
+    @cached_property
+    def bm25_window(self) -> Values:
+        """[2, n] BM25 of each unit in its window, and with two neighbours on either side."""
+        found, lean = (
+            self.found,
+            NEIGHBOUR_LENGTH_DISCOUNT / (NEIGHBOUR_LENGTH_DISCOUNT + self.found.length),
+        )  # long units lean less on their neighbours
+        near, beside = found.tf_neighbours, found.length_neighbours
+        window = self.own + lean[:, None] * (near[:, TURN_BEFORE] + near[:, TURN_BEFORE + 1])
+        length = found.length + lean * (beside[:, TURN_BEFORE] + beside[:, TURN_BEFORE + 1])
+        tf = np.concatenate((window, found.tf + near.sum(axis=1)))
+        lengths = np.concatenate((length / WINDOW_LENGTH, (found.length + beside.sum(axis=1)) / WIDE_WINDOW_LENGTH))
+        return bm25(tf, lengths, found.average_length, self.weights).reshape(2, -1)
+
+    @cached_property
+    def occurs(self) -> Values:
+        """[n, q] 1 where the unit's body has the term, a synonym's share where it has only that."""
+        return np.minimum(self.found.tf, 1)
+
+    @cached_property
+    def presence(self) -> Values:
+        """[n, q] as ``occurs``, of the unit or its header."""
+        return np.maximum(self.occurs, self.found.tf_header > 0)
+
+    @cached_property
+    def coverage(self) -> Values:
+        """[n] share of the query's word weight in the unit or its header; unknown words weigh as the rarest."""
+        rare = rarity(self.found.units, np.maximum(self.found.document_frequency, 0.5))
+        weights = rare * np.array(self.query.weights, np.float32)
+        return (self.presence @ weights) / max(float(weights.sum()), 1e-9)
+
+    @cached_property
+    def known(self) -> float:
+        """The most of the query's words that a candidate has, over what is a fair part of them."""
+        words = np.count_nonzero(self.query.weights) / (CJK_TERMS_PER_WORD if has_cjk(self.query.text) else 1)
+        return float(self.coverage.max(initial=0)) / (MIN_WORD_COVERAGE * min(1.0, MAX_EXPECTED_WORDS / max(words, 1)))
+
+    @cached_property
+    def word_match_confidence(self) -> float:
+        """How far words can be trusted, 0 to 1: little where no candidate has a fair part of the query's words, or its
+        subject.
+        """
+        return 1.0 if self.known >= 1 or self.on_subject.any() else self.known**2
+
+    @cached_property
+    def on_subject(self) -> Values:
+        """[n] true for units that have the subject of a Chinese question; that of a personal one is the user."""
+        query = self.query.text
+        subject = subjects(query) if has_cjk(query) and not self.query.asks_personally else frozenset[int]()
+        about = [at for at, one in enumerate(self.found.terms) if one in subject]
+        return (self.found.tf[:, about] > 0).any(axis=1)
+
+    def has(self, flag: Flag) -> Values:
+        return (self.found.flags & int(flag)) != 0
+
+
+def _session(e: FeatureInputs) -> Values:
+    """Scores the pool's turns of a session as one text of the session's length."""
+    found = e.found
+    order = np.argsort(found.session, kind="stable")
+    session, starts = found.session[order], np.ones(len(order), np.bool_)
+    starts[1:] = session[1:] != session[:-1]
+    first = starts.nonzero()[0]
+    tf = np.add.reduceat(found.tf[order], first, axis=0)
+    scores = bm25(tf, found.session_length[order[first]], found.average_session_length, e.weights)
+    values = np.empty(len(order), np.float32)
+    values[order] = _of_best(scores)[starts.cumsum() - 1]
+    return values
+
+
+def _answers(e: FeatureInputs) -> Values:
+    found, asked = e.found, (e.found.flags_before & int(Flag.QUESTION)) != 0
+    if not asked.any():
+        return asked
+    alone = bm25(e.own, found.length, found.average_length, e.weights)
+    tf, length = found.tf_neighbours[:, TURN_BEFORE], found.length_neighbours[:, TURN_BEFORE]
+    before = bm25(tf, length, found.average_length, e.weights)
+    return asked * (before / max(float(alone.max(initial=0)), 1e-9))
+
+
+def _header(e: FeatureInputs) -> Values:
+    return (e.found.tf_header @ e.weights) / max(float(e.weights.sum()), 1e-9)
+
+
+def _covered(e: FeatureInputs) -> Values:
+    return np.minimum(1, (e.occurs * (e.weights > 0)).sum(axis=1) / 5)
+
+
+def _rare(e: FeatureInputs) -> Values:
+    return (e.occurs * e.weights).max(axis=1, initial=0) / max(float(e.weights.max(initial=0)), 1e-9)
+
+
+def _speaker(e: FeatureInputs) -> Values:
+    """Counts only if the query names exactly one of the speakers; of two people more for all of a class."""
+    named = [name for name in e.found.speakers.tolist() if name in e.query.names]
+    share = SPEAKER_LIST_WEIGHT if e.query.is_list_question and len(e.found.speakers) == SPEAKERS_IN_DIALOGUE else 1.0
+    return (e.found.speaker == named[0]) * share if len(named) == 1 else np.zeros(len(e.found.speaker))
+
+
+def _user(e: FeatureInputs) -> Values:
+    theirs = (e.found.role == USER_ROLE) | (e.found.kind == INSIGHT)
+    return theirs & (e.found.has_roles and not e.query.asks_assistant)
+
+
+def _cosine(e: FeatureInputs) -> Values:
+    """Off if the embedder does not know the script: unrelated texts look alike to it."""
+    if e.query.vector is None:
+        return np.zeros(len(e.found.unit), np.float32)
+    known = ~np.isnan(e.found.cosine) & (True if e.query.cjk_vectors else ~e.has(Flag.CJK))
+    return _of_best(np.where(known, np.maximum(e.found.cosine - COSINE_FLOOR, 0), 0))
+
+
+def _period(e: FeatureInputs) -> Values:
+    """Counts little for a time ahead: "Do I eat meat this week?" is answered by what was said before."""
+    tells = e.query.said_then or e.query.asks_period
+    return (e.found.period == 1) * (1.0 if tells else FUTURE_PERIOD_SHARE)
+
+
+def _event(e: FeatureInputs) -> Values:
+    """Counts only for a period that is not over, or where nothing else is asked: else the time of saying tells more."""
+    return e.found.event * (OPEN_PERIOD_WEIGHT if e.query.asks_period else e.query.asks_ahead)
+
+
+def _lasting(e: FeatureInputs) -> Values:
+    """Counts only for a question about the user, or their wish, whose words are not met; twice where it is sure."""
+    if DURABLE_TERM not in e.found.terms or not e.query.asks_personally or e.query.asks_period:
+        return np.zeros(len(e.found.unit))
+    at = e.found.terms.index(DURABLE_TERM)
+    marked = (e.found.tf_header[:, at] > 0) | (e.found.tf[:, at] > 0)
+    return (1 - e.word_match_confidence) * (marked + (e.found.flags >> DURABILITY_SHIFT) / MAX_DURABILITY)
+
+
+def _kind(e: FeatureInputs) -> Values:
+    """Counts for a question of few words: "Where do I live now?" is about a home, whoever else has "live"."""
+    asked = sum(weight > 0 for weight in e.query.weights)
+    return min(1.0, MAX_SHORT_QUERY_WORDS / max(asked, 1)) * kind_asked(e.query, e.found)
+
+
+def kind_asked(query: Query, found: Candidates) -> Values:
+    """[n] 1 for a lasting statement of a kind asked for; about one's people, as far as it is about those asked for."""
+    has = {one: (found.tf_header[:, at] > 0) | (found.tf[:, at] > 0) for at, one in enumerate(found.terms)}
+    values = np.zeros(len(found.unit))
+    for mark in query.kinds_asked & has.keys():
+        about = _of_best(found.topic) if mark == PEOPLE_TERM and found.topic.any() else 1.0
+        values = np.maximum(values, has[mark] * about)
+    return values
+
+
+def _asking(e: FeatureInputs) -> Values:
+    """Counts less for a long turn, whose questions are a small part of it."""
+    return e.has(Flag.ASKING) / (1 + e.found.length / 10)
+
+
+def _unknowing(e: FeatureInputs) -> Values:
+    return e.has(Flag.UNKNOWING) & (e.found.role == ASSISTANT_ROLE)
+
+
+def _meaning(e: FeatureInputs) -> Values:
+    return _of_best(np.fmax(e.found.meaning - COSINE_FLOOR, 0))  # NaN, no vector, is 0
+
+
+def _topic(e: FeatureInputs) -> Values:
+    """Counts twice for a question about the user, or a wish of theirs, whose words are not met."""
+    if e.query.about_user:
+        return _of_best(e.found.topic)
+    personal = e.query.asks_personally and not e.query.about_talk
+    return e.found.topic * (1 + (1 - e.word_match_confidence) * personal)
+
+
+def _of_best(values: Values) -> Values:
+    return values / max(float(values.max(initial=0)), 1e-9)
+
+
+class Feature(NamedTuple):
+    """A row of the table.
+
+    Args:
+        name: as ``explain`` prints it.
+        value: gives one number per candidate, 0 where the feature says nothing, of about 1 where it is clear.
+        meaning: why a hit has it, in a few words.
+        weight: score = sum of weight x value.
+    """
+
+    name: str
+    value: Callable[[FeatureInputs], Values]
+    meaning: str
+    weight: float = 0.0
+
+
+FEATURES: tuple[Feature, ...] = tuple(
+    one._replace(weight=RANK_WEIGHTS[one.name])
+    for one in (
+        Feature(
+            "window", lambda e: e.word_match_confidence * _of_best(e.bm25_window[0]), "fits with the turns next to it"
+        ),
+        Feature(
+            "wide", lambda e: e.word_match_confidence * _of_best(e.bm25_window[1]), "fits with two turns on either side"
+        ),
+        Feature("session", lambda e: e.word_match_confidence * _session(e), "its session is about this"),
+        Feature("answers", lambda e: e.word_match_confidence * _answers(e), "follows a question that fits"),
+        Feature("header", _header, "its date or speaker is named"),
+        Feature("covered", lambda e: e.word_match_confidence * _covered(e), "how many of the words it has"),
+        Feature("rare", lambda e: e.word_match_confidence * _rare(e), "has the rarest word"),
+        Feature("period", _period, "said in the period asked for"),
+        Feature("after", lambda e: e.found.period == 0.5, "said soon after the period asked for"),
+        Feature("speaker", _speaker, "said by the one the question names"),
+        Feature("user", _user, "said by the user"),
+        Feature("instruction", lambda e: e.has(Flag.INSTRUCTION) & e.found.has_roles, "a standing wish"),
+        Feature("length", lambda e: np.log1p(e.found.length) / 5, "long"),
+        Feature("short", lambda e: 1 / (1 + e.found.length / 20), "very short"),
+        Feature("first_person", lambda e: e.has(Flag.FIRST_PERSON), "speaks of oneself"),
+        Feature("number", lambda e: e.has(Flag.DIGIT) & e.query.asks_number, "has a number, as asked"),
+        Feature("event", _event, "is about the period asked for"),
+        Feature("dated", lambda e: e.found.dated & e.query.asks_when, "names a day, as asked"),
+        Feature("lasting", _lasting, "a lasting statement about oneself, for a personal question"),
+        Feature("kind", _kind, "a lasting statement of the kind asked for"),
+        Feature("asking", _asking, "only asks"),
+        Feature("unknowing", _unknowing, "only says that it does not know"),
+        Feature("topic", _topic, "shares everyday topics"),
+        Feature("meaning", _meaning, "close in meaning, by built-in vectors"),
+        Feature("cosine", _cosine, "close in meaning"),
+    )
+)
+
+
+def features(evidence: FeatureInputs, more: Sequence[Feature] = ()) -> Values:
+    """[candidates, features] in the order of ``FEATURES``, then of ``more``, those of plugins.
+
+    Raises:
+        PluginError: a plugin's feature failed, or gave something else than a number per candidate.
+    """
+    matrix = np.empty((len(evidence.found.unit), len(FEATURES) + len(more)), np.float32)
+    for i, column in enumerate(FEATURES):
+        matrix[:, i] = column.value(evidence)
+    for i, column in enumerate(more, len(FEATURES)):
+        matrix[:, i] = _checked(column, evidence)
+    return matrix
+
+
+def _checked(feature: Feature, evidence: FeatureInputs) -> Values:
+    try:
+        values = np.asarray(feature.value(evidence), np.float32)
+    except Exception as error:  # its words may be those of a conversation
+        raise PluginError(f"the ranking feature {feature.name!r} failed: {type(error).__name__}") from error
+    if values.shape != evidence.found.unit.shape or not np.isfinite(values).all():
+        message = f"the ranking feature {feature.name!r} gave an array of shape {values.shape}, or no finite numbers"
+        raise PluginError(message, hint="give one number per candidate")
+    return values

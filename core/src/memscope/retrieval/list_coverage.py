@@ -1,0 +1,117 @@
+"""Further lines of a question for all of a class, behind the best ones.
+
+"Which sports did I try?" ──▶ "I gave fencing a go": an item may share neither word nor topic with its question
+
+Behind the best, lines stand by how likely they are to be an item, over what they cost (Dantzig's greedy rule for the
+knapsack problem). A question about the user has all of their own lines as candidates, by one more search; of those
+without evidence it takes up to as many as there are with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memscope import languages
+from memscope.languages.flags import Flag
+from memscope.pipeline import worker
+from memscope.records import Candidates, Turn
+from memscope.retrieval.features import CJK_TERMS_PER_WORD
+from memscope.retrieval.hits import fetch
+from memscope.retrieval.query import Query
+from memscope.retrieval.rank import rank
+from memscope.retrieval.search import search
+from memscope.search.units import USER_ROLE
+from memscope.services import Services
+from memscope.text.language import has_cjk
+from memscope.text.terms import terms
+
+# log odds of an item per point of the score, as fitted on hits behind the best of three data sets
+LOG_ODDS_PER_POINT = 0.3
+HEADER_TOKENS, TOKENS_PER_WORD = 11, 2  # tokens of a line's date and speaker, and per word that counts
+SHORT_LINE_WORDS = 5  # words; of a shorter line an item is as much less likely
+QUESTION_PRIOR, OTHER_SPEAKER_PRIOR = 0.2, 0.4  # times as likely: what asks; what another than the user says
+TITLE_ODDS = 2.0  # times as likely: what names a title, for a question for books and the like
+READ_AHEAD_FACTOR = 4  # times as many texts are looked at for titles as lines are wanted
+
+
+@worker(
+    reads=(*search.reads, *rank.reads, "order", "scores", "space"),
+    writes=("candidates", "order", "features", "values", "scores", "repeated_questions", "terms", "weights"),
+)  # fmt: skip
+async def list_coverage(query: Query, ctx: Services) -> Query:
+    """Return the query with its rows behind the best in the order of what is to be expected of them."""
+    if not query.list_k or not query.order or query.candidates is None:
+        return query
+    known = {query.candidates.handle[row] for row in query.order}
+    wider = await _with_own(query, ctx) if query.asks_personally and not query.asks_assistant else query
+    found = wider.candidates
+    assert found is not None
+    most = min(query.k, len(known))
+    best, rows = wider.order[:most], wider.order[most:]
+    value = _likely(wider, found, rows) - np.log(HEADER_TOKENS + TOKENS_PER_WORD * _words(wider, found, rows))
+    ordered = [rows[at] for at in np.argsort(-value, kind="stable")]
+    if any(one.questions.works.search(query.text) for one in languages.of(query.text)):
+        ordered = await _titles_first(wider, dict(zip(rows, value.tolist(), strict=True)), ordered, ctx)
+    own = frozenset([row for row in ordered if found.handle[row] not in known][: len(known)])
+    kept = (row for row in ordered if row in own or found.handle[row] in known)
+    return replace(wider, order=(*best, *kept))
+
+
+async def _titles_first(query: Query, value: dict[int, float], ordered: list[int], ctx: Services) -> list[int]:
+    """Return the rows by their value, that of a title's counted more; only texts near enough to be shown are read."""
+    read, found = ordered[: READ_AHEAD_FACTOR * (query.list_k - query.k)], query.candidates
+    assert found is not None
+    records = (found.brought or await fetch(query, found, read, ctx)).records  # over a network, those that are here
+    for row in read:
+        record = records.get(found.handle[row])
+        value[row] += math.log(TITLE_ODDS) * (record is not None and _has_title(record.text))
+    return sorted(ordered, key=lambda row: -value[row])
+
+
+def _has_title(text: str) -> bool:
+    return any(one.questions.title.search(text) for one in languages.registered())
+
+
+async def _with_own(query: Query, ctx: Services) -> Query:
+    """Return the query with the user's own lines behind its rows: those with the name in their header."""
+    found = query.candidates
+    assert found is not None
+    if found.brought is not None:
+        return query  # a store that brings records with its search is asked over a network
+    said = next((row for row in query.order if found.role[row] == USER_ROLE), None)
+    record = None if said is None else (await fetch(query, found, [said], ctx)).records.get(found.handle[said])
+    added = [one for one in terms(record.speaker) if one not in query.terms] if isinstance(record, Turn) else []
+    if not added:
+        return query
+    weights = (*query.weights, *(0.0 for _ in added))
+    wider = replace(query, terms=(*query.terms, *added), weights=weights, candidates=None)
+    ranked = await rank(await search(wider, ctx), ctx)
+    assert ranked.candidates is not None
+    row = {ranked.candidates.handle[at]: at for at in ranked.order}
+    best = [row[found.handle[at]] for at in query.order[: query.k] if found.handle[at] in row]
+    return replace(ranked, order=tuple(dict.fromkeys((*best, *ranked.order))))
+
+
+def _likely(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
+    """[rows] log odds that a line is an item, but for a constant."""
+    assert query.scores is not None
+    at = np.array(rows, np.int64)
+    asked = (found.flags[at] & int(Flag.ASKING)) != 0
+    told = (found.role[at] != USER_ROLE) & (found.has_roles and not query.asks_assistant)
+    full = np.minimum(1, (_words(query, found, rows) + 0.5) / SHORT_LINE_WORDS)
+    odds: NDArray[np.float64] = (
+        LOG_ODDS_PER_POINT * query.scores[at]
+        + np.log(full)
+        + asked * np.log(QUESTION_PRIOR)
+        + told * np.log(OTHER_SPEAKER_PRIOR)
+    )
+    return odds
+
+
+def _words(query: Query, found: Candidates, rows: Sequence[int]) -> NDArray[np.float64]:
+    return found.length[np.array(rows, np.int64)] / np.float64(CJK_TERMS_PER_WORD if has_cjk(query.text) else 1)

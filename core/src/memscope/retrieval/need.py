@@ -1,0 +1,76 @@
+"""Show no more lines than a message needs: of the world few, for a task standing wishes alone, for small talk none.
+
+The wording decides what is needed (``languages.requests``), and what memory knows may overrule it: a person it knows,
+one of the user's people or a day makes a question for a fact of the world one about the user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from memscope.languages.flags import Flag
+from memscope.languages.names import names
+from memscope.pipeline import worker
+from memscope.records import Candidates
+from memscope.retrieval.features import MIN_WORD_COVERAGE, FeatureInputs
+from memscope.retrieval.query import Query
+from memscope.retrieval.understand import PEOPLE_TOPICS
+from memscope.search.units import USER_ROLE
+from memscope.services import Services
+from memscope.text.terms import terms
+from memscope.text.topics import names as topic_names
+
+MAX_LINES = 3
+
+
+@worker(
+    reads=("need", "order", "candidates", "terms", "weights", "names", "asks_period", "asks_ahead", "topics",
+           "about_user", "text"),
+    writes=("order", "limited", "need"),
+)  # fmt: skip
+async def limit_lines(query: Query, ctx: Services) -> Query:
+    """Cut the order to the lines that the message needs; ``limited`` counts the others."""
+    found = query.candidates
+    if query.need == "user" or found is None or query.about_user:
+        return query
+    if query.need == "world" and _is_about_theirs(query, found):
+        return replace(query, need="user")
+    rows = _standing_wishes(query, found) if query.need == "task" else _covered(query, found)
+    return replace(query, order=rows, limited=len(query.order) - len(rows))
+
+
+def _is_about_theirs(query: Query, found: Candidates) -> bool:
+    """Return whether a question without a word of the user is about their days, their people or a name memory knows."""
+    of_people = not _people_topics().isdisjoint(query.topics)
+    return query.asks_period or query.asks_ahead or of_people or _knows_a_name(query, found)
+
+
+@cache
+def _people_topics() -> frozenset[int]:
+    return frozenset(map(topic_names().index, PEOPLE_TOPICS))
+
+
+def _knows_a_name(query: Query, found: Candidates) -> bool:
+    """Return whether the query names a speaker, or somebody or something that one candidate has the whole name of."""
+    if not query.names.isdisjoint(found.speakers.tolist()):
+        return True
+    present = FeatureInputs(query, found).presence == 1
+    place = {one: at for at, one in enumerate(found.terms)}
+    for name in names(query.text):
+        parts = terms(name.text)
+        known = bool(parts) and place.keys() >= set(parts)
+        if known and name.kind != "topic" and present[:, [place[one] for one in parts]].all(axis=1).any():
+            return True
+    return False
+
+
+def _standing_wishes(query: Query, found: Candidates) -> tuple[int, ...]:
+    wish = int(Flag.INSTRUCTION)
+    return tuple(row for row in query.order if found.flags[row] & wish and found.role[row] == USER_ROLE)[:MAX_LINES]
+
+
+def _covered(query: Query, found: Candidates) -> tuple[int, ...]:
+    """Return the best rows that have a fair part of the query's words."""
+    enough = FeatureInputs(query, found).coverage >= MIN_WORD_COVERAGE
+    return tuple(row for row in query.order if enough[row])[:MAX_LINES]

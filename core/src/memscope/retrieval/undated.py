@@ -1,0 +1,75 @@
+"""Keep numbers and names of months that are no date from meeting the dates of units.
+
+    "What's 17 * 23?" ──▶ neither what was said on the 17th nor on the 23rd
+
+A unit's header has the date it was said on, so that "on July 17" finds the day by its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import lru_cache
+
+import numpy as np
+
+from memscope import languages
+from memscope.dates import Mention
+from memscope.records import Candidates
+from memscope.search.candidates import TEXT_CHANNEL, USER_CHANNEL
+from memscope.text.terms import terms
+from memscope.text.tokens import words
+
+MAX_YEAR_CHARS = 4
+
+
+def undated_terms(asked: Mapping[int, str], named: Sequence[Mention]) -> frozenset[int]:
+    """Return the terms that a header's date may have too, but for those of the days, months and years ``named``.
+
+    ``asked``: the query's terms, each with its word.
+    """
+    date_words = _date_words()
+    alike = {
+        one: word
+        for one, word in asked.items()
+        if word in date_words or (word.isdecimal() and len(word) <= MAX_YEAR_CHARS)
+    }
+    if not alike:
+        return frozenset()
+    dated = {one for mention in named for one in terms(mention.text)}
+    numbers = {number for mention in named for number in _numbers(mention)}
+    return frozenset(
+        one for one, word in alike.items() if one not in dated or (word.isdecimal() and int(word) not in numbers)
+    )
+
+
+def _may_be_dated(word: str) -> bool:
+    return word.isdecimal() and len(word) <= MAX_YEAR_CHARS
+
+
+@lru_cache(maxsize=1)
+def _date_words() -> frozenset[str]:
+    return frozenset(word for one in languages.registered() for word in words(one.questions.months))
+
+
+def _numbers(named: Mention) -> Iterator[int]:
+    """Yield the numbers of a time's first and last day: none of "3 weeks ago" is a 3."""
+    first, last = named.interval.start, named.interval.end - timedelta(microseconds=1)
+    for day in (first, last):
+        yield from (day.year, day.month, day.day, day.year % 100)
+
+
+def in_bodies(found: Candidates, undated: Iterable[int]) -> Candidates:
+    """Return the candidates as if these terms stood in no header, unless a speaker's name has them ("Speaker 2")."""
+    speakers = set(found.speakers.tolist())
+    at = [found.terms.index(one) for one in undated if one in found.terms]
+    at = [i for i in at if speakers.isdisjoint(found.terms[max(0, i - 1) : i + 1])]
+    if not at or not found.tf_header[:, at].any():
+        return found
+    headers, frequency = found.tf_header.copy(), found.document_frequency.copy()
+    headers[:, at] = 0
+    frequency[at] *= found.tf[:, at].any(axis=0)
+    worded = found.tf.any(axis=1) | found.tf_neighbours.any(axis=(1, 2)) | headers.any(axis=1)
+    channels = np.where(worded, found.channels, found.channels & ~np.uint8(TEXT_CHANNEL | USER_CHANNEL))
+    return replace(found, tf_header=headers, document_frequency=frequency, channels=channels)

@@ -1,0 +1,160 @@
+"""Services: the one object that holds what every part of a memory works with; and the runtime, as blocks, entities and
+importers see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memscope.errors import ConfigError, EmbeddingError, EmbeddingMismatch, MemscopeError, ModelError
+from memscope.imports import importing
+from memscope.records import Json
+from memscope.validation import Limits
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from typing import Protocol
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import BaseModel
+
+    from memscope.config.settings import Settings
+    from memscope.models import ChatModel, Embedder, Reranker, Usage
+    from memscope.prompts.loader import Prompts
+    from memscope.records import AddReport, ChangeSet, ForgetReport, Scope, Select, Turn
+    from memscope.retrieval.features import Feature
+    from memscope.stores import Store
+
+    # a protocol costs more at import than the rest of this file
+    class MemoryOperations(Protocol):
+        """The part of the runtime that lower layers call: opens the store, validates input and runs plugins' hooks."""
+
+        @property
+        def services(self) -> Services: ...
+        def operation(self, name: str) -> AbstractAsyncContextManager[Services]: ...
+        async def secret(self) -> bytes: ...
+        async def store_turns(
+            self, turns: Sequence[Mapping[str, Any] | Turn], where: Scope, *, replay: bool = False
+        ) -> AddReport: ...
+        async def check_statement(
+            self, given: Mapping[str, Any], where: Scope, zone: tzinfo | None = None, *, textless: bool = False
+        ) -> tuple[Turn, bool]: ...
+        async def forget(self, select: Select, where: Scope, *, dry_run: bool) -> ForgetReport: ...
+
+
+M = TypeVar("M", bound="BaseModel")
+
+
+@dataclass(frozen=True)
+class Services:
+    """Store, settings, clock, models and prompts of a memory. A model is None where none is configured; ``zone``: the
+    user's where it is known, else that of the settings, None for the system's.
+
+    Workers get a copy for their run. ``save``: keeps an ``UNFINISHED`` change set for the next attempt at a claim; None
+    where nothing is to be written.
+    """
+
+    store: Store
+    settings: Settings
+    clock: Callable[[], datetime]
+    usage: Usage
+    chat: ChatModel | None = None
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    prompts: Prompts | None = None
+    zone: tzinfo | None = None
+    limits: Limits = field(default_factory=Limits)
+    features: tuple[Feature, ...] = ()  # of the ranking, by plugins
+    redact: Callable[[Any], Any] = lambda value: value  # masks secrets in a record or text, as the settings say
+    save: Callable[[ChangeSet], Awaitable[None]] | None = None
+    notes: list[str] = field(default_factory=list)  # what was left out and why, for the result's reason
+    counters: dict[str, dict[str, Json]] = field(default_factory=dict)  # where the store keeps none
+
+    def now(self, zone: tzinfo | None = None) -> datetime:
+        """The time in ``zone``, else in that of the settings, else in the system's."""
+        return self.clock().astimezone(zone or self.zone)
+
+    async def import_operations(self) -> None:
+        """Import and read in a thread what the first calls need: an event loop may neither wait nor read files."""
+        names = ["memscope.retrieval", "memscope.search.candidates"]
+        if self.chat is not None:
+            names += ["memscope.jobs.background", "memscope.consolidation", "memscope.reflection"]
+        await asyncio.to_thread(_import, names)
+
+    async def prepare_models(self) -> None:
+        """Load what the first request of a query needs, which else counts towards its deadline."""
+        for model in (self.embedder, self.reranker):
+            if prepare := getattr(model, "prepare", None):
+                await prepare()
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape [len(texts), dims], rows of length 1. Any error is a ``MemscopeError``, whoever wrote the embedder."""
+        if self.embedder is None:
+            raise ConfigError("there is no embedder", hint="set embedding in the settings")
+        return await _trusted(self.embedder.embed(texts), len(texts), self.embedder)
+
+    async def embed_query(self, text: str) -> NDArray[np.float32] | None:
+        """The query's vector; None, and a note, without an embedder that answers: the words alone will do."""
+        if self.embedder is None:
+            return None
+        try:
+            rows = await _trusted(self.embedder.embed_query(text), 1, self.embedder)
+            row: NDArray[np.float32] = rows[0]
+            return row
+        except ModelError as error:
+            self.notes.append(f"without vectors: {error.code}")
+            return None
+
+    async def ask(self, prompt: str, texts: Sequence[str], data: Json, schema: type[M]) -> M:
+        """The chat model's answer to a prompt with its ``data``, in the language of the ``texts``, as a ``schema``.
+
+        Raises as ``models.structured_output.ask``.
+        """
+        from memscope.models.structured_output import ask
+        from memscope.prompts.loader import Prompts
+
+        assert self.chat is not None
+        return await ask(self.chat, (self.prompts or Prompts()).messages(prompt, texts, data), schema)
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> list[float] | None:
+        """A score for each text; None, and a note, without a rerank model that answers: our own order will do."""
+        if self.reranker is None:
+            return None
+        try:
+            return await self.reranker.rerank(query, texts)
+        except ModelError as error:
+            self.notes.append(f"not reranked: {error.code}")
+            return None
+
+
+def _import(names: Sequence[str]) -> None:
+    with importing:
+        from memscope.languages import load_tables
+
+        load_tables()
+        for name in names:
+            import_module(name)
+
+
+async def _trusted(given: Awaitable[Any], count: int, embedder: Embedder) -> NDArray[np.float32]:
+    import numpy as np
+
+    from memscope.models.embedding_batches import normalised
+
+    dims = embedder.space.dims  # 0 where not known yet
+    try:
+        rows = np.atleast_2d(np.asarray(await given, np.float32))
+    except MemscopeError:
+        raise
+    except Exception as error:  # its words may be those of a conversation
+        raise EmbeddingError(f"the embedder failed: {type(error).__name__}") from None
+    if rows.ndim != 2 or len(rows) != count or not rows.size:
+        raise EmbeddingError(f"{count} texts were to be embedded, and an array of shape {rows.shape} came back")
+    if dims and rows.shape[1] != dims:
+        raise EmbeddingMismatch(f"the embedder says {dims} numbers, and made {rows.shape[1]}", hint="mend the embedder")
+    return normalised(rows)

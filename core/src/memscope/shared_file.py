@@ -1,0 +1,95 @@
+"""A small file that several processes change: read, change and replace it under one lock, so that no change is lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memscope.errors import StoreBusy
+
+LOCK_TIMEOUT_S = 30.0
+
+
+@contextmanager
+def locked(path: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
+    """Hold the lock of a file against other processes and threads; ``StoreBusy`` after ``timeout_s``.
+
+    The lock is a file beside it that stays: removing it would let two processes lock two different files.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(path.name + "-lock")
+    file = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        deadline, pause = time.monotonic() + timeout_s, 0.0005
+        while not try_lock(file):
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"{str(path)!r} is held by another process", hint="try again", retry_after=1.0)
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.01)
+        try:
+            yield
+        finally:
+            unlock(file)
+    finally:
+        os.close(file)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace the content of a file, mode 0600. A reader, and a power cut, meet the old one or the new one."""
+    part = path.with_name(path.name + "-new")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def try_lock(file: int) -> bool:
+        """Lock an open file against other processes, without waiting; False where another has it."""
+        try:
+            os.lseek(file, 0, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def unlock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def try_lock(file: int) -> bool:
+        """Lock an open file against other processes, without waiting; False where another has it."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,67 @@
+"""One private event loop in a thread of its own, on which ``MemoryScope`` waits for the async operations.
+
+It works in a plain program, inside a running loop and in a notebook. Only a call from the private loop itself (from a
+plugin's async hook, say) cannot wait for itself and raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from memscope.errors import ClosedError
+
+R = TypeVar("R")
+
+
+class LoopThread:
+    """An event loop in a daemon thread; made again after a fork, where threads do not survive."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._parents: list[asyncio.AbstractEventLoop] = []  # kept: tasks that are dropped warn that they never ended
+        self._pid = 0
+        self._unlock()
+        if hasattr(os, "register_at_fork"):  # another thread may have held the lock, and is no more in the child
+            os.register_at_fork(after_in_child=self._unlock)
+
+    def _unlock(self) -> None:
+        self._lock = threading.Lock()
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None or self._pid != os.getpid():
+                self._parents += [self._loop] if self._loop else []
+                self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
+                threading.Thread(target=self._loop.run_forever, name="memscope", daemon=True).start()
+            return self._loop
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        loop = self.loop()
+        if _running() is loop:
+            work.close()
+            raise ClosedError("MemoryScope was called from its own loop", hint="use AsyncMemoryScope there, with await")
+        future = asyncio.run_coroutine_threadsafe(work, loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+loop_thread = LoopThread()
+
+
+def run(work: Coroutine[Any, Any, R]) -> R:
+    """Wait for the result of a coroutine that runs on the private loop."""
+    return loop_thread.run(work)

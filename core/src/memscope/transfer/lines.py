@@ -1,0 +1,139 @@
+"""Read the lines of an export in bounded memory; broken lines raise errors with their number, or are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from json.decoder import JSONDecodeError
+from pathlib import Path
+from typing import BinaryIO, Generic, Protocol, TypeVar
+
+from memscope.errors import InputError, LimitError, MemscopeError
+
+UNLIMITED_LINE_BYTES = 1 << 40
+FIRST_WITH_END = 4  # format
+READ_BYTES = 1024 * 1024
+BOM = b"\xef\xbb\xbf"
+NO_EXPORT = "give a file that 'memscope export' wrote; --from NAME reads another system's memory"
+STRICT_REMEDY = "export it again, or import without strict, which skips such lines"
+COPY_AGAIN = "it was truncated or edited: copy it again, or import without strict, which takes what is there"
+REFUSALS = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
+
+
+class Line(Protocol):
+    """``number``: in the header the format, in the last line the number of lines before it."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+
+
+L = TypeVar("L", bound=Line)
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` about the file into an ``InputError``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{str(path)!r}: {error.strerror}", hint="check the path and its permissions") from error
+
+
+def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """Yield the lines, longer ones cut to ``most`` + 1 bytes."""
+    while line := file.readline(most + 1):
+        rest = line
+        while len(rest) > 0 and len(line) > most and not rest.endswith(b"\n"):
+            rest = file.readline(READ_BYTES)
+        yield line
+
+
+def count_lines(path: Path) -> int:
+    with usable(path), path.open("rb") as file:
+        count, last = 0, b"\n"
+        while part := file.read(READ_BYTES):
+            count, last = count + part.count(b"\n"), part[-1:]
+        return count + (last != b"\n")
+
+
+def checked(
+    path: Path, parse: Callable[[str], L], most: int, *, strict: bool, counts: Counter[str]
+) -> Iterator[tuple[int, L]]:
+    """Yield the numbered lines of a file. Broken lines and a missing end are counted, or raised if ``strict``."""
+    export = _Export(parse, most)
+    with usable(path), path.open("rb") as file:
+        for number, raw in enumerate(chain(lines(file, most), (b"",)), 1):
+            try:
+                line = export.take(raw)
+            except REFUSALS as error:
+                if strict or not export.begun:
+                    raise _refused(number, path, error) from error
+                counts["broken"] += 1
+                counts["first_broken_line"] = counts["first_broken_line"] or number
+                continue
+            if line is not None:
+                yield number, line
+
+
+class _Export(Generic[L]):
+    """Parse the lines of an export, and check by header and last line that it is complete."""
+
+    def __init__(self, parse: Callable[[str], L], most: int) -> None:
+        self._parse, self._most = parse, most
+        self._taken = 0
+        self._first: L | None = None
+        self._last: L | None = None
+
+    @property
+    def begun(self) -> bool:
+        return self._first is not None
+
+    def take(self, raw: bytes) -> L | None:
+        """Parse a line; None for a blank one and at the end (b"")."""
+        if not raw.strip():
+            if not raw:
+                self._check_end()
+            return None
+        self._taken += 1
+        line = self._parse(self._decoded(raw))
+        if (self._taken == 1) != (line.kind == "header"):
+            raise InputError("the first line must be the header of an export, and only that", hint=NO_EXPORT)
+        if self._last is not None:
+            raise InputError("it follows the last line of the export", hint="give one export at a time")
+        self._first = self._first or line
+        if line.kind == "end":
+            self._last = line
+            if line.number != self._taken - 1:
+                message = f"the export had {line.number} lines before it, the file has {self._taken - 1}"
+                raise InputError(message, hint=COPY_AGAIN)
+        return line
+
+    def _check_end(self) -> None:
+        if self._first is None or (self._first.number >= FIRST_WITH_END and self._last is None):
+            raise InputError("the file ends before the last line of the export", hint=COPY_AGAIN)
+
+    def _decoded(self, line: bytes) -> str:
+        if len(line) > self._most:
+            hint = "use 'memscope copy', which has no such limit"
+            raise LimitError("bytes in the line", limit=self._most, got=len(line), hint=hint)
+        return (line.removeprefix(BOM) if self._taken == 1 else line).decode()
+
+
+def _refused(number: int, path: Path, error: Exception) -> InputError:
+    message = f"line {number} of {path.name!r} is not a line of an export: {_reason(error)[:200]}"
+    hint = error.hint if isinstance(error, MemscopeError) else ""
+    return InputError(message, hint=hint or (NO_EXPORT if number == 1 else STRICT_REMEDY))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemscopeError):
+        return error.message
+    if isinstance(error, JSONDecodeError):
+        return f"not JSON at character {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    return "nested too deeply" if isinstance(error, RecursionError) else type(error).__name__
