@@ -18,13 +18,13 @@ from typing import Any
 import click
 
 from memscope import __version__
-from memscope.commands import register
-from memscope.commands.language import say, say_error, speaking
-from memscope.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
-from memscope.commands.output import json_line, print_error
 from memscope.errors import ConfigError, MemscopeError, install_hint
+from memscope_cli.commands import register
+from memscope_cli.commands.language import say, say_error, speaking
+from memscope_cli.commands.options import BUG, INTERRUPTED, Call, Group, exit_code, shared_options
+from memscope_cli.commands.output import json_line, print_error
 
-OF_THE_SERVER = frozenset({"serve", "token"})
+COMMANDS_OF_EXTRAS = {"mcp": "mcp", "serve": "server", "token": "server"}
 
 
 class Program(Group):
@@ -37,9 +37,9 @@ class Program(Group):
         if found is None:
             self._discover(ctx)
             found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in OF_THE_SERVER:
-            message = say("{command} is a command of the server, which is not loaded", command=cmd_name)
-            raise ConfigError(message, hint=install_hint("server"))
+        if found is None and (extra := COMMANDS_OF_EXTRAS.get(cmd_name)):
+            message = say("{command} comes with the extra {extra}, which is not loaded", command=cmd_name, extra=extra)
+            raise ConfigError(message, hint=install_hint(extra))
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -77,7 +77,7 @@ class Program(Group):
 
 
 def _asked_language(args: Sequence[str]) -> str | None:
-    """Returns the value of --lang, read before anything else: help is printed while options are read."""
+    """Return the value of --lang, read before anything else: help is printed while options are read."""
     words = [part for arg in args for part in (arg.split("=", 1) if arg.startswith("--lang=") else [arg])]
     return next((value for name, value in pairwise(words) if name == "--lang"), None)
 
@@ -101,7 +101,7 @@ def _report(error: Exception, *, machine: bool, debug: bool) -> int:
 
 
 def _explained(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Returns the exit code of an error, and what its object for programs says."""
+    """Return the exit code of an error, and what its object for programs says."""
     if isinstance(error, MemscopeError):
         about = {"code": error.code, "hint": error.hint, "retryable": error.retryable}
         return exit_code(error), {**about, "message": say_error(error)}

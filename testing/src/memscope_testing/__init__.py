@@ -16,10 +16,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from memscope import languages
+from memscope.builtin import memscope_register_languages
+
 if TYPE_CHECKING:
-    from memscope.testing.adapters import AdapterSuite
-    from memscope.testing.scripted import ScriptedModel
-    from memscope.testing.stores import StoreSuite
+    from memscope_testing.adapters import AdapterSuite
+    from memscope_testing.scripted import ScriptedModel
+    from memscope_testing.stores import StoreSuite
+
+memscope_register_languages(languages.register)  # a store's suite makes units without a memory
 
 _HOMES = {"AdapterSuite": "adapters", "ScriptedModel": "scripted", "StoreSuite": "stores"}
 __all__ = ["AdapterSuite", "ScriptedModel", "StoreSuite"]

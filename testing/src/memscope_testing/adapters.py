@@ -26,12 +26,13 @@ from typing import Any, ClassVar, Protocol
 import pytest
 
 from memscope import AsyncMemoryScope, MemscopeError, Turn
-from memscope.testing.context import ShownContext
-from memscope.testing.scripted import FickleStore, ScriptedModel, unclosed
+from memscope_testing.context import ShownContext
+from memscope_testing.prompt_prefix import PromptPrefix
+from memscope_testing.scripted import FickleStore, ScriptedModel, unclosed
 
 FACT = "My boat is called Aurora."
 QUESTION = "What is my boat called?"
-USER = "alice"
+SUITE_USER = "alice"
 RESCUE_S = 20.0
 
 
@@ -51,7 +52,7 @@ class Conversation(Protocol):
         """Close the adapter and everything else of the conversation."""
 
 
-class AdapterSuite(ShownContext):
+class AdapterSuite(ShownContext, PromptPrefix):
     """See the module's docstring. ``framework``: packages that core and the plugin module must not import."""
 
     plugin: ClassVar[str]
@@ -129,7 +130,7 @@ class AdapterSuite(ShownContext):
 
     async def test_a_new_session_recalls_the_old_ones(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         await self._told(memory)
-        new = await self.converse(memory, script, user=USER, agent="helper", session="two")
+        new = await self.converse(memory, script, user=SUITE_USER, agent="helper", session="two")
         await new.say(QUESTION)
         assert "Aurora" in script.latest
 
@@ -137,7 +138,7 @@ class AdapterSuite(ShownContext):
     async def test_at_once_never_mixes(self, memory: AsyncMemoryScope, differ: str) -> None:
         names = ["anna", "bert", "carl", "dora"]
         scopes: list[dict[str, Any]] = [
-            {"user": USER, "agent": "helper", "session": "one", differ: name} for name in names
+            {"user": SUITE_USER, "agent": "helper", "session": "one", differ: name} for name in names
         ]
         scripts = [ScriptedModel(name=name) for name in names]
         talks = [await self.converse(memory, script, **scope) for script, scope in zip(scripts, scopes, strict=True)]
@@ -155,7 +156,7 @@ class AdapterSuite(ShownContext):
         for line in ("This is {}.", "Still {}."):
             await asyncio.gather(*(talk.say(line.format(name)) for talk, name in zip(talks, names, strict=True)))
         for name in names:
-            texts = await _texts(memory, user=USER, session=name)
+            texts = await _texts(memory, user=SUITE_USER, session=name)
             assert texts[::2] == [f"This is {name}.", f"Still {name}."]
             assert len(texts) == 4
 
@@ -164,7 +165,7 @@ class AdapterSuite(ShownContext):
     async def test_both_sides_are_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         talk = await self._talk(memory, script)
         first, second = await talk.say(FACT), await talk.say("I sail it on Sundays.")
-        turns = await _turns(memory, user=USER, agent="helper", session="one")
+        turns = await _turns(memory, user=SUITE_USER, agent="helper", session="one")
         assert [turn.text for turn in turns] == [FACT, first, "I sail it on Sundays.", second]
         assert [turn.role for turn in turns] == ["user", "assistant"] * 2
 
@@ -174,13 +175,13 @@ class AdapterSuite(ShownContext):
         seen: list[list[str]] = []
 
         async def look() -> None:
-            seen.append(await _texts(memory, user=USER))
+            seen.append(await _texts(memory, user=SUITE_USER))
 
         script.during = look
         talk = await self._talk(memory, script)
         replies = [await talk.say(FACT), await talk.say(QUESTION)]
         assert seen == [[FACT], [FACT, replies[0], QUESTION]]
-        assert await _texts(memory, user=USER) == [FACT, replies[0], QUESTION, replies[1]]
+        assert await _texts(memory, user=SUITE_USER) == [FACT, replies[0], QUESTION, replies[1]]
 
     async def test_the_same_words_said_again_are_a_new_turn(
         self, memory: AsyncMemoryScope, script: ScriptedModel
@@ -190,16 +191,16 @@ class AdapterSuite(ShownContext):
             await talk.say("ok")
         later = await self._talk(memory, script)
         await later.say("ok")
-        assert (await _texts(memory, user=USER)).count("ok") == 4
+        assert (await _texts(memory, user=SUITE_USER)).count("ok") == 4
 
     async def test_an_interrupted_stream_keeps_the_users_turn(
         self, memory: AsyncMemoryScope, script: ScriptedModel
     ) -> None:
         talk = await self._talk(memory, script)
         await talk.interrupt(FACT)
-        assert FACT in await _texts(memory, user=USER)
+        assert FACT in await _texts(memory, user=SUITE_USER)
         await talk.say(QUESTION)
-        assert (await _texts(memory, user=USER)).count(FACT) == 1
+        assert (await _texts(memory, user=SUITE_USER)).count(FACT) == 1
 
     async def test_a_model_that_fails_keeps_the_users_turn(
         self, memory: AsyncMemoryScope, script: ScriptedModel
@@ -208,7 +209,7 @@ class AdapterSuite(ShownContext):
         talk = await self._talk(memory, script)
         with contextlib.suppress(Exception):
             await talk.say(FACT)
-        assert await _texts(memory, user=USER) == [FACT]
+        assert await _texts(memory, user=SUITE_USER) == [FACT]
 
     # ---- history shown again
 
@@ -216,10 +217,10 @@ class AdapterSuite(ShownContext):
         talk = await self._talk(memory, script)
         for text in (FACT, "ok", "ok"):
             await talk.say(text)
-        before = await _texts(memory, user=USER)
+        before = await _texts(memory, user=SUITE_USER)
         again = await self._talk(memory, script, state=await talk.state())
         reply = await again.say("Let us go on.")
-        assert await _texts(memory, user=USER) == [*before, "Let us go on.", reply]
+        assert await _texts(memory, user=SUITE_USER) == [*before, "Let us go on.", reply]
 
     async def test_history_shown_again_does_not_undo_a_forget(
         self, memory: AsyncMemoryScope, script: ScriptedModel
@@ -227,10 +228,10 @@ class AdapterSuite(ShownContext):
         talk = await self._talk(memory, script)
         await talk.say(FACT)
         state = await talk.state()
-        await memory.forget(user=USER, everything=True)
+        await memory.forget(user=SUITE_USER, everything=True)
         again = await self._talk(memory, script, state=state)
         reply = await again.say("Let us go on.")
-        assert await _texts(memory, user=USER) == ["Let us go on.", reply]
+        assert await _texts(memory, user=SUITE_USER) == ["Let us go on.", reply]
 
     # ---- recall
 
@@ -264,13 +265,13 @@ class AdapterSuite(ShownContext):
 
     async def test_what_was_injected_is_never_recorded(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
         await self._told(memory)
-        before = await _texts(memory, user=USER)
+        before = await _texts(memory, user=SUITE_USER)
         talk = await self._talk(memory, script, session="two")
-        said = []
+        conversation = []
         for text in (QUESTION, "And what was its name again, the boat?", QUESTION):
-            said += [text, await talk.say(text)]
+            conversation += [text, await talk.say(text)]
             assert "Aurora" in script.latest
-        assert await _texts(memory, user=USER) == [*before, *said]
+        assert await _texts(memory, user=SUITE_USER) == [*before, *conversation]
 
     async def test_what_was_injected_is_never_recorded_from_a_reloaded_history(
         self, memory: AsyncMemoryScope, script: ScriptedModel
@@ -278,10 +279,10 @@ class AdapterSuite(ShownContext):
         await self._told(memory)
         talk = await self._talk(memory, script, session="two")
         await talk.say(QUESTION)
-        before = await _texts(memory, user=USER)
+        before = await _texts(memory, user=SUITE_USER)
         again = await self._talk(memory, script, session="two", state=await talk.state())
         reply = await again.say(QUESTION)
-        assert await _texts(memory, user=USER) == [*before, QUESTION, reply]
+        assert await _texts(memory, user=SUITE_USER) == [*before, QUESTION, reply]
 
     async def test_what_was_injected_is_never_extracted(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
@@ -289,7 +290,7 @@ class AdapterSuite(ShownContext):
         await self._told(fickle)
         await (await self._talk(fickle, script, session="two")).say(QUESTION)
         (work,) = await store.claim("consolidate", 100, 60.0)
-        turns = [await fickle.get(key, user=USER) for key in work.items]
+        turns = [await fickle.get(key, user=SUITE_USER) for key in work.items]
         assert ["Aurora" in turn.text for turn in turns] == [True, False, False, False]
 
     async def test_injection_does_not_grow_the_context(self, memory: AsyncMemoryScope, script: ScriptedModel) -> None:
@@ -322,7 +323,7 @@ class AdapterSuite(ShownContext):
         assert len([record for record in caplog.records if record.name.startswith("memscope")]) == 1
         store.broken = False
         await talk.say("I sail it on Sundays.")
-        assert "I sail it on Sundays." in await _texts(fickle, user=USER)
+        assert "I sail it on Sundays." in await _texts(fickle, user=SUITE_USER)
 
     async def test_strict_raises(self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel) -> None:
         talk = await self._talk(fickle, script, strict=True)
@@ -334,7 +335,7 @@ class AdapterSuite(ShownContext):
     async def test_nothing_blocks_the_event_loop(
         self, fickle: AsyncMemoryScope, store: FickleStore, script: ScriptedModel
     ) -> None:
-        """The store waits for this very loop; on a loop that is blocked only the rescuer can help."""
+        """The store waits for this event loop; if the loop is blocked, only the rescuer can end the wait."""
         talk = await self._talk(fickle, script)
         gate = store.hold()
         rescuer = threading.Timer(RESCUE_S, gate.set)
@@ -357,7 +358,7 @@ class AdapterSuite(ShownContext):
         assert unclosed(before) == []
 
     async def test_the_framework_is_not_imported(self) -> None:
-        """Neither by core nor by the plugin module, which every memory loads."""
+        """Neither core nor the plugin module, which every memory loads, import it."""
         loaded = f"set({self.framework!r}) & set(sys.modules)"
         code = f"import sys, memscope, memscope.adapters.session, {self.plugin}\nprint(*{loaded})"
         done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True)
@@ -366,7 +367,7 @@ class AdapterSuite(ShownContext):
     # ---- test helpers
 
     async def _talk(self, memory: AsyncMemoryScope, script: ScriptedModel, **more: Any) -> Conversation:
-        return await self.converse(memory, script, **{"user": USER, "agent": "helper", "session": "one", **more})
+        return await self.converse(memory, script, **{"user": SUITE_USER, "agent": "helper", "session": "one", **more})
 
     async def _told(self, memory: AsyncMemoryScope) -> None:
         """Another session, in which the fact was said."""
@@ -382,11 +383,11 @@ async def _texts(memory: AsyncMemoryScope, **scope: Any) -> list[str]:
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
-    found = []
+    errors = []
     while error is not None:
-        found.append(error)
+        errors.append(error)
         error = error.__cause__ or error.__context__
-    return found
+    return errors
 
 
 __all__ = ["AdapterSuite", "Conversation", "ScriptedModel"]

@@ -27,7 +27,7 @@ ScriptedReply: TypeAlias = "Said | Callable[[Sequence[Message]], Said | Awaitabl
 
 
 class ScriptedChat:
-    """A ``ChatModel`` with given replies: a sequence, one per call, or one function for all calls.
+    """A ``ChatModel`` with scripted replies: a sequence, one per call, or one function for all calls.
 
     ``prompts`` are the messages of each call, in order. ``AssertionError`` when there are more calls than replies.
     """
@@ -45,8 +45,8 @@ class ScriptedChat:
         self.prompts.append(list(messages))
         size = sum(len(message["content"]) for message in messages) + (len(schema_text(schema)) if schema else 0)
         count(Usage(calls=1, prompt_characters=size))
-        said = await self._next(messages)
-        return Reply(said, parse(said, schema) if schema else None)
+        text = await self._next(messages)
+        return Reply(text, parse(text, schema) if schema else None)
 
     async def stream(self, messages: Sequence[Message], *, deadline_s: float | None = None) -> AsyncIterator[str]:
         yield (await self.chat(messages)).text
@@ -54,18 +54,18 @@ class ScriptedChat:
     async def _next(self, messages: Sequence[Message]) -> str:
         if self._all is None and not self._replies:
             raise AssertionError(f"asked {len(self.prompts)} times, which is more than there are replies")
-        said = self._all if self._all is not None else self._replies.pop(0)
-        if callable(said):
-            said = said(messages)
-        if isawaitable(said):
-            said = await said
-        if isinstance(said, BaseException):
-            raise said
-        return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        reply = self._all if self._all is not None else self._replies.pop(0)
+        if callable(reply):
+            reply = reply(messages)
+        if isawaitable(reply):
+            reply = await reply
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
 
 def data(messages: Sequence[Message]) -> Json:
-    """Returns the JSON that a worker enclosed in its prompt."""
+    """Return the JSON that a worker enclosed in its prompt."""
     boundary, written, end = messages[1]["content"].split("\n")
     assert boundary == end
     assert boundary in messages[0]["content"]
@@ -73,12 +73,12 @@ def data(messages: Sequence[Message]) -> Json:
 
 
 class IdealChat(ScriptedChat):
-    """Answers every prompt of consolidate and reflect as a good model would, from given facts.
+    """Answer every prompt of consolidate and reflect as a good model would, from known facts.
 
     ``turns``: the messages, each with its ``text``. ``facts``: per fact ``text``, ``about``, ``when``, ``keywords``,
     ``level``, and ``turns`` (indexes) with the ``quote`` of the first, or ``quotes``: pairs of an index and words.
     ``relations``: ``[old, new, relation]`` with indexes of facts; "contradicts" means that the new one ends the old
-    one, pairs that are not listed are unrelated. No fact is given a subject: each stands alone.
+    one; unlisted pairs are unrelated. Facts have no subject.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class IdealChat(ScriptedChat):
         return self._summary(shown) if "so_far" in shown else self._reflection(shown)
 
     def _summary(self, shown: Mapping[str, Any]) -> Json:
-        """Returns the summary so far and the facts of the turns; where there are none, how the turns begin."""
+        """Return the summary so far and the facts of the turns; without facts, the beginnings of the turns."""
         texts = [line["text"] for line in shown["turns"]]
-        told = [fact["text"] for fact, cited in self._facts if any(text in texts for text, _ in cited)]
-        return {"summary": " ".join(filter(None, [shown["so_far"], *(told or [text[:80] for text in texts])]))}
+        facts = [fact["text"] for fact, cited in self._facts if any(text in texts for text, _ in cited)]
+        return {"summary": " ".join(filter(None, [shown["so_far"], *(facts or [text[:80] for text in texts])]))}
 
     def _extraction(self, lines: Sequence[Mapping[str, Any]]) -> Json:
         heard = {line["n"]: 0 for line in lines if not line.get("context")}
@@ -114,10 +114,10 @@ class IdealChat(ScriptedChat):
             quotes = [
                 (line["n"], words) for text, words in cited for line in lines if _holds(line["text"], text, words)
             ]
-            own = [number for number, _ in quotes if number in heard]
-            if own:
+            numbers = [number for number, _ in quotes if number in heard]
+            if numbers:
                 noted.append(_noted(fact, quotes))
-                heard |= {number: max(heard[number], fact["level"]) for number in own}
+                heard |= {number: max(heard[number], fact["level"]) for number in numbers}
         return {"turns": [{"turn": number, "level": level} for number, level in heard.items()], "facts": noted}
 
     def _verdicts(self, pairs: Sequence[Mapping[str, Any]]) -> Json:
@@ -137,24 +137,24 @@ class IdealChat(ScriptedChat):
             for old, new in permutations((*shown["facts"], *shown["earlier"]), 2)
             if (relation := self._relations.get((old["text"], new["text"])))
         ]
-        return {"insights": [], "alone": [one["n"] for one in shown["facts"]], "relations": related}
+        return {"insights": [], "alone": [fact["n"] for fact in shown["facts"]], "relations": related}
 
 
 def _quotes(fact: Mapping[str, Any], texts: Sequence[str]) -> Sequence[tuple[int, str]]:
-    """Returns the quotes of a fact; without any, its turns' whole texts, and the ``quote`` for the first."""
+    """Return the quotes of a fact; without any, its turns' whole texts, and the ``quote`` for the first."""
     if "quotes" in fact:
         return [(turn, words) for turn, words in fact["quotes"]]
     return [(turn, texts[turn] if place else fact["quote"]) for place, turn in enumerate(fact["turns"])]
 
 
 def _holds(shown: str, text: str, words: str) -> bool:
-    """Returns whether a line shows the turn's text, or a part of it that holds the words."""
+    """Return whether a line shows the turn's text, or a part of it with the words."""
     return shown == text or (len(shown) < len(text) and words in shown and shown in text)
 
 
 def _noted(fact: Mapping[str, Any], quotes: Sequence[tuple[int, str]]) -> Json:
-    told = {name: fact[name] for name in ("text", "about", "when", "keywords")}
-    return {**told, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
+    noted = {name: fact[name] for name in ("text", "about", "when", "keywords")}
+    return {**noted, "quotes": [{"turn": turn, "words": words} for turn, words in quotes]}
 
 
 __all__ = ["IdealChat", "ScriptedChat", "data"]

@@ -1,4 +1,4 @@
-"""Records to test with, in few words."""
+"""Builders of records for tests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memscope.stores import Store
 
 START = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
 PAST = datetime(2000, 1, 1, tzinfo=UTC)
-FUTURE = datetime(2200, 1, 1, tzinfo=UTC)
+FAR_FUTURE = datetime(2200, 1, 1, tzinfo=UTC)
 EVERYTHING = 10_000
 _numbers = count(1)
 
 
 def fresh_user() -> str:
-    """Returns a user that no other example of a test has."""
+    """Return a unique user."""
     return f"user-{next(_numbers)}"
 
 
@@ -26,11 +26,11 @@ def at(minutes: float) -> datetime:
 
 
 def turn(key: str = "", text: str = "I moved to Berlin.", *, user: str = "alice", **fields: Any) -> Turn:
-    """A turn of ``user``; ``agent`` and ``session`` go to its scope. Each has a time of its own."""
+    """Make a turn with a time of its own; ``agent`` and ``session`` go to its scope."""
     number = next(_numbers)
     scope = Scope(user, fields.pop("agent", None), fields.pop("session", None))
-    given = {"role": "user", "speaker": "Alice", "time": at(number), "recorded": at(number), **fields}
-    return Turn(key=key or f"turn-{number}", scope=scope, text=text, **given)
+    values = {"role": "user", "speaker": "Alice", "time": at(number), "recorded": at(number), **fields}
+    return Turn(key=key or f"turn-{number}", scope=scope, text=text, **values)
 
 
 def inserts(*keys: str, **fields: Any) -> list[TurnInsert]:
@@ -60,7 +60,7 @@ async def remember(store: Store, *memories: Observation | Insight) -> int:
 
 
 async def ids(store: Store, user: str = "alice", **conditions: Any) -> list[str]:
-    """Returns the keys and ids of a scan's records, in its order."""
+    """Return the keys and ids of a scan's records, in its order."""
     return [identity(record) async for page in store.scan(Select(user, **conditions)) for record in page]
 
 

@@ -22,10 +22,9 @@ class Shown(NamedTuple):
 
 @dataclass
 class ScriptedModel:
-    """The replies of an agent's model under test. Let the framework's own model object ask ``answer``.
+    """Scripted replies of an agent's model; the framework's own model object calls ``answer``.
 
-    ``shown`` holds the messages of every call. ``during`` runs while the model "thinks"; ``error`` is raised instead of
-    an answer.
+    ``shown``: messages of every call. ``during`` runs while the model "thinks"; ``error`` is raised instead of a reply.
     """
 
     shown: list[list[Shown]] = field(default_factory=list)
@@ -43,12 +42,12 @@ class ScriptedModel:
 
     @property
     def latest(self) -> str:
-        """Returns all the text of the latest call."""
+        """The text of the latest call."""
         return "\n".join(message.text for message in self.shown[-1])
 
 
 class FickleStore(InMemoryStore):
-    """Fails while ``broken``; with ``hold()`` stops at its next call until ``gate`` is set."""
+    """A store that fails while ``broken``; after ``hold()`` its next call waits for ``gate``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,5 +78,5 @@ class FickleStore(InMemoryStore):
 
 
 def unclosed(before: set[asyncio.Task[Any]]) -> list[str]:
-    """Returns the names of tasks that were started since and still run."""
+    """Return the names of running tasks that were started since."""
     return [task.get_name() for task in asyncio.all_tasks() - before if task is not asyncio.current_task()]

@@ -18,17 +18,17 @@ from memscope.adapters.memory_tools import READING, Tool, ToolSet, bound, descri
 from memscope.adapters.session import MemorySession
 from memscope.errors import VERSION, ConfigError, MemscopeError, install_hint
 from memscope.prompts.memory_block import block
-from memscope.records import Record, Turn, WorkReport
+from memscope.records import Record, Turn, WorkReport, in_zone
 from memscope.validation import count
 
 SERVERS = (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP"))  # versions 2 and 1
-INSTRUCTIONS = (
+SERVER_INSTRUCTIONS = (
     "Long-term memory of the user. Search it before you answer what the conversation does not hold; "
     "add what the user wants remembered."
 )
 LIST = "List this user's newest memories, each with its id: facts and insights, or what was said if there are none."
 REFLECT = "Make memories of what was said since the last time, and bring what is known about the user up to date."
-MOST = 100  # memories of one list
+MAX_LISTED_MEMORIES = 100  # memories of one list
 READ_ONLY = frozenset({"search_memory", "list_memories"}) | READING
 ReportProgress = Callable[[int, int], Awaitable[None]]
 #: Complaints about an argument by pydantic's name of the mistake, in our words.
@@ -48,7 +48,7 @@ def server(session: MemorySession, more: ToolSet | None = None) -> Any:
     ``ConfigError`` without the SDK.
     """
     server_class, tool_error = _sdk()
-    made = _in_own_words(server_class, tool_error)("memscope", instructions=INSTRUCTIONS)
+    made = _in_own_words(server_class, tool_error)("memscope", instructions=SERVER_INSTRUCTIONS)
     for part in (made, *vars(made).values()):  # version 1 of the SDK would tell its own
         if hasattr(part, "create_initialization_options"):
             part.version = VERSION
@@ -66,7 +66,7 @@ def _annotations(name: str) -> Any:
 
 
 def _progress(made: Any) -> ReportProgress:
-    """Returns a function that tells a client which asked for it how far a call is."""
+    """Return a function that tells a client which asked for it how far a call is."""
 
     async def report(done: int, total: int) -> None:
         if hasattr(made, "get_context"):
@@ -122,7 +122,9 @@ def tools(session: MemorySession, progress: ReportProgress) -> dict[str, tuple[s
         return await session.answer_remember(text)
 
     async def list_memories(limit: int = 20) -> str:
-        return _format_records(await _newest(session, count("limit", limit, MOST)), await session.local_zone())
+        return _format_records(
+            await _newest(session, count("limit", limit, MAX_LISTED_MEMORIES)), await session.local_zone()
+        )
 
     async def forget_memory(ids: list[str] | str) -> str:
         return await session.answer_forget([ids] if isinstance(ids, str) else ids)
@@ -165,13 +167,14 @@ def _format_records(records: list[Record], zone: tzinfo | None) -> str:
 def _line(record: Record, zone: tzinfo | None) -> str:
     text = " ".join(record.text.split())
     if isinstance(record, Turn):
-        return f"[id {record.key}] [{record.time.astimezone(zone):%Y-%m-%d}] {record.speaker}: {text}"
-    return f"[id {record.id}] [{record.said.astimezone(zone):%Y-%m-%d}] {text}"
+        return f"[id {record.key}] [{in_zone(record.time, zone):%Y-%m-%d}] {record.speaker}: {text}"
+    return f"[id {record.id}] [{in_zone(record.said, zone):%Y-%m-%d}] {text}"
 
 
 def _summarize(report: WorkReport) -> str:
     if report.model == "none":
         return f"There is no chat model: {report.pending} turns stay as they were said, and are found all the same."
-    waiting = f" {report.pending} wait: {', '.join(report.errors)}." if report.pending else ""
+    why = report.reason or ", ".join(report.errors)
+    waiting = f" {report.pending} wait: {why}." if report.pending else ""
     proposed = f" {report.proposed} proposed to a person." if report.proposed else ""
     return f"{report.new} new memories, {report.merged} merged, {report.superseded} superseded.{proposed}{waiting}"

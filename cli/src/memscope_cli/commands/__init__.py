@@ -16,15 +16,16 @@ FAMILIES = {
     ),
     "entities": ("entities", "entity", "timeline", "graph", "reindex"),
     "block": ("block",),
-    "work": ("consolidate", "reflect", "reembed", "unpark", "worker", "mcp"),
+    "work": ("consolidate", "reflect", "reembed", "unpark", "worker"),
     "store": ("backup", "restore", "recover", "copy", "compact", "receipts", "users", "status"),
     "installation": ("plugins", "trust", "completion"),
     "doctor": ("doctor",),
+    "agent_hook": ("agent_hook",),
 }
 
 
 def register(cli: click.Group) -> None:
-    """Called by the hook ``memscope_register_commands`` of the built-in plugin."""
+    """Add the built-in commands; plugins add theirs by the hook ``memscope_register_commands``."""
     for family, names in FAMILIES.items():
         module = import_module(f"{__name__}.{family}")
         for name in names:

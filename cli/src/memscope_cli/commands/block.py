@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from memscope.commands.language import say
-from memscope.commands.memories import end_with_receipt
-from memscope.commands.options import Call, Group, command, confirm_or_exit
-from memscope.commands.output import Display, print_error, visible, visible_text
 from memscope.errors import NotFound
 from memscope.records import Block
 from memscope.records.serialization import to_json
-from memscope.sync import SyncBlocks
+from memscope.sync.views import SyncBlocks
+from memscope_cli.commands.language import say
+from memscope_cli.commands.memories import end_with_receipt
+from memscope_cli.commands.options import Call, Group, command, confirm_or_exit
+from memscope_cli.commands.output import Display, print_error, visible, visible_text
 
 label_argument = click.argument("label")
 reason_option = click.option("--reason", default="", help="Why, for the history.")

@@ -10,27 +10,27 @@ from typing import Any
 
 import click
 
-from memscope.commands import slash
-from memscope.commands.demo import demo
-from memscope.commands.input import Pipe, Terminal, read_message
-from memscope.commands.language import LANGUAGES, say, say_error, speaking
-from memscope.commands.options import Call, command, exit_code
-from memscope.commands.output import print_error, visible, visible_text
-from memscope.commands.slash import Talk
-from memscope.commands.work import ReportReceiver
 from memscope.errors import MemscopeError
 from memscope.records import Scope, WorkReport
-from memscope.sync import SyncAnswer
+from memscope.sync.views import SyncAnswer
+from memscope_cli.commands import slash
+from memscope_cli.commands.demo import demo
+from memscope_cli.commands.input import Pipe, Terminal, read_message
+from memscope_cli.commands.language import CLI_LANGUAGES, say, say_error, speaking
+from memscope_cli.commands.options import Call, command, exit_code
+from memscope_cli.commands.output import print_error, visible, visible_text
+from memscope_cli.commands.slash import Talk
+from memscope_cli.commands.work import ReportReceiver
 
-DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
-NO_MODEL = """There is no chat model to talk with. Set one, for example
+CHAT_DRAIN_S = 1.0  # a person waits; what is not done by then stays pending
+NO_CHAT_MODEL = """There is no chat model to talk with. Set one, for example
   MEMSCOPE_CHAT__PRESET=ollama MEMSCOPE_CHAT__MODEL=qwen3:8b memscope chat --user {user}
   MEMSCOPE_CHAT__PRESET=openai MEMSCOPE_CHAT__MODEL=gpt-4.1-mini (with OPENAI_API_KEY)
 or in memscope.yaml; docs/models.md has the lines for other servers."""
 
 
 @command("chat", short_help="Talk with an assistant that remembers.")
-@click.option("--language", type=click.Choice(LANGUAGES), help="Of the interface; the same as --lang.")
+@click.option("--language", type=click.Choice(CLI_LANGUAGES), help="Of the interface; the same as --lang.")
 @click.option("--persona", metavar="TEXT", help="Who the assistant is.")
 @click.option("--window", type=int, default=3000, show_default=True, help="Tokens of recent turns that it is shown.")
 @click.option("--tokens", type=int, default=1000, show_default=True, help="Tokens of memories that it is shown.")
@@ -44,19 +44,19 @@ def chat(call: Call, /, language: str | None, **asked: Any) -> None:
     with speaking(language or call.lang), call.memory(new=True, plugins=[ReportReceiver(news.receive)]) as memory:
         talk = Talk(memory, call.show, user, call.session or Talk.fresh_session(), call.agent, asked)
         talk.keyboard = Terminal(lambda line: slash.complete(talk, line)) if sys.stdin.isatty() else Pipe()
-        if memory.runtime.ctx.chat is None:
+        if memory.runtime.services.chat is None:
             explain_models(talk)
             return
         news.talk = talk
         with listening(news):
             code = run(talk)
-            memory.stop(drain_s=DRAIN_S)
+            memory.admin.stop(drain_s=CHAT_DRAIN_S)
     click.get_current_context().exit(code)
 
 
 def explain_models(talk: Talk) -> None:
     """Say which settings are missing; offer the demo on a terminal."""
-    click.echo(say(NO_MODEL, user=visible(talk.user)), err=True)
+    click.echo(say(NO_CHAT_MODEL, user=visible(talk.user)), err=True)
     context = click.get_current_context()
     question = say("Watch memory at work without a model? (memscope demo)")
     if not talk.keyboard.asks or talk.show.machine or not talk.confirm(question):
@@ -95,7 +95,7 @@ def listening(news: News) -> Iterator[None]:
 def run(talk: Talk) -> int:
     """Read messages until the end of the input; returns the exit code of the last failure that nobody saw."""
     if talk.keyboard.asks:
-        model = talk.memory.runtime.ctx.chat
+        model = talk.memory.runtime.services.chat
         words = "Talking with {model} as {user}, session {session}. /help shows what else there is, /exit ends."
         name = model.name if model else ""
         talk.show.line(say(words, model=name, user=visible(talk.user), session=visible(talk.session)))
@@ -153,7 +153,7 @@ def show_answer(talk: Talk, answer: SyncAnswer) -> None:
 
 
 def too_long(talk: Talk, text: str) -> bool:
-    size, limit = len(text.encode(errors="replace")), talk.memory.runtime.limits.text
+    size, limit = len(text.encode(errors="replace")), talk.memory.runtime.services.limits.text
     if size > limit:
         words = "That is {size} bytes; one message holds at most {limit}. Split it, or give a summary."
         talk.note(say(words, size=f"{size:,}", limit=f"{limit:,}"))

@@ -13,18 +13,18 @@ from typing import Any
 
 import click
 
-from memscope.commands.formatting import days, hit_json, hit_parts, why
-from memscope.commands.language import count_nouns, join, language, say
-from memscope.commands.options import Call, command, file_of
-from memscope.commands.output import Display, StyledText, speaks_unicode, visible
-from memscope.demo import LANGUAGES, conversations, load, play, said_at
-from memscope.demo.play import AskedQuestion, DemoConversation, ForgottenSecret
 from memscope.sync import MemoryScope
+from memscope_cli.commands.formatting import days, hit_json, hit_parts, why
+from memscope_cli.commands.language import count_nouns, join, language, say
+from memscope_cli.commands.options import Call, command, file_of
+from memscope_cli.commands.output import Display, StyledText, speaks_unicode, visible
+from memscope_cli.demo import DEMO_LANGUAGES, conversations, load, play, said_at
+from memscope_cli.demo.play import AskedQuestion, DemoConversation, ForgottenSecret
 
 HANDFUL = 4  # questions shown in full, for each conversation
 LINES = 2  # hits shown of each, besides the known evidence
-LONGEST = 320  # characters of a line
-NAMES = {"en": "English", "zh": "中文"}
+MAX_LINE_CHARS = 320  # characters of a line
+LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 
 
 @dataclass
@@ -54,7 +54,7 @@ def demo(call: Call, which: str | None, data: str | None, everything: bool) -> N
     stage, clock = DemoView(call.show, store, everything), play.DemoClock()
     stage.open()
     which = which or ("zh" if language() == "zh" else "both")
-    own = (load(one) for one in LANGUAGES if which in (one, "both"))
+    own = (load(one) for one in DEMO_LANGUAGES if which in (one, "both"))
     with MemoryScope(store, settings=Settings(), clock=clock) as memory:
         for conversation in own if data is None else conversations(data):
             clock.set_after(conversation)
@@ -91,7 +91,7 @@ class DemoView:
 
     def title(self, conversation: DemoConversation) -> None:
         first, last = (said_at(conversation["sessions"][at]) for at in (0, -1))
-        name = NAMES.get(conversation.get("lang", ""), "")
+        name = LANGUAGE_NAMES.get(conversation.get("lang", ""), "")
         sessions = f"{count_nouns(len(conversation['sessions']), 'session')}, {days(first, last)}"
         self.show.line("")
         self.show.rule(" · ".join(part for part in (name, visible(str(conversation["id"])), sessions) if part))
@@ -275,4 +275,4 @@ def mark(good: bool) -> tuple[str, str]:
 
 def shortened(parts: list[StyledText]) -> list[StyledText]:
     *before, words = parts
-    return [*before, words[:LONGEST] + "…"] if isinstance(words, str) and len(words) > LONGEST else parts
+    return [*before, words[:MAX_LINE_CHARS] + "…"] if isinstance(words, str) and len(words) > MAX_LINE_CHARS else parts

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import days, record_json, record_line
-from memscope.commands.language import count_nouns, join, language, say
-from memscope.commands.options import Call, as_of_option, command, time_option
-from memscope.commands.output import Display, StyledText, print_error, visible, visible_text
+from memscope import languages
 from memscope.records import Record
-from memscope.text.topics import name_in
+from memscope_cli.commands.formatting import days, record_json, record_line
+from memscope_cli.commands.language import count_nouns, join, language, say
+from memscope_cli.commands.options import Call, as_of_option, command, time_option
+from memscope_cli.commands.output import Display, StyledText, print_error, visible, visible_text
 
 if TYPE_CHECKING:
     from memscope.entities.results import Entity, Timeline
 
 BAR = 24  # columns of the longest bar
 THEMES = 12  # shown to people
-ENTITY_KINDS = click.Choice(["person", "place", "organisation", "thing", "topic"])
+KIND_CHOICE = click.Choice(["person", "place", "organisation", "thing", "topic"])
 
 
 def bar(value: float, most: float) -> str:
-    """Returns a bar of eighths of a column; something above zero shows something."""
+    """Return a bar of eighths of a column; something above zero shows something."""
     eighths = max(1, round(value / most * BAR * 8)) if value and most else 0
     full, rest = divmod(eighths, 8)
     return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
@@ -37,11 +37,11 @@ def _bar_part(show: Display, value: float, most: float) -> StyledText:
 @command("entities", short_help="Show who and what is spoken of most and most lately.")
 @click.option("--top", type=int, default=20, show_default=True, help="How many.")
 @time_option("--since", "Only mentions from this date or time on (ISO 8601).")
-@click.option("--kind", type=ENTITY_KINDS, help="Only this kind.")
+@click.option("--kind", type=KIND_CHOICE, help="Only this kind.")
 @as_of_option
 def entities(call: Call, /, **asked: Any) -> None:
     """Show people, places, organisations, things and topics, those named most and most lately first."""
-    found = call.open().entities(**call.scope, **call.local(asked))
+    found = call.open().entities(**call.scope).list(**asked)
     for one in found:
         bars = _bar_part(call.show, one.score, max(other.score for other in found))
         call.show.data(asdict(one))
@@ -68,12 +68,12 @@ def entity(call: Call, /, name: str, merge: str | None, split: str | None, **ask
 
     What --merge and --split say is kept as statements in memory, and holds for new turns too.
     """
-    memory = call.open()
+    entities = call.open().entities(**call.scope)
     if merge is not None:
-        memory.merge_entities(name=name, other=merge, **call.whose)
+        entities.merge(name, merge)
     if split is not None:
-        memory.split_entities(name=name, other=split, **call.whose)
-    found = memory.entity(name=name, **call.scope, **call.local(asked))
+        entities.split(name, split)
+    found = entities.get(name, **asked)
     records: dict[str, tuple[Record, ...]] = {"facts": found.facts, "insights": found.insights, "turns": found.turns}
     neighbours = [asdict(one) for one in found.neighbours]
     shown = {head: [record_json(record) for record in group] for head, group in records.items()}
@@ -103,14 +103,14 @@ def timeline(call: Call, /, **asked: Any) -> None:
 
     An arrow is a change of rank since the one before, * a name that was not in it.
     """
-    found = call.open().timeline(**call.scope, **call.local(asked))
+    found = call.open().entities(**call.scope).timeline(**asked)
     call.show.data(asdict(found))
     _show_buckets(call.show, found)
     if found.themes:
         call.show.rule(say("themes"))
     for theme in sorted(found.themes, key=lambda theme: -theme.count)[:THEMES]:
         when = days(theme.first, theme.last) + (say(" (over)") if theme.over else "")
-        name = name_in(language(), theme.name)
+        name = languages.get(language()).topic_name(theme.name)
         call.show.line((name, "bold"), f"  {count_nouns(theme.count, 'turn')}  ", (when, "cyan"))
     if not found.buckets:
         print_error(say("memscope: nothing was said"))
@@ -127,7 +127,7 @@ def _show_buckets(show: Display, found: Timeline) -> None:
 
 
 def _change(rank: int, before: int | None) -> str:
-    """Returns an arrow for a change of rank since the bucket before; ``*`` for an entity that is new in this one."""
+    """Return an arrow for a change of rank since the bucket before; ``*`` for an entity that is new in this one."""
     return " *" if before is None else " ↑" if rank < before else " ↓" if rank > before else ""
 
 
@@ -141,7 +141,7 @@ def _change(rank: int, before: int | None) -> str:
 @as_of_option
 def graph(call: Call, /, form: str | None, **asked: Any) -> None:
     """Show who and what is named together or related by a fact: around each NAME, or of those named most."""
-    found = call.open().graph(**call.scope, **call.local(asked))
+    found = call.open().entities(**call.scope).graph(**asked)
     call.show.data(found.as_dict())
     if form and not call.json:
         click.echo(visible_text(getattr(found, form)()), nl=False)
@@ -162,8 +162,8 @@ def reindex(call: Call, /, entities: bool) -> None:
     stopped and repeated while memory is in use. It shows what the rules of today find, and stops at a broken record.
     """
     memory = call.open()
-    for user in [call.user] if call.user is not None else memory.users():
-        found = memory.entities(user, top=100_000)
+    for user in [call.user] if call.user is not None else memory.admin.users():
+        found = memory.entities(user).list(top=100_000)
         mentions = sum(one.count for one in found)
         call.show.data({"user": user, "entities": len(found), "mentions": mentions})
         counts = f"  {count_nouns(len(found), 'name')}  {count_nouns(mentions, 'mention')}"

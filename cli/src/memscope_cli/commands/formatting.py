@@ -7,25 +7,30 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from memscope.commands.language import count_nouns, join, say, say_sentence
-from memscope.commands.output import Display, StyledText, pad, visible
-from memscope.reconciliation.approval import REFUSED, WORDS
+from memscope.reconciliation.approval import REFUSAL_FIELD, WORDS_FIELD
 from memscope.records import ForgetReport, Hit, Insight, Observation, Record, Retrieval, Turn, WorkReport, refusals
 from memscope.records.serialization import to_json
 from memscope.stores.rules import record_id
+from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.output import Display, StyledText, pad, visible
 
 STRONGEST = 3  # features named
 ACTION_STYLES = {"new": "green", "merged": "cyan", "superseded": "yellow", "proposed": "magenta"}
-STAGES = {"consolidate": "turn", "reflect": "observation"}
+KIND_OF_STAGE = {"consolidate": "turn", "reflect": "observation"}
 
 
 def _speaker(turn: Turn) -> str:
-    """Returns a name, or the role in the language of the program where nobody has one."""
+    """Return a name, or the role in the language of the program where nobody has one."""
     return visible(say(turn.role) if turn.speaker == turn.role else turn.speaker)
 
 
 def days(first: date, last: date) -> str:
     return say("{first} to {last}", first=f"{first:%Y-%m-%d}", last=f"{last:%Y-%m-%d}")
+
+
+def list_origins(places: Mapping[str, str]) -> str:
+    """Return settings with the place of each: "approve (line 2 of 'memscope.yaml'), store (MEMSCOPE_STORE)"."""
+    return join(f"{name} ({say_sentence(place)})" for name, place in sorted(places.items()))
 
 
 def hit_parts(hit: Hit) -> list[StyledText]:
@@ -39,10 +44,12 @@ def hit_parts(hit: Hit) -> list[StyledText]:
 
 
 def why(hit: Hit) -> str:
-    """Returns how the hit was found, and its strongest features."""
+    """Return how the hit was found, and its strongest features."""
     features = sorted((one for one in hit.features if one.contribution > 0), key=lambda one: -one.contribution)
     strongest = join(f"{one.name} {one.contribution:+.1f}" for one in features[:STRONGEST])
-    return say("found by {legs}", legs=" + ".join(map(say, hit.found_by))) + (f": {strongest}" if strongest else "")
+    return say("found by {channels}", channels=" + ".join(map(say, hit.found_by))) + (
+        f": {strongest}" if strongest else ""
+    )
 
 
 def show_hits(show: Display, found: Sequence[Hit], *, explain: bool) -> None:
@@ -80,8 +87,8 @@ def show_proposal(show: Display, memory: Observation | Insight, replaced: Sequen
     show_record(show, memory)
     for quote in memory.quotes if isinstance(memory, Observation) else ():
         show.line((say("said      "), "dim"), f"“{visible(quote.text)}”", indent=2)
-    if reason := memory.data.get(REFUSED):
-        words = " ".join(f"“{visible(str(one))}”" for one in memory.data.get(WORDS, ()))
+    if reason := memory.data.get(REFUSAL_FIELD):
+        words = " ".join(f"“{visible(str(one))}”" for one in memory.data.get(WORDS_FIELD, ()))
         show.line((say("refused   ") + f"{reason}  ", "yellow"), words, indent=2)
     for text in replaced:
         show.line((say("replaces  "), "yellow"), visible(text), indent=2)
@@ -127,7 +134,7 @@ def action_parts(action: Mapping[str, Any]) -> list[StyledText]:
 
 def summarize(report: WorkReport) -> str:
     """One sentence: results, pending work with its errors, usage of models."""
-    read = count_nouns(report.done, STAGES.get(report.operation, "turn"))
+    read = count_nouns(report.done, KIND_OF_STAGE.get(report.operation, "turn"))
     parts = [say("nothing was written") if report.preview else say("{turns} read", turns=read)]
     done = {name: getattr(report, name) for name in ("new", "merged", "superseded")}
     parts += [f"{number:,} {say(name)}" for name, number in done.items() if number]
@@ -149,7 +156,7 @@ def summarize(report: WorkReport) -> str:
 
 
 def budget_lines(status: Mapping[str, Any]) -> list[str]:
-    """Returns a line per limit of ``chat.budget``."""
+    """Return a line per limit of ``chat.budget``."""
     lines = []
     for one in status["budget"]:
         spent = one["spent"] >= one["most"]
@@ -160,7 +167,7 @@ def budget_lines(status: Mapping[str, Any]) -> list[str]:
 
 
 def list_counts(counts: Mapping[str, int]) -> str:
-    """Returns codes of errors, with how often each came where there are several."""
+    """Return codes of errors, with how often each came where there are several."""
     return join(f"{code} × {number:,}" if len(counts) > 1 else code for code, number in counts.items())
 
 

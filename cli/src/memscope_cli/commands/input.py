@@ -12,16 +12,16 @@ from types import ModuleType
 import click
 
 QUOTES = '"""'
-LONGEST = 4 * 1024 * 1024  # bytes of a line that are kept, to be refused
+MAX_INPUT_LINE_BYTES = 4 * 1024 * 1024  # bytes of a line that are kept, to be refused
 CLEAR = "\r\x1b[K"  # to the beginning of the line, and nothing on it
 
 
 def read_line() -> bytes:
-    """Returns the next line on stdin, b"" at the end; cut off at ``LONGEST``, so that no input fills the memory."""
+    """Read the next line of stdin, b"" at the end; cut it off at ``MAX_INPUT_LINE_BYTES`` to bound memory."""
     stdin = sys.stdin.buffer
-    line = rest = stdin.readline(LONGEST)
-    while len(rest) == LONGEST and not rest.endswith(b"\n"):
-        rest = stdin.readline(LONGEST)
+    line = rest = stdin.readline(MAX_INPUT_LINE_BYTES)
+    while len(rest) == MAX_INPUT_LINE_BYTES and not rest.endswith(b"\n"):
+        rest = stdin.readline(MAX_INPUT_LINE_BYTES)
     return line
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from memscope.commands.language import join, say
-from memscope.commands.options import Call, command
-from memscope.commands.output import pad, visible
 from memscope.errors import ConfigError, InputError
+from memscope_cli.commands.language import join, say
+from memscope_cli.commands.options import Call, command
+from memscope_cli.commands.output import pad, visible
 
-STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
+STATE_STYLES = {"loaded": "green", "blocked": "dim", "broken": "red"}
 
 
 @command("plugins", short_help="Show the plugins, loaded or not and why.")
@@ -31,7 +31,7 @@ def plugins(call: Call, hook: str | None) -> None:
         requires = installed_requirements(plugin.distribution)
         call.show.data({**asdict(plugin), "requires": requires})
         origin = f"{plugin.distribution} {plugin.version}".strip()
-        state = (pad(say(plugin.state), 8), STYLES[plugin.state])
+        state = (pad(say(plugin.state), 8), STATE_STYLES[plugin.state])
         call.show.line(state, (plugin.name, "bold"), f"  {visible(origin)}")
         if plugin.reason:
             call.show.line(visible(plugin.reason), indent=8)
@@ -53,7 +53,7 @@ def installed_requirements(distribution: str) -> dict[str, str]:
 
 
 def installed_version(name: str) -> str:
-    """Returns "" for a distribution that is not installed."""
+    """Return "" for a distribution that is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -68,9 +68,10 @@ def installed_version(name: str) -> str:
 @click.option("--list", "listing", is_flag=True, help="Show the trusted files.")
 @click.option("--revoke", is_flag=True, help="Trust FILE no more.")
 def trust(call: Call, file: str, listing: bool, revoke: bool) -> None:
-    """Trust FILE, by default ./memscope.yaml, as it is now: it may name models, servers, prompts and plugins.
+    """Trust FILE, by default ./memscope.yaml, as it is now: what it sets goes before your own settings file.
 
-    A settings file of the current folder that was neither named (--config, MEMSCOPE_CONFIG) nor trusted may not.
+    A settings file of the current folder that was neither named (--config, MEMSCOPE_CONFIG) nor trusted may set only
+    the pace of the work: no store, model, prompt, plugin, redaction, approval or limit.
     """
     from memscope.config import trust
 
@@ -91,7 +92,7 @@ def _trust(call: Call, path: Path) -> None:
     from memscope.config.sources import SettingsSources
 
     load(path)  # mistakes are told before it is trusted
-    names = [name for name, _ in trust.guarded(SettingsSources.read(path, os.environ).file)]
+    names = [name for _, layer in SettingsSources.read(path, os.environ).files for name in trust.guarded(layer)]
     trust.add(path)
     file = str(path.resolve())
     words = say("{file} is trusted as it is now; what needs it: {names}", file=visible(file),

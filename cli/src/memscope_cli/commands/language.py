@@ -17,42 +17,42 @@ from pathlib import Path
 
 import click
 
-from memscope.commands.output import columns, wrapped
 from memscope.errors import MemscopeError
+from memscope_cli.commands.output import columns, wrapped
 
-FOLDER = Path(__file__).parents[1] / "locale"
+LOCALE_FOLDER = Path(__file__).parents[1] / "locale"
 DOMAIN = "memscope"
-LANGUAGES = ("en", "zh")
+CLI_LANGUAGES = ("en", "zh")
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-_NAME = re.compile(r"\b[A-Z]{2,}\b")  # NAME in "--user NAME"
-gettext.bindtextdomain(DOMAIN, str(FOLDER))
+_PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")  # NAME in "--user NAME"
+gettext.bindtextdomain(DOMAIN, str(LOCALE_FOLDER))
 gettext.textdomain(DOMAIN)
 
 
 @cache
 def _translations(locale: tuple[str | None, ...]) -> gettext.NullTranslations:
-    return gettext.translation(DOMAIN, str(FOLDER), fallback=True)
+    return gettext.translation(DOMAIN, str(LOCALE_FOLDER), fallback=True)
 
 
 def _spoken() -> gettext.NullTranslations:
-    """Returns the catalogue of the locale; gettext's own functions would look for its file at every call."""
+    """Return the catalogue of the locale; gettext's own functions would look for its file at every call."""
     return _translations(tuple(map(os.environ.get, VARIABLES)))
 
 
 def say(text: str, /, **values: object) -> str:
-    """Returns a text in the language of the program, its fields filled in."""
+    """Return a text in the language of the program, its fields filled in."""
     translated = _spoken().gettext(text) if text else ""
     return translated.format(**values) if values else translated
 
 
 def say_error(error: MemscopeError) -> str:
-    """Returns an error with its hint, as far as the catalogue has them."""
+    """Return an error with its hint, as far as the catalogue has them."""
     message = say_sentence(error.message)
     return say("{message}; {hint}", message=message, hint=say_sentence(error.hint)) if error.hint else message
 
 
 def say_sentence(text: str) -> str:
-    """Returns a sentence of the layers below, which has its names and numbers in it already."""
+    """Return a sentence of the layers below, which has its names and numbers in it already."""
     for pattern, translation in _sentences(_spoken()) if text == say(text) else ():
         if found := pattern.fullmatch(text):
             return translation.format(*(say_sentence(one) if " " in one else one for one in found.groups()))
@@ -61,7 +61,7 @@ def say_sentence(text: str) -> str:
 
 @cache
 def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str], str]]:
-    """Returns patterns of the catalogue's numbered sentences, the longest first."""
+    """Return patterns of the catalogue's numbered sentences, the longest first."""
     entries = {key: text for key, text in vars(catalogue).get("_catalog", {}).items() if "{0}" in key}
     ordered = sorted(entries, key=len, reverse=True)
     patterns = [re.sub(r"\\{\d\\}", "(.+?)", re.escape(key)) for key in ordered]
@@ -69,7 +69,7 @@ def _sentences(catalogue: gettext.NullTranslations) -> list[tuple[re.Pattern[str
 
 
 def count_nouns(number: int, noun: str, plural: str = "") -> str:
-    """Returns a number with its noun: "1 turn", "2 turns"."""
+    """Return a number with its noun: "1 turn", "2 turns"."""
     return _spoken().ngettext(f"{{}} {noun}", f"{{}} {plural or noun + 's'}", number).format(f"{number:,}")
 
 
@@ -87,7 +87,7 @@ def speaking(asked: str | None) -> Iterator[None]:
     if asked is None and not any(map(os.environ.get, VARIABLES)):
         asked = "zh" if (locale.getlocale()[0] or "").startswith(("zh", "Chinese")) else None
     before = os.environ.get("LANGUAGE")
-    if asked in LANGUAGES:
+    if asked in CLI_LANGUAGES:
         os.environ["LANGUAGE"] = asked
     try:
         yield
@@ -132,7 +132,7 @@ class Formatter(click.HelpFormatter):
 
 
 def _translate_names(text: str) -> str:
-    return _NAME.sub(lambda name: say(name[0]), text)
+    return _PLACEHOLDER.sub(lambda name: say(name[0]), text)
 
 
 def _translate_help(text: str) -> str:

@@ -10,7 +10,11 @@ from typing import Any
 
 import click
 
-from memscope.commands.formatting import (
+from memscope.errors import NotFound
+from memscope.reconciliation.approval import superseded_by
+from memscope.records import ForgetReport
+from memscope.sync import MemoryScope
+from memscope_cli.commands.formatting import (
     record_card,
     record_json,
     record_line,
@@ -20,8 +24,8 @@ from memscope.commands.formatting import (
     show_receipt,
     show_record,
 )
-from memscope.commands.language import count_nouns, say
-from memscope.commands.options import (
+from memscope_cli.commands.language import count_nouns, say
+from memscope_cli.commands.options import (
     Call,
     as_of_option,
     command,
@@ -33,14 +37,10 @@ from memscope.commands.options import (
     period_options,
     time_option,
 )
-from memscope.commands.output import print_error, visible_columns
-from memscope.errors import NotFound
-from memscope.reconciliation.approval import superseded_by
-from memscope.records import ForgetReport
-from memscope.sync import MemoryScope
+from memscope_cli.commands.output import print_error, visible_columns
 
 ALL = "all"
-SELECTORS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, --everything"
+SELECTOR_OPTIONS = "--id, --session, --since, --until, --text, --name, --namespace, --filter, --everything"
 kinds_option = click.option(
     *("--kind", "kinds"),
     type=click.Choice(["turn", "observation", "insight"]),
@@ -63,7 +63,7 @@ def asked_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--explain", is_flag=True, help="What found each hit, and how the ranking came about.")
 def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
     """Find the evidence for QUERY: dated lines with their ids, best first."""
-    found = call.open().retrieve(query, **call.scope, **call.local(asked), explain=explain)
+    found = call.open().retrieve(query, **call.scope, **asked, explain=explain)
     answer = retrieval_json(query, found)
     call.show.data({**answer, "explanation": found.explanation} if explain else answer)
     show_hits(call.show, found.hits, explain=explain)
@@ -82,7 +82,7 @@ def retrieve(call: Call, /, query: str, explain: bool, **asked: Any) -> None:
               help="What stands in a line: memories, or the turns they come from.")  # fmt: skip
 def context(call: Call, /, query: str, **asked: Any) -> None:
     """Print dated lines for a prompt about QUERY, oldest first, within a budget of tokens."""
-    lines = call.open().context(query, **call.scope, **call.local(asked))
+    lines = call.open().context(query, **call.scope, **asked)
     call.show.data({"query": query, "context": lines})
     _show_lines(call, lines, "nothing found")
 
@@ -92,7 +92,7 @@ def context(call: Call, /, query: str, **asked: Any) -> None:
 @as_of_option
 def profile(call: Call, /, **asked: Any) -> None:
     """Print a summary of the user: insights, observations, or the user's own lasting statements."""
-    lines = call.open().profile(**call.scope, **call.local(asked))
+    lines = call.open().profile(**call.scope, **asked)
     call.show.data({"profile": lines})
     _show_lines(call, lines, "nothing lasting is known about this user yet")
 
@@ -159,7 +159,7 @@ def update(call: Call, /, id: str, **changes: Any) -> None:
     """Correct memory ID; its earlier version stays in 'memscope history'."""
     if all(changes[name] is None for name in ("text", "data", "expires")):
         raise click.UsageError(say("nothing to change: give --text, --data or --expires"))
-    changed = call.open().update(id, **call.whose, **call.local(changes))
+    changed = call.open().update(id, **call.whose, **changes)
     show_record(call.show, changed)
 
 
@@ -172,10 +172,10 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
     if ALL in accept and ALL in reject:
         raise click.UsageError(say("all can be accepted or rejected, not both"))
     memory = call.open()
-    waiting = memory.proposals(**whose)
+    waiting = memory.admin.proposals(**whose)
     every = tuple(one.id for one in waiting)
-    accepted = memory.accept(every if ALL in accept else accept, **whose) if accept else 0
-    rejected = memory.reject(every if ALL in reject else reject, **whose) if reject else 0
+    accepted = memory.admin.accept(every if ALL in accept else accept, **whose) if accept else 0
+    rejected = memory.admin.reject(every if ALL in reject else reject, **whose) if reject else 0
     replaced = {one.id: _texts(memory, superseded_by(one), **whose) for one in waiting}
     if accept or reject:
         decided = say("{proposals} accepted, {rejected} rejected", proposals=count_nouns(accepted, "proposal"),
@@ -189,7 +189,7 @@ def review(call: Call, accept: tuple[str, ...], reject: tuple[str, ...]) -> None
 
 
 def _texts(memory: MemoryScope, ids: Sequence[str], *, user: str) -> list[str]:
-    """Returns the texts of the memories that are still there."""
+    """Return the texts of the memories that are still there."""
     texts = []
     for id in ids:
         with suppress(NotFound):
@@ -211,7 +211,7 @@ def forget(call: Call, /, ids: tuple[str, ...], since: str | None, until: str | 
     """Remove what is selected, and all that was derived from it, for good. Several selectors narrow each other."""
     when = period(since, until)
     if not any((ids, when, call.session, *(value for name, value in chosen.items() if name != "dry_run"))):
-        raise click.UsageError(say("forget needs to know what: {selectors}", selectors=SELECTORS))
+        raise click.UsageError(say("forget needs to know what: {selectors}", selectors=SELECTOR_OPTIONS))
     whose = call.scope
     if chosen["everything"] and not (yes or chosen["dry_run"]):
         confirm_or_exit(call, say("Forget everything of user {user}?", user=repr(call.user)))
@@ -223,14 +223,16 @@ def end_with_receipt(call: Call, report: ForgetReport) -> None:
     """Print the receipt; the exit code says whether the bytes are gone too."""
     show_receipt(call.show, report)
     if report.physical == "pending":
-        exit_partly(say("out of sight, but still in the file: {reason}; run: memscope compact", reason=report.reason))
+        command = call.command("memscope compact")
+        exit_partly(say("out of sight, but still in the file: {reason}; run: {command}", reason=report.reason,
+                        command=command))  # fmt: skip
 
 
 @command("sweep", short_help="Remove what has expired.")
 def sweep(call: Call) -> None:
     """Remove what has expired of a user's memory, for good; it is out of sight already."""
     user = call.whose["user"]
-    report = call.open().sweep(user=user)
+    report = call.open().admin.sweep(user=user)
     number = report.observations + report.insights
     call.show.report(asdict(report), say("{records} removed", records=count_nouns(number, "memory", "memories")))
 
@@ -244,9 +246,9 @@ def audit(call: Call) -> None:
     """
     user = call.whose["user"]
     memory = call.open()
-    found = memory.audit(user=user)
+    found = memory.admin.audit(user=user)
     for finding in found:
-        mend = f"{finding.mend} --user {shlex.quote(user)}"
+        mend = call.command(f"{finding.mend} --user {shlex.quote(user)}")
         call.show.report({**asdict(finding), "mend": mend}, (f"{finding.kind}: ", "yellow"), say(finding.said))
         for id in finding.ids if not call.json else ():
             record_line(call.show, memory.get(id, user=user))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from memscope import validation
-from memscope.commands.language import LANGUAGES, Formatter, say
-from memscope.commands.output import Display, print_error
 from memscope.errors import ClosedError, ConfigError, MemscopeError, ModelError, PluginError, StoreError
 from memscope.sync import MemoryScope
+from memscope_cli.commands.language import CLI_LANGUAGES, Formatter, say, say_sentence
+from memscope_cli.commands.output import Display, print_error
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
@@ -34,7 +35,6 @@ CODES: tuple[tuple[type[MemscopeError], int], ...] = (
     (ModelError, 5),
     (MemscopeError, USAGE),
 )
-TIMES = {"as_of", "expires", "since", "time"}  # names of options that are times
 
 
 def exit_code(error: MemscopeError) -> int:
@@ -83,16 +83,17 @@ class Call:
         if self.zone is not None:
             validation.zone(self.zone)
             loaded = loaded.model_copy(update={"timezone": self.zone})
-        source = files.find(self.config, os.environ)
-        if source is not None and not source.named:
-            print_error(say("memscope: settings are read from {file}", file=trust.describe(source)))
+        for source in files.find(self.config, os.environ):
+            if not source.named:
+                print_error(say("memscope: settings are read from {file}", file=say_sentence(trust.describe(source))))
         return loaded
 
-    def local(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns options whose times are the system's, where neither they nor --zone nor the settings name a zone."""
-        if self.settings().timezone:
-            return dict(given)
-        return {name: _local_time(value) if value and name in TIMES else value for name, value in given.items()}
+    def command(self, words: str) -> str:
+        """Return "memscope ..." with the options that named this store, to be advised to a person."""
+        named = {"--store": self.store, "--config": self.config}
+        options = [f"{name} {shlex.quote(value)}" for name, value in named.items() if value is not None]
+        program, _, rest = words.partition(" ")
+        return " ".join([program, *options, rest])
 
     @property
     def location(self) -> str:
@@ -109,17 +110,12 @@ class Call:
             yield memory
 
     def open(self, *, new: bool = False) -> MemoryScope:
-        """Returns the memory, as ``memory`` opens it, for the rest of the command."""
+        """Return the memory, as ``memory`` opens it, for the rest of the command."""
         return click.get_current_context().with_resource(self.memory(new=new))
 
 
-def _local_time(text: str) -> str:
-    time = datetime.fromisoformat(text)
-    return time.isoformat() if time.tzinfo else time.astimezone().isoformat()
-
-
 def file_of(location: str) -> Path | None:
-    """Returns the file of a SQLite store, None for a store of another kind."""
+    """Return the file of a SQLite store, None for a store of another kind."""
     if location == ":memory:" or ("://" in location and not location.startswith("sqlite://")):
         return None
     return Path(location.removeprefix("sqlite:///")).expanduser()
@@ -171,7 +167,7 @@ def shared_options(*, hidden: bool) -> list[click.Parameter]:
         option("--store", metavar="PLACE", help="A path, or a store's URL; by default what the settings say."),
         option("--config", metavar="FILE", is_eager=True, help="A settings file in YAML."),
         option("--zone", metavar="NAME", help="The user's time zone, as Europe/Berlin; else that of the settings."),
-        option("--lang", type=click.Choice(LANGUAGES), help="Language of this program; by default the locale's."),
+        option("--lang", type=click.Choice(CLI_LANGUAGES), help="Language of this program; by default the locale's."),
         option("--json", is_flag=True, help="One JSON object, or one a line, on stdout."),
         option("--debug", is_flag=True, help="Show the traceback of an error."),
     ]
@@ -187,6 +183,9 @@ class _Context(click.Context):
     formatter_class = Formatter
 
 
+SHARED_OPTIONS_EPILOG = "--user, --store, --json and the other options of 'memscope --help' work here too."
+
+
 class Command(click.Command):
     """A command that takes the shared options too."""
 
@@ -196,7 +195,7 @@ class Command(click.Command):
         super().__init__(*args, **more)
         taken = {name for param in self.params for name in param.opts}
         self.params += [option for option in shared_options(hidden=True) if not taken.intersection(option.opts)]
-        self.epilog = self.epilog or "--user, --store, --json and the other options of 'memscope --help' work here too."
+        self.epilog = self.epilog or SHARED_OPTIONS_EPILOG
 
 
 class Group(click.Group):
@@ -265,7 +264,7 @@ filter_option = click.option("--filter", metavar="JSON", callback=json_object, h
 
 
 def period(since: str | None, until: str | None) -> tuple[Any, Any] | None:
-    """Returns the interval for ``list`` and ``forget``; a missing side is open."""
+    """Return the interval for ``list`` and ``forget``; a missing side is open."""
     ends = [datetime.fromisoformat(end) for end in (since, until) if end]
     if len(ends) == 2 and not any(end.tzinfo for end in ends) and ends[0].date() > ends[1].date():
         raise click.UsageError(say("--until {until} is before --since {since}", until=until, since=since))

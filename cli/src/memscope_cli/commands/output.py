@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from memscope.records import in_zone
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -26,11 +28,11 @@ if TYPE_CHECKING:
 
 StyledText = str | tuple[str, str]  # a text, or a text and its style
 
-HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+UNPRINTABLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 PIPE_WIDTH = 100  # columns of what is laid out, where there is no terminal to ask
 WIDEST = 120
 _WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef"
-_PIECE = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # what is not broken
+_UNBROKEN = re.compile(rf"\s*(?:[^\s{_WIDE}]{{1,60}}|[{_WIDE}]?)[，。、！？；：”’）》」』…]*")  # what is not broken
 
 
 def visible(text: str) -> str:
@@ -51,7 +53,7 @@ def visible_text(text: str) -> str:
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
-    return "".join(escape(char) if unicodedata.category(char) in HIDDEN else char for char in text)
+    return "".join(escape(char) if unicodedata.category(char) in UNPRINTABLE_CATEGORIES else char for char in text)
 
 
 def _escape(char: str) -> str:
@@ -111,7 +113,7 @@ class Display:
 
     def minute(self, when: datetime) -> str:
         """A day and a time in the zone of the reader."""
-        return f"{when.astimezone(self.zone):%Y-%m-%d %H:%M}"
+        return f"{in_zone(when, self.zone):%Y-%m-%d %H:%M}"
 
     def rule(self, title: str) -> None:
         """A title with a line to its right."""
@@ -152,7 +154,7 @@ class Display:
 
 
 def columns(text: str) -> int:
-    """Returns the columns that a text takes; a Chinese character takes two."""
+    """Return the columns that a text takes; a Chinese character takes two."""
     from rich.cells import cell_len
 
     return cell_len(text)
@@ -169,7 +171,7 @@ def wrapped(text: str, width: int, hang: int = 0) -> Iterator[tuple[int, int]]:
     All lines but the first are ``hang`` columns narrower.
     """
     start, used = 0, 0
-    for piece in filter(lambda piece: piece[0], _PIECE.finditer(text)):
+    for piece in filter(lambda piece: piece[0], _UNBROKEN.finditer(text)):
         size = columns(piece[0])
         if used and used + size > width:
             yield start, piece.start()

@@ -9,8 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from memscope import validation
-from memscope.commands.block import show_block, show_blocks
-from memscope.commands.formatting import (
+from memscope.errors import InputError, NotFound, nearest
+from memscope.records import ForgetReport, Hit, WorkReport
+from memscope.stores.rules import record_id
+from memscope.sync import MemoryScope
+from memscope.sync.views import SyncAnswer
+from memscope_cli.commands.block import show_block, show_blocks
+from memscope_cli.commands.formatting import (
     action_parts,
     hit_json,
     retrieval_json,
@@ -20,16 +25,13 @@ from memscope.commands.formatting import (
     show_work,
     summarize,
 )
-from memscope.commands.input import QUOTES, Pipe
-from memscope.commands.language import count_nouns, say, say_sentence
-from memscope.commands.output import Display, pad, print_error, visible
-from memscope.commands.store import show_status
-from memscope.errors import InputError, NotFound, nearest
-from memscope.records import ForgetReport, Hit, WorkReport
-from memscope.stores.rules import record_id
-from memscope.sync import MemoryScope, SyncAnswer
+from memscope_cli.commands.input import QUOTES, Pipe
+from memscope_cli.commands.language import count_nouns, say, say_sentence
+from memscope_cli.commands.options import PARTLY
+from memscope_cli.commands.output import Display, pad, print_error, visible
+from memscope_cli.commands.store import show_status
 
-SHOWN = 20  # records of /list
+MAX_LISTED_RECORDS = 20  # records of /list
 
 
 @dataclass
@@ -152,7 +154,7 @@ def list_(talk: Talk, argument: str) -> None:
     if len(words) > 1 or any(words.values()) or any(not word.isdecimal() for word in (pause, number) if word):
         given = repr(argument)
         raise InputError(say("/list takes a number and refresh_time=SECONDS, not {given}", given=given))
-    shown = _list_new(talk, int(number or 0) or SHOWN, frozenset())
+    shown = _list_new(talk, int(number or 0) or MAX_LISTED_RECORDS, frozenset())
     if not shown:
         talk.note(say("nothing there"))
     if pause and not talk.keyboard.asks:
@@ -160,7 +162,7 @@ def list_(talk: Talk, argument: str) -> None:
     try:
         while pause:
             time.sleep(max(1, int(pause)))
-            shown |= _list_new(talk, SHOWN, shown)
+            shown |= _list_new(talk, MAX_LISTED_RECORDS, shown)
     except KeyboardInterrupt:
         talk.note(say("(stopped)"))
 
@@ -175,7 +177,7 @@ def _list_new(talk: Talk, limit: int, shown: frozenset[str]) -> frozenset[str]:
 
 
 def status(talk: Talk, _: str) -> None:
-    show_status(talk.show, talk.memory.status(user=talk.user))
+    show_status(talk.show, talk.memory.admin.status(user=talk.user))
 
 
 def help_(talk: Talk, _: str) -> None:
@@ -231,6 +233,10 @@ def _show_work(talk: Talk, report: WorkReport) -> None:
     talk.unread = [news for news in talk.unread if isinstance(news, str) or not {*_ids(news)} <= {*ids}]
     talk.ids += ids
     show_work(talk.show, report)
+    if report.reason:
+        print_error(f"memscope: {say_sentence(report.reason)}")
+    if report.errors:
+        talk.code = PARTLY
 
 
 def block(talk: Talk, argument: str) -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memscope.commands.formatting import budget_lines, list_counts
-from memscope.commands.language import count_nouns, join, say, say_sentence
-from memscope.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
-from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import InputError
+from memscope_cli.commands.formatting import budget_lines, list_counts, list_origins
+from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.options import Call, command, confirm_or_exit, exit_partly, file_of, require_store, resumable
+from memscope_cli.commands.output import Display, pad, print_error, visible
 
 if TYPE_CHECKING:
     from memscope.transfer import Progress
@@ -29,7 +29,7 @@ file_argument = click.argument("file", type=click.Path(dir_okay=False))
 def backup(call: Call, file: str) -> None:
     """Write a consistent copy of the store to the new file FILE, while others use the store."""
     with call.memory() as memory:
-        memory.backup(file)
+        memory.admin.backup(file)
     size = Path(file).stat().st_size
     words = say("{size} bytes written to {file}; 'memscope restore' puts them back", size=f"{size:,}", file=file)
     call.show.report({"backup": file, "bytes": size}, words)
@@ -46,7 +46,7 @@ def restore(call: Call, file: str, yes: bool) -> None:
         raise InputError(say("only a SQLite store can be restored"), hint=say("give its file as --store"))
     if target.exists() and not yes:
         confirm_or_exit(call, say("Replace {path} by the backup?", path=repr(str(target))))
-    report = asyncio.run(sqlite_recovery.restore(Path(file), target))
+    report = asyncio.run(sqlite_recovery.restore(file, target))
     call.show.report(report, say("{store} is now the backup {file}", store=report["store"], file=file))
     if report["kept"]:
         words = say("the damaged store was kept as {path}; see 'memscope recover --help'", path=report["kept"])
@@ -64,7 +64,7 @@ def recover(call: Call, damaged: str, new: str) -> None:
     from memscope.transfer import sqlite_recovery
 
     with call.show.progress(say("recovering")) as progress:
-        report = asyncio.run(sqlite_recovery.recover(Path(damaged), Path(new), progress=progress))
+        report = asyncio.run(sqlite_recovery.recover(damaged, new, progress=progress))
     saved = join(count_nouns(report[f"{kind}s"], kind) for kind in ("turn", "observation", "insight"))
     call.show.report(report, say("{records} saved in {store}", records=saved, store=report["store"]))
     if loss := _loss(report):
@@ -125,7 +125,7 @@ async def _copy_store(call: Call, source: str, target: str, progress: Progress) 
 def compact(call: Call) -> None:
     """Finish what a 'forget' could not wipe from the file at once. Stopped by Ctrl-C, it changes nothing."""
     with call.memory() as memory, call.show.progress(say("compacting")):
-        report = memory.compact()
+        report = memory.admin.compact()
     call.show.data(asdict(report))
     if report.physical == "pending":
         exit_partly(say("still pending: {reason}", reason=report.reason))
@@ -136,7 +136,7 @@ def compact(call: Call) -> None:
 def receipts(call: Call) -> None:
     """List what was forgotten of a user's memory: when, how much, and the ids; the content is gone."""
     user = call.whose["user"]
-    found = call.open().receipts(user=user)
+    found = call.open().admin.receipts(user=user)
     call.show.data({"receipts": [asdict(receipt) for receipt in found]})
     for receipt in found:
         kinds = ("turns", "observations", "insights", "blocks")
@@ -150,7 +150,7 @@ def receipts(call: Call) -> None:
 @command("users", short_help="List the users.")
 def users(call: Call) -> None:
     """List the users of the store, one per line."""
-    found = call.open().users()
+    found = call.open().admin.users()
     call.show.data({"users": found})
     for user in found:
         call.show.line(visible(user))
@@ -161,7 +161,7 @@ def users(call: Call) -> None:
 @command("status", short_help="Show the store, the models, what is waiting.")
 def status(call: Call) -> None:
     """Show the store, the models, and what is pending, failed or parked; of one user with --user."""
-    found = call.open().status(user=call.user)
+    found = call.open().admin.status(user=call.user)
     show_status(call.show, found)
 
 
@@ -173,7 +173,7 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
         searchable = say("{vectors} of {model}", vectors=searchable, model=space["model"])
     models = join(f"{say(kind)} {say(str(name))}" for kind, name in status["models"].items())
     lines = {"memscope": status["version"], "store": status["store"], "holds": holds, "searchable": searchable}
-    lines |= {"models": models, "plugins": join(status["plugins"])}
+    lines |= {"models": models, "plugins": join(status["plugins"]), "settings": list_origins(status["settings"])}
     lines |= {name: list_work(status[name]) or say("nothing") for name in ("pending", "failed", "parked")}
     lines["errors"] = list_counts(status["errors"]) or say("none")
     if (spent := status["usage"])["calls"]:
@@ -195,7 +195,7 @@ def show_status(show: Display, status: Mapping[str, Any]) -> None:
 
 
 def list_costs(status: Mapping[str, Any]) -> str:
-    """Returns the costs of each operation of the back end so far."""
+    """Return the costs of each operation of the back end so far."""
     costs = []
     for name, one in status["costs"].items():
         numbers = {kind: f"{one[kind]:,}" for kind in ("characters", "tokens")}
@@ -207,6 +207,6 @@ def list_costs(status: Mapping[str, Any]) -> str:
 
 
 def list_work(items: Mapping[str, int]) -> str:
-    """Returns work by its stage, as "3 to consolidate, 1 to embed"."""
+    """Return work by its stage, as "3 to consolidate, 1 to embed"."""
     counts = ((stage, f"{number:,}") for stage, number in items.items() if number)
     return join(say(f"{{number}} to {stage}", number=number) for stage, number in counts)

@@ -12,22 +12,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from memscope.commands.input import LONGEST, read_line
-from memscope.commands.language import count_nouns, join, say
-from memscope.commands.options import Call, command, exit_partly, resumable, time_option
-from memscope.commands.output import print_error
-from memscope.errors import InputError
+from memscope.errors import InputError, LimitError
 from memscope.records import ROLES, AddReport
 from memscope.sync import MemoryScope
+from memscope.transfer import split
+from memscope_cli.commands.input import MAX_INPUT_LINE_BYTES, read_line
+from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.options import Call, command, exit_partly, resumable, time_option
+from memscope_cli.commands.output import print_error, visible
 
-BATCH = 500
-SHOWN = 5  # broken lines that are named one by one
+TURNS_PER_CALL = 500
+MAX_NAMED_LINES = 5  # broken lines that are named one by one
+MAX_NAMED = 10_000  # broken lines that --json names
+MAX_AT_ONCE_BYTES = 256 * 1024 * 1024
 ADDED = {
     "stored": "",
     "duplicates": "{number} known before",
@@ -49,7 +51,7 @@ TAKEN = {"known": "{number} known before", "forgotten": "{number} forgotten here
 
 
 def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
-    """Returns a phrase for each count that is not zero."""
+    """Return a phrase for each count that is not zero."""
     return [say(text, number=f"{counts[name]:,}") for name, text in words.items() if text and counts.get(name)]
 
 
@@ -58,7 +60,7 @@ def _notes(counts: Mapping[str, Any], words: Mapping[str, str]) -> list[str]:
 
 @dataclass
 class Added:
-    """Counts of added turns; ``broken`` maps the numbers of refused lines to the reason.
+    """Counts of added turns; ``broken`` maps the numbers of the first refused lines to the reason.
 
     ``keys`` has all of them where they are ``listed``, else as many as tell whether it was one.
     """
@@ -67,6 +69,7 @@ class Added:
     counts: Counter[str] = field(default_factory=Counter)
     keys: list[str] = field(default_factory=list)
     broken: dict[int, str] = field(default_factory=dict)
+    broken_lines: int = 0
     done: int = 0  # lines
 
     def count(self, report: AddReport) -> None:
@@ -74,6 +77,19 @@ class Added:
             self.keys += report.keys
         for name in ADDED:
             self.counts[name] += getattr(report, name)
+
+    def refuse(self, number: int, reason: str) -> None:
+        self.broken_lines += 1
+        if len(self.broken) < MAX_NAMED:
+            self.broken[number] = reason
+
+
+class StdinTurn(NamedTuple):
+    """A turn on stdin with the number of its line and its size in bytes."""
+
+    number: int
+    turn: Any
+    size: int
 
 
 @command("add", short_help="Remember a turn, or turns from stdin.")
@@ -95,13 +111,13 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
     A line is {"role": "user", "content": "..."} with optional speaker, time, id, session and metadata. Ctrl-C stops it
     and says what to give as --skip to go on.
     """
-    if text is not None and text.endswith(".jsonl") and Path(text).is_file():
+    if text is not None and text.endswith(".jsonl") and _is_file(text):
         raise click.UsageError(say("{file} is a file: its lines are added by 'memscope add - < {file}'", file=text))
     added = Added(call.show.machine, done=skip)
     given = {name: value for name, value in about.items() if value is not None}
     memory = call.open(new=True)
     if text is not None and text != "-":
-        added.count(memory.add_turns([{"content": text, **call.local(given)}], **call.scope, replay=replay))
+        added.count(memory.add_turns([{"content": text, **given}], **call.scope, replay=replay))
     elif text is None and sys.stdin.isatty():
         raise click.UsageError(say("nothing to add: give TEXT, or JSON lines on stdin"))
     elif replay or strict:
@@ -113,25 +129,39 @@ def add(call: Call, /, text: str | None, replay: bool, strict: bool, skip: int, 
 
 def _add_at_once(memory: MemoryScope, call: Call, added: Added, *, replay: bool) -> None:
     """All of stdin or nothing of it; a replay is one history and cannot be counted in parts."""
-    numbered = list(_turns(added))
+    lines = _lines_at_once(added, call.settings().limits.turns)
     if added.broken:
         number, reason = next(iter(added.broken.items()))
         raise InputError(say("line {number} {reason}", number=number, reason=reason), hint=say("nothing was stored"))
     try:
-        added.count(memory.add_turns([turn for _, turn in numbered], **call.scope, replay=replay))
+        added.count(memory.add_turns([line.turn for line in lines], **call.scope, replay=replay))
     except InputError as error:
-        by_line = re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {numbered[int(place[1])][0]}: ", str(error))
+        by_line = re.sub(r"turns\[(\d+)\]\.?", lambda place: f"line {lines[int(place[1])].number}: ", str(error))
         raise InputError(by_line) from None
 
 
+def _lines_at_once(added: Added, most: int) -> list[StdinTurn]:
+    """Return all lines, or as many as are too many."""
+    lines: list[StdinTurn] = []
+    size = 0
+    for line in _turns(added):
+        lines.append(line)
+        size += line.size
+        if size > MAX_AT_ONCE_BYTES:
+            hint = say("leave --strict and --replay out: then any number of lines is added")
+            raise LimitError("bytes in one call", limit=MAX_AT_ONCE_BYTES, got=size, hint=hint)
+        if len(lines) > most:
+            break
+    return lines
+
+
 def _add_lines(memory: MemoryScope, call: Call, added: Added) -> None:
-    lines = _turns(added)
     with call.show.progress(say("adding")) as progress:
         try:
-            while batch := list(islice(lines, BATCH)):
+            for batch in split(_turns(added), TURNS_PER_CALL, lambda line: line.size):
                 with _interrupted_later():
                     _add_batch(memory, call, added, batch)
-                    added.done = batch[-1][0]
+                    added.done = batch[-1].number
                 progress(added.done, None)
         except KeyboardInterrupt:
             print_error(say("memscope: {lines} are done; --skip {number} goes on behind them",
@@ -158,32 +188,42 @@ def _interrupted_later() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[tuple[int, Any]]) -> None:
+def _add_batch(memory: MemoryScope, call: Call, added: Added, batch: list[StdinTurn]) -> None:
     try:
-        added.count(memory.add_turns([turn for _, turn in batch], **call.scope))
+        added.count(memory.add_turns([line.turn for line in batch], **call.scope))
     except InputError:
-        for number, turn in batch:
+        for line in batch:
             try:
-                added.count(memory.add_turns([turn], **call.scope))
+                added.count(memory.add_turns([line.turn], **call.scope))
             except InputError as error:
-                added.broken[number] = say("cannot be taken: {error}", error=str(error).replace("turns[0].", ""))
+                reason = say("cannot be taken: {error}", error=str(error).replace("turns[0].", ""))
+                added.refuse(line.number, reason)
 
 
-def _turns(added: Added) -> Iterator[tuple[int, Any]]:
-    """The turns on stdin with their line numbers; lines that are no JSON objects go to ``added.broken``."""
+def _turns(added: Added) -> Iterator[StdinTurn]:
+    """The turns on stdin; lines that are no JSON objects go to ``added.broken``."""
     skip = added.done
     for number, raw in enumerate(iter(read_line, b""), 1):
-        line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
-        if number <= skip or not line.strip():
+        if number <= skip or not raw.strip():
             continue
-        try:
-            turn = json.loads(line) if len(raw) < LONGEST else None
-        except (ValueError, RecursionError):
-            turn = None
+        turn = _object(raw, first=number == 1)
         if isinstance(turn, dict):
-            yield number, turn
+            yield StdinTurn(number, turn, len(raw))
         else:
-            added.broken[number] = say("is too long" if len(raw) >= LONGEST else "is not a JSON object")
+            added.refuse(number, turn)
+
+
+def _object(raw: bytes, *, first: bool) -> dict[str, Any] | str:
+    """Return the JSON object of a line, or the reason why it is none."""
+    if len(raw) >= MAX_INPUT_LINE_BYTES:
+        return say("is too long")
+    try:
+        turn = json.loads(raw.decode("utf-8-sig" if first else "utf-8"))
+    except UnicodeDecodeError:
+        return say("is not UTF-8")
+    except (ValueError, RecursionError):
+        turn = None
+    return turn if isinstance(turn, dict) else say("is not a JSON object")
 
 
 def _report_added(call: Call, added: Added) -> None:
@@ -191,12 +231,14 @@ def _report_added(call: Call, added: Added) -> None:
     listed = [{"line": number, "reason": reason} for number, reason in broken]
     words = [say("{turns} stored", turns=count_nouns(added.counts["stored"], "turn")), *_notes(added.counts, ADDED)]
     key = f"  {added.keys[0]}" if len(added.keys) == 1 else ""
-    call.show.report({**added.counts, "keys": added.keys, "broken": listed}, join(words), (key, "dim"))
-    for number, reason in broken[:SHOWN]:
+    report = {**added.counts, "keys": added.keys, "broken": listed, "broken_lines": added.broken_lines}
+    call.show.report(report, join(words), (key, "dim"))
+    for number, reason in broken[:MAX_NAMED_LINES]:
         print_error(say("memscope: line {number} {reason}", number=number, reason=reason))
     if broken:
-        more = len(broken) - SHOWN
-        exit_partly(say("{number} further lines are broken (--json names them all)", number=more) if more > 0 else "")
+        more = added.broken_lines - MAX_NAMED_LINES
+        said = say("{number} further lines are broken (--json names up to 10,000)", number=f"{more:,}")
+        exit_partly(said if more > 0 else "")
 
 
 # ------------------------------------------------------------------------------------------------------- import, export
@@ -223,7 +265,7 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
         hint = say("--from NAME reads another system's memory")
         raise InputError(say("an export is one file, read without --dry-run"), hint=hint)
     with _source(sources[0]) as path, call.memory(new=True) as memory, resumable(call, "importing") as progress:
-        counts = memory.import_(path, user=call.user, strict=strict, progress=progress)
+        counts = memory.admin.import_(path, user=call.user, strict=strict, progress=progress)
     stored = say("{turns} stored", turns=count_nouns(counts.get("turn_stored", 0), "turn"))
     call.show.report(counts, join([stored, *_notes(counts, IMPORTED)]))
     if broken := counts.get("broken", 0):
@@ -234,24 +276,32 @@ def import_(call: Call, sources: tuple[str, ...], name: str | None, dry_run: boo
 
 def _import_from(call: Call, name: str, sources: tuple[str, ...], dry_run: bool) -> None:
     with call.memory(new=True) as memory, resumable(call, "importing") as progress:
-        report = memory.import_from(name, *sources, user=call.user, dry_run=dry_run, progress=progress)
+        report = memory.admin.import_from(name, *sources, user=call.user, dry_run=dry_run, progress=progress)
     kinds = ("turn", "observation", "insight", *(["block"] if report.blocks else []))
     records = join(count_nouns(getattr(report, f"{kind}s"), kind) for kind in kinds)
     words = "{records} would be taken for {users}" if dry_run else "{records} taken for {users}"
     taken = say(words, records=records, users=count_nouns(report.users, "user"))
     call.show.report(asdict(report), join([taken, *_notes(asdict(report), TAKEN)]))
     for reason, number in sorted(report.not_taken.items()):
-        call.show.line(say("not taken: {number} × {reason}", number=f"{number:,}", reason=reason))
+        call.show.line(
+            say("not taken: {number} × {reason}", number=f"{number:,}", reason=visible(say_sentence(reason)))
+        )
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 @contextmanager
 def _source(file: str) -> Iterator[Path]:
     """The file, or stdin spooled into one: it is read twice."""
     if file != "-":
-        path = Path(file)
-        if not path.is_file():
+        if not _is_file(file):
             raise InputError(say("there is no file {file}", file=repr(file)))
-        yield path
+        yield Path(file)
         return
     with tempfile.TemporaryDirectory(prefix="memscope-") as folder:
         path = Path(folder, "stdin")
@@ -274,7 +324,7 @@ def export(call: Call, file: str, for_user: bool) -> None:
         if not path.parent.is_dir():
             raise InputError(say("there is no folder {folder}", folder=repr(str(path.parent))))
         with call.memory() as memory, call.show.progress(say("exporting")) as progress:
-            counts = memory.export(path, user=user, for_user=for_user, progress=progress)
+            counts = memory.admin.export(path, user=user, for_user=for_user, progress=progress)
         if file == "-":
             with path.open("rb") as exported:
                 shutil.copyfileobj(exported, sys.stdout.buffer)

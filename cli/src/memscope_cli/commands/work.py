@@ -1,29 +1,24 @@
-"""Commands that run the back end, once (consolidate, reflect, reembed, unpark) or until stopped (worker, mcp)."""
+"""Commands that run the back end, once (consolidate, reflect, reembed, unpark) or until stopped (worker)."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.commands.formatting import show_work, summarize
-from memscope.commands.language import count_nouns, say
-from memscope.commands.options import Call, command, exit_partly, require_store, resumable
-from memscope.commands.output import Display, pad, print_error, visible
 from memscope.errors import ConfigError
 from memscope.jobs.background import serve
 from memscope.records import Scope, WorkReport
-
-if TYPE_CHECKING:
-    from memscope.adapters.memory_tools import ToolSet
+from memscope_cli.commands.formatting import show_work, summarize
+from memscope_cli.commands.language import count_nouns, say, say_sentence
+from memscope_cli.commands.options import Call, command, exit_partly, require_store, resumable
+from memscope_cli.commands.output import Display, pad, print_error, visible
 
 preview_option = click.option("--preview", is_flag=True, help="Show what would come of one batch, write nothing.")
 
@@ -47,6 +42,8 @@ def _report(call: Call, report: WorkReport) -> None:
     show_work(call.show, report)
     if report.model == "none":
         print_error(say("memscope: there is no chat model; set chat in the settings (docs/models.md)"))
+    if report.reason:
+        exit_partly(say_sentence(report.reason))
     if report.errors:
         exit_partly(say("what is left stays pending; 'memscope doctor' says what mends it"))
 
@@ -58,14 +55,14 @@ def reembed(call: Call) -> None:
     Ctrl-C stops it; started again, it goes on where it was.
     """
     with call.memory() as memory, resumable(call, "embedding") as progress:
-        number = memory.reembed(progress=progress)
+        number = memory.admin.reembed(progress=progress)
     call.show.report({"embedded": number}, say("{units} embedded", units=count_nouns(number, "unit")))
 
 
 @command("unpark", short_help="Try again what failed too often.")
 def unpark(call: Call) -> None:
     """Give batches that failed too often another chance: of one user with --user, else of all."""
-    number = call.open().unpark(user=call.user)
+    number = call.open().admin.unpark(user=call.user)
     batches = count_nouns(number, "batch", "batches")
     call.show.report({"unparked": number}, say("{batches} pending again", batches=batches))
 
@@ -89,7 +86,7 @@ def worker(call: Call, drain_s: float) -> None:
 async def _run_worker(call: Call, drain_s: float) -> None:
     printer = ReportReceiver(partial(_print_report, call.show))
     memory = AsyncMemoryScope(call.store, settings=call.settings(), plugins=[printer])
-    ctx = memory.runtime.ctx
+    ctx = memory.runtime.services
     if ctx.chat is None and ctx.embedder is None:
         raise ConfigError(say("there is no model to work with"), hint=say("set chat or embedding in the settings"))
     text = "working on {store}, all of it" if ctx.chat else "working on {store}, vectors only"
@@ -135,33 +132,3 @@ def stop_on_signal() -> Iterator[asyncio.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@command("mcp", short_help="Serve memory as MCP tools over stdio.")
-@click.option(
-    "--tools", type=click.Choice(["core", "archival", "all"]), help="More tools: for core memory, or archival."
-)
-def mcp(call: Call, tools: ToolSet | None) -> None:
-    """Serve one user's memory to an MCP client over stdio, as five tools, and more with --tools.
-
-    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
-    """
-    call.settings()
-    scope = call.scope
-    if call.store is not None:  # a place that was named may be misspelt
-        require_store(call.store)
-    if sys.stdin.isatty():
-        print_error(say("memscope: this is an MCP server: a client such as an editor starts it and speaks JSON to it."))
-        print_error(say("memscope: docs/mcp.md has the lines for the client's settings; Ctrl-C ends it"))
-    asyncio.run(_run_mcp(call, scope, tools))
-
-
-async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> None:
-    from memscope.adapters.mcp import server
-    from memscope.adapters.session import MemorySession
-
-    async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
-        made = server(MemorySession(**scope, memory=memory), tools)
-        memory.runtime.work.work_by_itself()
-        memory.runtime.work.work_for(scope["user"])
-        await made.run_stdio_async()

@@ -20,22 +20,28 @@ from typing import Any
 
 from memscope.errors import InputError
 
-LANGUAGES = ("en", "zh")
+DEMO_LANGUAGES = ("en", "zh")
 
-_TEXT, _LIST, _TEXT_OR_NUMBER = (str,), (list,), (str, int)
-_WANTED: dict[tuple[type, ...], str] = {_TEXT: "text", _LIST: "a list", _TEXT_OR_NUMBER: "text or a number"}
-_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
-    "conversation": {"id": _TEXT, "speakers": _LIST, "sessions": _LIST, "questions": _LIST},
-    "session": {"id": _TEXT_OR_NUMBER, "date_time": _TEXT, "turns": _LIST},
-    "turn": {"id": _TEXT, "speaker": _TEXT, "text": _TEXT},
-    "question": {"id": _TEXT, "question": _TEXT, "evidence": _LIST},
+_STRING_FIELD, _LIST_FIELD, _STRING_OR_INTEGER = (str,), (list,), (str, int)
+_WANTED: dict[tuple[type, ...], str] = {
+    _STRING_FIELD: "text",
+    _LIST_FIELD: "a list",
+    _STRING_OR_INTEGER: "text or a number",
+}
+_LINE_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
+    "conversation": {"id": _STRING_FIELD, "speakers": _LIST_FIELD, "sessions": _LIST_FIELD, "questions": _LIST_FIELD},
+    "session": {"id": _STRING_OR_INTEGER, "date_time": _STRING_FIELD, "turns": _LIST_FIELD},
+    "turn": {"id": _STRING_FIELD, "speaker": _STRING_FIELD, "text": _STRING_FIELD},
+    "question": {"id": _STRING_FIELD, "question": _STRING_FIELD, "evidence": _LIST_FIELD},
 }
 
 
 def load(language: str) -> dict[str, Any]:
-    """Returns the project's own conversation in ``language`` (one of ``LANGUAGES``)."""
-    if language not in LANGUAGES:
-        raise InputError(f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(LANGUAGES)}")
+    """Return the project's own conversation in ``language`` (one of ``LANGUAGES``)."""
+    if language not in DEMO_LANGUAGES:
+        raise InputError(
+            f"no demo conversation in {language!r}", hint=f"there is one in {' and in '.join(DEMO_LANGUAGES)}"
+        )
     [conversation] = conversations(Path(__file__).with_name(f"conversation_{language}.jsonl"))
     return conversation
 
@@ -52,7 +58,7 @@ def conversations(path: str | PathLike[str]) -> Iterator[dict[str, Any]]:
             conversation = _conversation(json.loads(line))
             _unique("conversation", conversation["id"], seen)
         except InputError as error:
-            raise InputError(f"{where}: {error}", hint="memscope.demo describes the format") from None
+            raise InputError(f"{where}: {error}", hint="memscope_cli.demo describes the format") from None
         except (ValueError, RecursionError):  # json's own message would quote the line
             raise InputError(f"{where} is not JSON", hint="one conversation a line, as a JSON object") from None
         yield conversation
@@ -109,7 +115,7 @@ def _questions(values: Iterable[object], turns: set[str]) -> None:
 def _record(kind: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"a {kind} is not a JSON object")
-    for field, types in _FIELDS[kind].items():
+    for field, types in _LINE_FIELDS[kind].items():
         if not isinstance(value.get(field), types):
             of = f"{kind} {value['id']!r}" if field != "id" else f"a {kind}"
             raise InputError(f"{field!r} of {of} must be {_WANTED[types]}")

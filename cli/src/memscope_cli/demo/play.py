@@ -11,16 +11,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memscope.demo import said_at
 from memscope.records import ForgetReport, Retrieval
 from memscope.sync import MemoryScope
 from memscope.transfer import Progress
+from memscope_cli.demo import said_at
 
-K = 10
+DEMO_K = 10
 ADVERSARIAL = "adversarial"  # asks for something that was never said: shown, and left out of every average
-SECRETS = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
+SECRET_CODES = {"en": "4471", "zh": "3862"}  # of our own conversations, each in exactly one turn
 
-DemoConversation = Mapping[str, Any]  # as ``memscope.demo`` reads it
+DemoConversation = Mapping[str, Any]  # as ``memscope_cli.demo`` reads it
 
 
 @dataclass
@@ -41,7 +41,7 @@ def user_of(conversation: DemoConversation) -> str:
 
 
 def turns(conversation: DemoConversation) -> Iterator[dict[str, Any]]:
-    """Returns turns for ``add_turns``. Speakers named user or assistant have that role, others are persons."""
+    """Return turns for ``add_turns``. Speakers named user or assistant have that role, others are persons."""
     for session in conversation["sessions"]:
         for turn in session["turns"]:
             caption = turn.get("image_caption")
@@ -83,7 +83,7 @@ class AskedQuestion:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Returns ranks of the known evidence among the hits, from 1."""
+        """Return ranks of the known evidence among the hits, from 1."""
         return tuple(rank for rank, hit in enumerate(self.found, 1) if hit.id in self.evidence)
 
     @property
@@ -97,12 +97,12 @@ class AskedQuestion:
 
 def ask(memory: MemoryScope, conversation: DemoConversation, question: Mapping[str, Any]) -> AskedQuestion:
     start = time.perf_counter()
-    found = memory.retrieve(question["question"], user=user_of(conversation), k=K)
+    found = memory.retrieve(question["question"], user=user_of(conversation), k=DEMO_K)
     return AskedQuestion(question, found, 1000 * (time.perf_counter() - start))
 
 
 def recall(answers: Sequence[AskedQuestion]) -> float | None:
-    """Returns the share of the known evidence among the first ten hits, averaged over questions, in percent."""
+    """Return the share of the known evidence among the first ten hits, averaged over questions, in percent."""
     counted = [answer.recall for answer in answers if answer.counts]
     return round(100 * sum(counted) / len(counted), 1) if counted else None
 
@@ -137,11 +137,11 @@ class ForgottenSecret:
 
 
 def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) -> SecretWords | None:
-    """Returns the secret of our own conversations; of others the first evidence that was found and is said once."""
+    """Return the secret of our own conversations; of others the first evidence that was found and is said once."""
     texts = {turn["id"]: turn["text"] for session in conversation["sessions"] for turn in session["turns"]}
     for answer in answers:
-        if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRETS:
-            return SecretWords(SECRETS[conversation["lang"]], answer)
+        if answer.question.get("category_name") == "secret" and conversation.get("lang") in SECRET_CODES:
+            return SecretWords(SECRET_CODES[conversation["lang"]], answer)
     for answer in answers:
         for key in sorted(answer.evidence & {hit.id for hit in answer.found}):
             words = _plain_words(texts[key])
@@ -151,7 +151,7 @@ def secret_of(conversation: DemoConversation, answers: Sequence[AskedQuestion]) 
 
 
 def _plain_words(text: str) -> str:
-    """Returns the longest part of a text that every encoding of the store leaves unchanged, to search its bytes for."""
+    """Return the longest part of a text that every encoding of the store leaves unchanged, to search its bytes for."""
     return max((part.strip() for part in re.split(r'["\\\x00-\x1f]+', text)), key=len, default="")
 
 

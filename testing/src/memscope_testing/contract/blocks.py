@@ -13,13 +13,13 @@ from memscope.errors import Conflict, InputError, LimitError
 from memscope.records import Block, Scope, Select
 from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.contract import Chapter
-from memscope.testing.records import block, inserts, observation, remember
 from memscope.transfer import copy, jsonl
 from memscope.validation import Limits
+from memscope_testing.contract import Chapter
+from memscope_testing.records import block, inserts, observation, remember
 
 WRITERS, EDITS = 8, 5
-STRANGERS, ATTEMPTS = 250, 4
+STRANGER_COUNT, CONCURRENT_EDITS = 250, 4
 
 
 class Blocks(Chapter):
@@ -41,7 +41,10 @@ class Blocks(Chapter):
         await store.put_blocks("alice", [block("persona"), block("human"), block("human", "Alice", version=2)])
         with pytest.raises(Conflict):
             await store.put_blocks("alice", [block("persona", "kind", version=2), block("human", "Bob", version=2)])
-        assert [(one.label, one.value) for one in await store.blocks("alice")] == [("human", "Alice"), ("persona", "")]
+        assert [(block.label, block.value) for block in await store.blocks("alice")] == [
+            ("human", "Alice"),
+            ("persona", ""),
+        ]
 
     async def test_a_value_above_the_limit_is_refused_before_anything_is_written(self, store: Store) -> None:
         await store.put_blocks("alice", [block("human", "12345", limit=5)])
@@ -90,7 +93,7 @@ class Blocks(Chapter):
         (last,) = await store.blocks("alice")
         assert sorted(last.value.splitlines(keepends=True)) == sorted(mark for marks in written for mark in marks)
         assert last.version == 1 + WRITERS * EDITS
-        values = [one.value for one in await store.blocks("alice", versions=True)]
+        values = [version.value for version in await store.blocks("alice", versions=True)]
         assert all(after.startswith(before) for before, after in pairwise(values))
 
     async def test_writers_of_two_blocks_do_not_hinder_each_other(self, store: Store) -> None:
@@ -101,7 +104,7 @@ class Blocks(Chapter):
                 await store.put_blocks("alice", [block(label, str(version), version=version)])
 
         await asyncio.gather(write("human"), write("persona"))
-        assert [one.version for one in await store.blocks("alice")] == [1 + EDITS, 1 + EDITS]
+        assert [current.version for current in await store.blocks("alice")] == [1 + EDITS, 1 + EDITS]
 
     async def test_a_thousand_foreign_attempts(self, store: Store) -> None:
         mine = [block("human", "canary"), block("human", "canary", agent="x")]
@@ -115,10 +118,10 @@ class Blocks(Chapter):
                 await store.put_blocks(stranger, [replace(_next(mine[1], "taken"), scope=Scope(stranger, "x"))])
             assert (await store.forget(Select(stranger))).blocks == 0
 
-        strangers = [f"alice{n}" for n in range(STRANGERS)]
-        for start in range(0, STRANGERS, 10):
+        strangers = [f"alice{n}" for n in range(STRANGER_COUNT)]
+        for start in range(0, STRANGER_COUNT, 10):
             await asyncio.gather(*map(attempt, strangers[start : start + 10]))
-        assert STRANGERS * ATTEMPTS == 1000
+        assert STRANGER_COUNT * CONCURRENT_EDITS == 1000
         assert await store.blocks("alice", versions=True) == mine
 
     # ---- forgetting
@@ -134,22 +137,22 @@ class Blocks(Chapter):
         await store.put_blocks("alice", [block("human", "anew")])
 
     async def test_everything_of_an_agent_leaves_the_shared_ones(self, store: Store) -> None:
-        shared, own = block("human", "all"), block("human", "x", agent="x")
-        await store.put_blocks("alice", [shared, own])
+        shared, of_agent = block("human", "all"), block("human", "x", agent="x")
+        await store.put_blocks("alice", [shared, of_agent])
         await store.append("alice", inserts("a", agent="x"))
         await store.forget(Select("alice", "x", ids=frozenset({"a"})))
-        assert await store.blocks("alice") == [shared, own]
+        assert await store.blocks("alice") == [shared, of_agent]
         await store.forget(Select("alice", "x"))
         assert await store.blocks("alice") == [shared]
 
     async def test_one_block_goes_with_its_history_and_nothing_else(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        kept = [block("human", "x", agent="x"), block("persona", "kind")]
-        await store.put_blocks("alice", [block("human", "one"), block("human", "two", version=2), *kept])
+        others = [block("human", "x", agent="x"), block("persona", "kind")]
+        await store.put_blocks("alice", [block("human", "one"), block("human", "two", version=2), *others])
         assert (await store.forget(Select("alice", block="human"), dry_run=True)).blocks == 1
         report = await store.forget(Select("alice", block="human"))
         assert (report.blocks, report.turns, report.physical in ("wiped", "pending")) == (1, 0, True)
-        assert sorted(await store.blocks("alice", versions=True), key=lambda one: one.label) == kept
+        assert sorted(await store.blocks("alice", versions=True), key=lambda version: version.label) == others
         assert "a" in (await store.fetch("alice", ["a"])).records
         assert (await store.forget(Select("alice", block="human"))).blocks == 0
         with pytest.raises(Conflict):
@@ -169,7 +172,7 @@ class Blocks(Chapter):
         report = await store.forget(Select("alice", ids=frozenset({"a"})))
         assert (report.blocks, report.may_hold) == (1, ("human",))
         history = await store.blocks("alice", versions=True)
-        assert "Berlin" not in "".join(f"{one.value}{one.reason}" for one in history)
+        assert "Berlin" not in "".join(f"{version.value}{version.reason}" for version in history)
         (last,) = await store.blocks("alice")
         assert (last.value, last.version) == ("Likes tea.\nHas a cat.", 4)
         with pytest.raises(Conflict):

@@ -23,11 +23,23 @@ from memscope.records import (
     TurnInsert,
 )
 from memscope.stores import ATOMIC, Store
-from memscope.testing.contract import Chapter
-from memscope.testing.contract.leases import CONSOLIDATE, claim_one, expire
-from memscope.testing.contract.selecting import QUICK
-from memscope.testing.records import START, at, fresh_user, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
+from memscope_testing.contract import Chapter
+from memscope_testing.contract.leases import CONSOLIDATE, claim_one, expire
+from memscope_testing.contract.selecting import QUICK
+from memscope_testing.records import (
+    START,
+    at,
+    block,
+    fresh_user,
+    get,
+    ids,
+    inserts,
+    insight,
+    observation,
+    remember,
+    turn,
+)
 
 
 async def forget(store: Store, *ids: str, user: str = "alice") -> ForgetReport:
@@ -95,6 +107,19 @@ class Forgetting(Chapter):
         assert (report.turns, report.observations) == (1, 1)
         assert await ids(store) == ["a"]
 
+    async def test_a_statement_of_what_was_said_twice_stays_when_the_other_goes(self, store: Store) -> None:
+        for key, session in (("s1", "one"), ("s2", "two")):
+            await store.append("alice", inserts(key, statement=True, session=session))
+        await remember(store, observation("o", "s1", "s2"), observation("p", "s1", "s2"))
+        report = await store.forget(Select("alice", session="one"))
+        assert (report.turns, report.observations) == (1, 2)
+        assert await ids(store) == ["s2"]
+        await remember(store, observation("q", "s2"))
+        await store.append("alice", inserts("s3", statement=True))
+        await store.apply("alice", ChangeSet(revised=(Revision(observation("q", "s2", "s3"), 1),)))
+        assert (await forget(store, "q")).turns == 2
+        assert await ids(store) == []
+
     async def test_a_forgotten_key_is_refused_and_the_words_said_anew_are_kept(self, store: Store) -> None:
         first = await store.append("alice", [TurnInsert(turn("-"), b"base")])
         await forget(store, *first.keys)
@@ -106,7 +131,7 @@ class Forgetting(Chapter):
 
     async def test_buried_ids_are_refused(self, store: Store) -> None:
         await store.append("alice", inserts("here"))
-        await store.bury("alice", ["here", "gone", "o", "gone"])
+        await store.add_tombstones("alice", ["here", "gone", "o", "gone"])
         assert await store.tombstones("alice") == ["gone", "o"]
         assert (await store.append("alice", inserts("gone", "here"))).outcomes == ("forgotten", "duplicate")
         assert await remember(store, observation("o", "here")) == 0
@@ -185,7 +210,7 @@ class Forgetting(Chapter):
         assert (await claim_one(store)).change_set is None
 
     async def test_a_late_plan_cannot_bring_it_back(self, store: Store) -> None:
-        """The model was asked before, answers after; its batch is another one."""
+        """The model is asked before the forget and answers after it, in another batch."""
         await store.append("alice", inserts("a", "b"))
         await store.complete(await claim_one(store, limit=1), ChangeSet(new=(observation("o", "a"),), done=("a",)))
         await forget(store, "a")
@@ -232,15 +257,15 @@ class Forgetting(Chapter):
         assert [memory.id for memory in await store.history("alice", "o2")] == ["o2"]
 
     async def test_what_is_forgotten_is_not_found(self, store: Store) -> None:
-        said = [TurnInsert(turn("a", "zebras everywhere")), TurnInsert(turn("b", "quiet zebras here"))]
-        await store.append("alice", said)
+        turns = [TurnInsert(turn("a", "zebras everywhere")), TurnInsert(turn("b", "quiet zebras here"))]
+        await store.append("alice", turns)
         await remember(store, observation("o", "b", text="zebras are loved"))
         await forget(store, "a")
         for _ in range(2):
-            found = await store.search(Search(Scope("alice"), tuple(terms("zebras"))))
-            records = (await store.fetch("alice", list(found.handle))).records.values()
+            candidates = await store.search(Search(Scope("alice"), tuple(terms("zebras"))))
+            records = (await store.fetch("alice", list(candidates.handle))).records.values()
             assert list(records) == [await get(store, "b")]
-            assert found.units <= 2
+            assert candidates.units <= 2
 
     async def test_receipts_are_kept_with_ids_and_without_content(self, store: Store) -> None:
         assert await store.receipts("alice") == []
@@ -268,22 +293,55 @@ class Forgetting(Chapter):
         await store.append("alice", inserts("a"))
         await store.append("bob", inserts("a", user="bob"))
         await store.forget(Select("alice"))
-        await store.bury("carol", ["gone"])
-        await store.bury("dora", (), [Receipt("r1", Scope("dora"), START, blocks=1)])
+        await store.add_tombstones("carol", ["gone"])
+        await store.add_tombstones("dora", (), [Receipt("r1", Scope("dora"), START, blocks=1)])
         store = await self.reopen(store)
         assert await store.users() == ["bob"]
         assert await store.users(forgotten=True) == ["alice", "bob", "carol", "dora"]
 
     async def test_receipts_come_with_tombstones_of_another_store(self, store: Store) -> None:
-        made = Receipt("r1", Scope("alice"), START, turns=1, ids=("gone",))
+        receipt = Receipt("r1", Scope("alice"), START, turns=1, ids=("gone",))
         for _ in range(2):
-            await store.bury("alice", ["gone"], [made])
-        assert await store.receipts("alice") == [made]
+            await store.add_tombstones("alice", ["gone"], [receipt])
+        assert await store.receipts("alice") == [receipt]
 
-    async def test_compact_finishes_what_forget_could_not(self, store: Store) -> None:
-        await store.append("alice", inserts("a"))
-        await forget(store, "a")
-        assert (await store.compact()).physical in ("wiped", "none")
+    async def test_a_receipt_says_wiped_only_of_bytes_that_are_gone(self, store: Store) -> None:
+        """Bytes of texts, metadata, data, earlier versions and blocks, in every file of the store."""
+        words = {f"t{n}": f"walnut{n:03}{'q' * (n % 7)}" for n in range(60)}
+        turns = [
+            turn(key, f"the password is {word} {'.' * 90 * n}", metadata={"door": word})
+            for n, (key, word) in enumerate(words.items())
+        ]
+        await store.append("alice", [TurnInsert(added) for added in turns])
+        facts = [observation(f"o-{key}", key, text=f"It is {word}", data={"w": word}) for key, word in words.items()]
+        await remember(store, *facts)
+        revised = tuple(Revision(replace(fact, text="A password"), 1) for fact in facts)
+        await store.apply("alice", ChangeSet(revised=revised))
+        await store.put_blocks("alice", [block("human", f"a\n{words['t0']}\nb", sources=("t0",))])
+        gone = list(words)[::3]
+        report = await forget(store, *gone)
+        assert report.turns == len(gone)
+        self._check_bytes(store, report, [words[key] for key in gone])
+        report = await forget(store, "t1")
+        gone.append("t1")
+        self._check_bytes(store, report, [words[key] for key in gone])
+        store = await self.reopen(store)
+        report = await store.compact()
+        assert report.physical == "wiped" or (report.physical == "pending" and report.reason)
+        if report.physical == "wiped" and self.files(store) is not None:
+            self._check_bytes(store, report, [words[key] for key in gone])
+        assert len([key for key in await ids(store) if key in words]) == len(words) - len(gone)
+
+    def _check_bytes(self, store: Store, report: ForgetReport, words: list[str]) -> None:
+        files = self.files(store)
+        if files is None:
+            assert report.physical == "pending", "nobody can look: the receipt must not say more"
+        if report.physical == "pending":
+            assert report.reason
+            return
+        assert report.physical == "wiped"
+        contents = {path.name: path.read_bytes() for path in files or ()}
+        assert not [(name, word) for name, data in contents.items() for word in words if word.encode() in data]
 
     @QUICK
     @given(data=st.data())
@@ -295,9 +353,9 @@ class Forgetting(Chapter):
         await store.append(user, inserts(*sources, user=user))
         for n in range(data.draw(st.integers(1, 8))):
             rests = data.draw(st.lists(st.sampled_from(sorted(sources)), min_size=1, max_size=3, unique=True))
-            made = observation(f"m{n}", *rests, user=user, text=f"fact {n}")
-            await remember(store, made)
-            sources[made.id] = tuple(rests)
+            memory = observation(f"m{n}", *rests, user=user, text=f"fact {n}")
+            await remember(store, memory)
+            sources[memory.id] = tuple(rests)
         chosen = data.draw(st.sets(st.sampled_from(sorted(sources)), min_size=1, max_size=3))
         gone = set(chosen)
         for id, rests_on in sources.items():
@@ -318,8 +376,8 @@ class Forgetting(Chapter):
 
         async def read() -> None:
             while not done.is_set():
-                found = await store.fetch("alice", [f"v{n}" for n in range(30)])
-                seen.append(sum(memory.current for memory in found.records.values()))  # type: ignore[union-attr]
+                result = await store.fetch("alice", [f"v{n}" for n in range(30)])
+                seen.append(sum(memory.current for memory in result.records.values()))  # type: ignore[union-attr]
                 await asyncio.sleep(0)
 
         reader = asyncio.create_task(read())

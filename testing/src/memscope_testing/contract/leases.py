@@ -12,10 +12,10 @@ from datetime import timedelta
 import pytest
 
 from memscope.errors import Conflict, LeaseLost
-from memscope.records import LONGEST_WAIT_S, ChangeSet, Claim, Revision, Stage, Supersession
-from memscope.stores import PARK_AFTER, Store
-from memscope.testing.contract import Chapter
-from memscope.testing.records import EVERYTHING, FUTURE, PAST, at, get, ids, inserts, insight, observation, remember
+from memscope.records import MAX_WAIT_S, ChangeSet, Claim, Revision, Stage, Supersession
+from memscope.stores import MAX_ATTEMPTS, Store
+from memscope_testing.contract import Chapter
+from memscope_testing.records import EVERYTHING, FAR_FUTURE, PAST, at, get, ids, inserts, insight, observation, remember
 
 CONSOLIDATE: Stage = "consolidate"
 
@@ -87,7 +87,7 @@ class Leases(Chapter):
     async def test_of_many_workers_one_gets_the_batch(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         claims = await asyncio.gather(*(store.claim(CONSOLIDATE, 1, 60) for _ in range(12)))
-        assert [claim.items for found in claims for claim in found] == [("a",)]
+        assert [claim.items for of_worker in claims for claim in of_worker] == [("a",)]
 
     async def test_a_claim_without_a_user_serves_up_to_eight(self, store: Store) -> None:
         names = {f"user-{n}" for n in range(11)}
@@ -191,7 +191,7 @@ class Leases(Chapter):
             await store.complete(claim, ChangeSet(done=("a",)))
 
     async def test_a_lease_longer_than_any_holds_nobody_off(self, store: Store) -> None:
-        """Its clock was wrong: respecting it would halt the user's work until then."""
+        """Such a lease has a wrong clock: respecting it would stop the user's work until it ends."""
         await store.append("alice", inserts("a"))
         await remember(store, observation("o", "a"))
         wrong = await claim_one(store, lease_s=timedelta(days=400).total_seconds())
@@ -202,20 +202,20 @@ class Leases(Chapter):
 
     async def test_a_retry_later_than_any_is_made_at_once(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        await store.fail(await claim_one(store), "model_timeout", FUTURE)
+        await store.fail(await claim_one(store), "model_timeout", FAR_FUTURE)
         (again,) = await store.claim(CONSOLIDATE, 10, 60)
         assert (again.items, again.attempt) == (("a",), 2)
 
     async def test_the_longest_lease_and_the_latest_retry_hold(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        claim = await claim_one(store, lease_s=LONGEST_WAIT_S)
+        claim = await claim_one(store, lease_s=MAX_WAIT_S)
         assert await store.claim(CONSOLIDATE, 10, 60) == []
         await store.fail(claim, "model_timeout", claim.until)
         assert await store.claim(CONSOLIDATE, 10, 60) == []
 
     async def test_a_batch_is_parked_and_never_dropped(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
-        for _ in range(PARK_AFTER):
+        for _ in range(MAX_ATTEMPTS):
             await store.fail(await claim_one(store, limit=1), "model_reply", PAST)
         stats = await store.stats()
         assert (stats.parked[CONSOLIDATE], stats.failed[CONSOLIDATE], stats.pending[CONSOLIDATE]) == (1, 0, 1)
@@ -241,19 +241,30 @@ class Leases(Chapter):
     async def test_an_item_of_a_failed_batch_that_was_closed_takes_none_from_the_pending(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
         await remember(store, *(observation(id, "a") for id in ("o", "p", "q", "r")))
-        await store.fail(await claim_one(store, "reflect", limit=2), "model_timeout", FUTURE)
+        await store.fail(await claim_one(store, "reflect", limit=2), "model_timeout", FAR_FUTURE)
         await store.apply("alice", ChangeSet(closed=(Supersession("o", None, at(1), at(1)),)))
         for stats in (await store.stats("alice"), await store.stats()):
             assert (stats.failed["reflect"], stats.pending["reflect"]) == (2, 2)
 
     async def test_what_is_not_the_batches_fault_parks_nothing(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        for _ in range(PARK_AFTER + 2):
+        for _ in range(MAX_ATTEMPTS + 2):
             claim = await claim_one(store)
             assert claim.attempt == 1
             await store.fail(claim, "model_unavailable", PAST, counted=False)
         stats = await store.stats("alice")
         assert (stats.parked[CONSOLIDATE], stats.failed[CONSOLIDATE]) == (0, 1)
+
+    async def test_an_outage_at_the_last_attempt_parks_nothing(self, store: Store) -> None:
+        await store.append("alice", inserts("a"))
+        for _ in range(MAX_ATTEMPTS - 1):
+            await store.fail(await claim_one(store), "model_reply", PAST)
+        for _ in range(2):
+            last = await claim_one(store)
+            assert last.attempt == MAX_ATTEMPTS
+            await store.fail(last, "model_unavailable", PAST, counted=False)
+        await store.fail(await claim_one(store), "model_reply", PAST)
+        assert (await store.stats("alice")).parked[CONSOLIDATE] == 1
 
     async def test_a_batch_given_back_is_as_it_was(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
@@ -268,7 +279,7 @@ class Leases(Chapter):
     async def test_unpark_without_a_stage_is_for_all(self, store: Store) -> None:
         for user in ("alice", "bob"):
             await store.append(user, inserts("a", user=user))
-            for _ in range(PARK_AFTER):
+            for _ in range(MAX_ATTEMPTS):
                 (claim,) = await store.claim(CONSOLIDATE, 9, 60, user=user)
                 await store.fail(claim, "model_reply", PAST)
         assert await store.claim(CONSOLIDATE, 9, 60) == []

@@ -14,14 +14,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from memscope.errors import LeaseLost
 from memscope.records import ChangeSet, Claim, Select
-from memscope.stores import PARK_AFTER, Store
-from memscope.testing.contract import Chapter
-from memscope.testing.records import PAST, fresh_user, ids, inserts, observation
+from memscope.stores import MAX_ATTEMPTS, Store
+from memscope_testing.contract import Chapter
+from memscope_testing.records import PAST, fresh_user, ids, inserts, observation
 
 T = TypeVar("T")
 KEYS = [f"k{n}" for n in range(8)]
-STATEMENTS = {"k6", "k7"}
-STEPS = settings(stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+STATEMENT_KEYS = {"k6", "k7"}
+MACHINE_SETTINGS = settings(
+    stateful_step_count=30, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @dataclass
@@ -105,14 +107,14 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
 
         @rule(keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4))
         def append(self, keys: list[str]) -> None:
-            given = [inserts(key, user=self.user, statement=key in STATEMENTS)[0] for key in keys]
-            outcomes = wait(self.store.append(self.user, given)).outcomes
+            turns = [inserts(key, user=self.user, statement=key in STATEMENT_KEYS)[0] for key in keys]
+            outcomes = wait(self.store.append(self.user, turns)).outcomes
             for key, outcome in zip(keys, outcomes, strict=True):
                 known = key in self.model.stored
                 assert outcome == ("forgotten" if key in self.model.forgotten else "duplicate" if known else "stored")
                 if outcome == "stored":
                     self.model.stored.append(key)
-                    self.model.waiting |= {key} - STATEMENTS
+                    self.model.waiting |= {key} - STATEMENT_KEYS
 
         @rule(limit=st.integers(1, 4))
         def claim(self, limit: int) -> None:
@@ -160,7 +162,7 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
         def fail(self) -> None:
             claim, batch = self.model.held()
             wait(self.store.fail(claim, "model_timeout", PAST))
-            batch.parked = claim.attempt >= PARK_AFTER
+            batch.parked = claim.attempt >= MAX_ATTEMPTS
             self.model.release()
 
         @rule()
@@ -209,9 +211,9 @@ def machine(store: Store, loop: asyncio.AbstractEventLoop, reopen: Callable[[Sto
 
         @invariant()
         def holds_what_the_model_holds(self) -> None:
-            found = wait(ids(self.store, self.user))
-            assert [id for id in found if id in KEYS] == self.model.stored
-            assert {id for id in found if id not in KEYS} == self.model.memories.keys()
+            stored = wait(ids(self.store, self.user))
+            assert [id for id in stored if id in KEYS] == self.model.stored
+            assert {id for id in stored if id not in KEYS} == self.model.memories.keys()
             assert wait(self.store.tombstones(self.user)) == sorted(self.model.forgotten)
             assert set(wait(ids(self.store, self.user, pending="consolidate"))) == self.model.pending()
             stats = wait(self.store.stats(self.user))
@@ -227,7 +229,7 @@ class Machine(Chapter):
     machine_examples = 25
 
     async def test_any_order_of_operations(self, store: Store) -> None:
-        made = machine(store, asyncio.get_running_loop(), self.reopen)
+        rules = machine(store, asyncio.get_running_loop(), self.reopen)
         await asyncio.to_thread(
-            run_state_machine_as_test, made, settings=settings(STEPS, max_examples=self.machine_examples)
+            run_state_machine_as_test, rules, settings=settings(MACHINE_SETTINGS, max_examples=self.machine_examples)
         )

@@ -1,4 +1,4 @@
-"""Memories rest on sources, are superseded and never overwritten, and keep their history; all but summaries."""
+"""Memories have sources, are superseded and never overwritten, and keep their history, except for summaries."""
 
 from __future__ import annotations
 
@@ -8,31 +8,44 @@ from typing import Any
 import pytest
 
 from memscope.errors import Conflict
-from memscope.records import SUMMARY, ChangeSet, Insight, Interval, Quote, Revision, Scope, Search, Select, Supersession
+from memscope.records import (
+    SUMMARY_NAMESPACE,
+    ChangeSet,
+    Insight,
+    Interval,
+    Quote,
+    Revision,
+    Scope,
+    Search,
+    Select,
+    Supersession,
+)
 from memscope.stores import Store
-from memscope.testing.contract import Chapter
-from memscope.testing.records import at, get, ids, inserts, insight, observation, remember
 from memscope.text.terms import terms
+from memscope_testing.contract import Chapter
+from memscope_testing.records import at, get, ids, inserts, insight, observation, remember
 
-NAMED: dict[str, Any] = {"name": "of s", "namespace": SUMMARY, "origin": "summary"}
+SUMMARY_FIELDS: dict[str, Any] = {"name": "of s", "namespace": SUMMARY_NAMESPACE, "origin": "summary"}
 
 
 def summary(id: str, *sources: str) -> Insight:
-    return replace(insight(id, *sources, text="The user moved to Berlin."), scope=Scope("alice", None, "s"), **NAMED)
+    return replace(
+        insight(id, *sources, text="The user moved to Berlin."), scope=Scope("alice", None, "s"), **SUMMARY_FIELDS
+    )
 
 
 class Memories(Chapter):
     async def test_memories_are_kept_as_they_are(self, store: Store) -> None:
         await store.append("alice", inserts("a", "b"))
         when: dict[str, Any] = {"happened": Interval(at(-9), at(9)), "valid_from": at(-9), "expires": at(10**6)}
-        said: dict[str, Any] = {
+        times: dict[str, Any] = {
             "quotes": (Quote("a", "to Berlin"),),
             "keywords": ("Berlin", "搬家"),
             "about": "Bob",
             "origin": "import",
         }
         fact = observation(
-            "o", "a", "b", agent="x", level=2, fiction=True, data={"n": [1, {"m": None}]}, **when, **said
+            "o", "a", "b", agent="x", level=2, fiction=True, data={"n": [1, {"m": None}]}, **when, **times
         )
         view = insight("i", "o", subject="home")
         assert await remember(store, fact, view) == 2
@@ -129,17 +142,17 @@ class Memories(Chapter):
         await remember(store, read, observation("new", "a"))
         await store.apply("alice", ChangeSet(closed=(Supersession("o", "new", at(5), at(4)),)))
         await store.apply("alice", ChangeSet(revised=(Revision(replace(read, text="corrected"), 1),)))
-        kept = await get(store, "o")
-        assert (kept.text, kept.closed, kept.superseded_by) == ("corrected", at(5), "new")
+        stored = await get(store, "o")
+        assert (stored.text, stored.closed, stored.superseded_by) == ("corrected", at(5), "new")
 
     async def test_a_revision_can_close_and_accept(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
-        given = observation("o", "a", proposed=True)
-        await remember(store, given)
+        proposal = observation("o", "a", proposed=True)
+        await remember(store, proposal)
         assert await ids(store, current=True) == ["a"]
-        await store.apply("alice", ChangeSet(revised=(Revision(replace(given, proposed=False), 1),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(proposal, proposed=False), 1),)))
         assert await ids(store, current=True) == ["a", "o"]
-        await store.apply("alice", ChangeSet(revised=(Revision(replace(given, proposed=False, closed=at(9)), 2),)))
+        await store.apply("alice", ChangeSet(revised=(Revision(replace(proposal, proposed=False, closed=at(9)), 2),)))
         assert await ids(store, current=True) == ["a"]
 
     async def test_history_follows_supersession_both_ways(self, store: Store) -> None:
@@ -149,7 +162,7 @@ class Memories(Chapter):
             await remember(store, memory)
         await remember(store, observation("unrelated", "a"))
         for memory in line:
-            assert [found.id for found in await store.history("alice", memory.id)] == ["v0", "v1", "v2", "v3"]
+            assert [version.id for version in await store.history("alice", memory.id)] == ["v0", "v1", "v2", "v3"]
 
     async def test_history_of_what_has_none(self, store: Store) -> None:
         await store.append("alice", inserts("a"))
@@ -162,23 +175,23 @@ class Memories(Chapter):
         await store.append("alice", inserts("a", "b"))
         await remember(store, observation("o1", "a"), observation("o2", "a", "b"), insight("i", "o1", "o2"))
         await store.apply("alice", ChangeSet(closed=(Supersession("o1", "o2", at(5), at(4)),)))
-        found = await store.fetch("alice", ["a", "b", "o1", "missing", "a"])
-        assert set(found.records) == {"a", "b", "o1"}
-        derived = {handle: {memory.id for memory in memories} for handle, memories in found.derived.items()}
+        result = await store.fetch("alice", ["a", "b", "o1", "missing", "a"])
+        assert set(result.records) == {"a", "b", "o1"}
+        derived = {handle: {memory.id for memory in memories} for handle, memories in result.derived.items()}
         assert derived == {"a": {"o1", "o2"}, "b": {"o2"}, "o1": {"i"}}
 
     # ---- the summary of a session: replaced, gone with any of its turns, no hit
 
     async def test_a_summary_is_found_by_its_name_and_by_no_search(self, store: Store) -> None:
         await store.append("alice", inserts("a", session="s"))
-        kept = summary("i", "a")
-        await remember(store, kept)
-        assert await ids(store, name="of s", namespace=SUMMARY, current=True) == ["i"]
-        assert await get(store, "i") == kept
+        insight = summary("i", "a")
+        await remember(store, insight)
+        assert await ids(store, name="of s", namespace=SUMMARY_NAMESPACE, current=True) == ["i"]
+        assert await get(store, "i") == insight
         words = tuple(terms("moved to Berlin"))
         for where in (Scope("alice"), Scope("alice", None, "s")):
-            found = await store.search(Search(where, words, kinds=frozenset({"insight"})))
-            assert not len(found.handle)
+            candidates = await store.search(Search(where, words, kinds=frozenset({"insight"})))
+            assert not len(candidates.handle)
             assert len((await store.search(Search(where, words))).handle) == 1
 
     async def test_a_summary_is_replaced_without_a_history(self, store: Store) -> None:

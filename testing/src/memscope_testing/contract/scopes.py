@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from memscope.errors import Conflict, InputError, LeaseLost
 from memscope.records import ChangeSet, Revision, Scope, Search, Select, Supersession, TurnInsert
 from memscope.stores import Store
-from memscope.testing.contract import Chapter
-from memscope.testing.contract.selecting import QUICK, filters, is_valid
-from memscope.testing.records import fresh_user, get, ids, inserts, insight, observation, remember, turn
 from memscope.text.terms import terms
+from memscope_testing.contract import Chapter
+from memscope_testing.contract.filtering import filters
+from memscope_testing.contract.selecting import QUICK
+from memscope_testing.records import fresh_user, get, ids, inserts, insight, observation, remember, turn
 
 USERS = 20
 
@@ -42,7 +43,7 @@ class Scopes(Chapter):
         assert await store.apply("bob", ChangeSet(closed=(closing,))) == 0
         with pytest.raises(Conflict):
             await store.apply("bob", ChangeSet(revised=(Revision(replace(mine, text="bob was here"), 1),)))
-        await store.bury("bob", ["a", "o"])
+        await store.add_tombstones("bob", ["a", "o"])
         assert await get(store, "o") == mine
         assert await store.tombstones("alice") == []
 
@@ -93,14 +94,14 @@ class Scopes(Chapter):
         metadata = data.draw(st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 2)))
         await asyncio.gather(*(_fill(store, user, agents, words, metadata) for user in users))
         asker = data.draw(st.sampled_from(users))
-        agent, filter = data.draw(st.sampled_from(["x", "y", None])), data.draw(st.none() | filters.filter(is_valid))
-        found = [record async for page in store.scan(Select(asker, agent, filter=filter)) for record in page]
+        agent, filter = data.draw(st.sampled_from(["x", "y", None])), data.draw(st.none() | filters)
+        results = [record async for page in store.scan(Select(asker, agent, filter=filter)) for record in page]
         text = data.draw(st.sampled_from([" ".join(words), "berlin 搬家", asker, "canary"]))
         question = Search(Scope(asker, agent), tuple(dict.fromkeys(terms(text))), filter=filter)
         pool = await store.search(question)
         records = (await store.fetch(asker, list(pool.handle))).records
-        found += [record for record in records.values() if not found or record not in found]
-        for record in found:
+        results += [record for record in records.values() if not results or record not in results]
+        for record in results:
             assert record.scope.user == asker
             assert f"canary {asker}" in record.text
             assert agent in (None, record.scope.agent)

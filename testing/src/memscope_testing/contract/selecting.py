@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
 from memscope.errors import InputError
 from memscope.records import (
@@ -24,11 +23,11 @@ from memscope.records import (
     TurnInsert,
     VectorSpace,
 )
-from memscope.records.filters import check, matches
+from memscope.records.filters import check
 from memscope.stores import Store
 from memscope.stores.rules import record_key
-from memscope.testing.contract import Chapter
-from memscope.testing.records import at, fresh_user, identity, ids, inserts, insight, observation, remember, turn
+from memscope_testing.contract import Chapter
+from memscope_testing.records import at, identity, ids, inserts, insight, observation, remember, turn
 
 QUICK = settings(
     max_examples=30,
@@ -37,24 +36,6 @@ QUICK = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 
-keys = st.sampled_from(["a", "b", "$where", "a.b", "'; --", "ä", ""])
-values = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.floats(-3, 3), st.sampled_from(["", "x", "X", "é", "x' or 1=1"])
-)
-objects = st.dictionaries(keys, st.one_of(values, st.lists(values, max_size=2)), max_size=4)
-operators = st.sampled_from(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
-filters = st.dictionaries(
-    keys, st.one_of(values, st.dictionaries(operators, values, min_size=1, max_size=2)), min_size=1, max_size=2
-)
-
-
-def is_valid(filter: dict[str, Any]) -> bool:
-    try:
-        check(filter)
-    except InputError:
-        return False
-    return True
-
 
 class Selecting(Chapter):
     async def test_a_scan_finds_what_is_selected(self, store: Store) -> None:
@@ -62,8 +43,8 @@ class Selecting(Chapter):
         for name, (select, condition) in selections().items():
             everything = [record async for page in store.scan(Select("alice")) for record in page]
             wanted = [identity(record) for record in everything if condition(record)]
-            found = [identity(record) async for page in store.scan(select) for record in page]
-            assert found == wanted, name
+            scanned = [identity(record) async for page in store.scan(select) for record in page]
+            assert scanned == wanted, name
             assert 0 < len(wanted) < len(everything), name
             keyed = await store.keys(select)
             assert keyed == [
@@ -94,7 +75,7 @@ class Selecting(Chapter):
         assert await ids(store, pending="reflect") == ["o"]
 
     async def test_no_record_waits_for_embed_whose_items_are_units(self, store: Store) -> None:
-        await store.use_space(VectorSpace("small", 4))
+        await store.set_vector_space(VectorSpace("small", 4))
         await store.append("alice", inserts("a", "b"))
         assert (await store.stats("alice")).pending["embed"] == 2
         assert await ids(store, pending="embed") == []
@@ -115,27 +96,22 @@ class Selecting(Chapter):
         assert len(seen) == len(set(seen))
         assert set(seen) >= {f"k{n}" for n in range(1, 1199)}
 
-    @QUICK
-    @given(found=st.lists(objects, min_size=1, max_size=6), filter=filters.filter(is_valid))
-    async def test_filters_equal_a_plain_python_filter(
-        self, store: Store, found: list[dict[str, Any]], filter: dict[str, Any]
-    ) -> None:
-        user = fresh_user()
-        turns = [turn(f"k{n}", user=user, metadata=data) for n, data in enumerate(found)]
-        await store.append(user, [TurnInsert(turn) for turn in turns])
-        await remember(store, *(observation(f"o{n}", "k0", user=user, data=data) for n, data in enumerate(found)))
-        wanted = [f"{kind}{n}" for kind in "ko" for n, data in enumerate(found) if matches(filter, data)]
-        assert await ids(store, user, filter=filter) == wanted
-
     async def test_filters_do_not_take_a_quote_for_syntax(self, store: Store) -> None:
-        odd = {"a') or 1=1 --": "x", 'we"ird': 'q"', "$.a": 1}
+        odd = {"a') or 1=1 --": "x", 'we"ird': 'q"', "x.$.a": 1}
         await store.append("alice", [TurnInsert(turn("a", metadata=odd)), TurnInsert(turn("b"))])
         for key, value in odd.items():
             assert await ids(store, filter={key: value}) == ["a"]
         assert await ids(store, filter={"x' or '1'='1": "x"}) == []
 
     def test_unknown_operators_are_refused(self) -> None:
-        for wrong in ({"a": {"$in": [1]}}, {"a": {"$gt": 1, "b": 2}}, {"a": {"$gt": None}}, {1: 2}, "a = 1"):
+        for wrong in (
+            {"$nor": [{"a": 1}]},
+            {"a": {"$in": 1}},
+            {"a": {"$gt": 1, "b": 2}},
+            {"a": {"$gt": None}},
+            {1: 2},
+            "a = 1",
+        ):
             with pytest.raises(InputError):
                 check(wrong)  # type: ignore[arg-type]
 
@@ -143,12 +119,12 @@ class Selecting(Chapter):
 async def fill(store: Store) -> None:
     """Store records of each kind that differ in every field a ``Select`` looks at."""
     shared: dict[str, Any] = {"session": "one", "metadata": {"n": 1}}
-    said = [
+    turns = [
         turn("a", "To BERLIN, äh, yes.", agent="x", time=at(0), **shared),
         turn("b", "Nothing.", agent="x", session="two", time=at(60)),
         turn("c", "Berlin again", session="one", time=at(120), metadata={"n": 2}),
     ]
-    await store.append("alice", [TurnInsert(turn) for turn in said])
+    await store.append("alice", [TurnInsert(turn) for turn in turns])
     happened = Interval(at(10_000), at(20_000))
     facts = [
         observation("o1", "a", agent="x", said=at(0), data={"n": 1}, expires=at(500)),
@@ -183,7 +159,7 @@ def in_period(period: Interval) -> Callable[[Record], bool]:
 
 def selections() -> dict[str, tuple[Select, Callable[[Record], bool]]]:
     early, late = Interval(at(0), at(60)), Interval(at(15_000), at(16_000))
-    made: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
+    conditions: dict[str, tuple[dict[str, Any], Callable[[Any], bool]]] = {
         "agent": ({"agent": "x"}, lambda record: record.scope.agent == "x"),
         "turns": ({"kinds": frozenset({"turn"})}, lambda record: isinstance(record, Turn)),
         "observations": ({"kinds": frozenset({"observation"})}, lambda record: isinstance(record, Observation)),
@@ -200,4 +176,4 @@ def selections() -> dict[str, tuple[Select, Callable[[Record], bool]]]:
         "expired": ({"expired_by": at(500)}, is_memory(lambda m: m.expires is not None and m.expires <= at(500))),
         "live": ({"live_at": at(500)}, or_turn(lambda m: m.expires is None or m.expires > at(500))),
     }
-    return {name: (Select("alice", **fields), condition) for name, (fields, condition) in made.items()}
+    return {name: (Select("alice", **fields), condition) for name, (fields, condition) in conditions.items()}

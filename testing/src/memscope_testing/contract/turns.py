@@ -11,13 +11,13 @@ from memscope.errors import ClosedError
 from memscope.records import ChangeSet, Scope, Select, Turn, TurnInsert
 from memscope.records.serialization import turn_key
 from memscope.stores import Store
-from memscope.testing.contract import Chapter
-from memscope.testing.records import get, ids, inserts, observation, turn
+from memscope_testing.contract import Chapter
+from memscope_testing.records import get, ids, inserts, observation, turn
 
 
 class Turns(Chapter):
     async def test_a_turn_is_kept_as_it_is(self, store: Store) -> None:
-        given = turn(
+        original = turn(
             "k",
             ' Grüße,\n\tUser said "NO"; -- 我搬到柏林了 \u200b🏳️‍🌈\u202e\' ',
             agent="agent/1",
@@ -27,10 +27,10 @@ class Turns(Chapter):
             time=datetime(2024, 10, 27, 2, 30, 0, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))),
             metadata={"a') or 1=1 --": [1, 2.5, None, {"lc": True}], "$where": "'", "ü": ""},
         )
-        await store.append("alice", [TurnInsert(given)])
-        kept = await get(store, "k")
-        assert kept == Turn(**{name: getattr(given, name) for name in Turn.__slots__} | {"seq": kept.seq})
-        assert kept.time.utcoffset() == given.time.utcoffset()
+        await store.append("alice", [TurnInsert(original)])
+        stored = await get(store, "k")
+        assert stored == Turn(**{name: getattr(original, name) for name in Turn.__slots__} | {"seq": stored.seq})
+        assert stored.time.utcoffset() == original.time.utcoffset()
 
     async def test_extreme_times_are_kept(self, store: Store) -> None:
         times = [datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC), datetime(1969, 7, 20, tzinfo=UTC)]
@@ -54,9 +54,9 @@ class Turns(Chapter):
     async def test_a_base_gets_the_first_free_key(self, store: Store) -> None:
         wanted = [turn_key(b"base", n) for n in range(7)]
         await store.append("alice", inserts(wanted[0], wanted[1]))
-        given = await store.append("alice", [TurnInsert(turn("-"), b"base") for _ in range(3)])
-        assert given.keys == tuple(wanted[2:5])
-        assert set(given.outcomes) == {"stored"}
+        appended = await store.append("alice", [TurnInsert(turn("-"), b"base") for _ in range(3)])
+        assert appended.keys == tuple(wanted[2:5])
+        assert set(appended.outcomes) == {"stored"}
         other = await store.append("alice", [TurnInsert(turn("-"), b"other")])
         assert other.keys == (turn_key(b"other", 0),)
         await store.forget(Select("alice", ids=frozenset({wanted[4]})))
@@ -78,8 +78,8 @@ class Turns(Chapter):
         assert await ids(store) == ["k0", "k1", "k2"]
 
     async def test_concurrent_appends_of_the_same_turns_store_them_once(self, store: Store) -> None:
-        given = [inserts(*(f"k{n}" for n in range(10))) for _ in range(16)]
-        results = await asyncio.gather(*(store.append("alice", turns) for turns in given))
+        calls = [inserts(*(f"k{n}" for n in range(10))) for _ in range(16)]
+        results = await asyncio.gather(*(store.append("alice", turns) for turns in calls))
         assert sum(result.outcomes.count("stored") for result in results) == 10
         assert sorted(await ids(store)) == sorted(f"k{n}" for n in range(10))
 
@@ -92,9 +92,9 @@ class Turns(Chapter):
         await asyncio.gather(*map(one, names))
         assert await store.users() == sorted(names)
         for name in names:
-            found = await store.fetch(name, [f"k{n}" for n in range(5)])
-            assert {record.text for record in found.records.values()} == {f"words of {name}"}
-            assert {record.scope for record in found.records.values()} == {Scope(name)}
+            result = await store.fetch(name, [f"k{n}" for n in range(5)])
+            assert {record.text for record in result.records.values()} == {f"words of {name}"}
+            assert {record.scope for record in result.records.values()} == {Scope(name)}
 
     async def test_a_cancelled_append_is_whole_or_nothing(self, store: Store) -> None:
         async def one(n: int) -> None:
@@ -122,7 +122,7 @@ class Turns(Chapter):
         assert claim.items == ("b",)
 
     async def test_turns_that_are_here_already_wait_on(self, store: Store) -> None:
-        """A stage done in another store is not done here: a forget may have given the turn back."""
+        """A stage done in another store is not done here: a forget may have made the turn pending again."""
         await store.append("alice", inserts("a", "b"))
         again = await store.append("alice", inserts("a", "b", "c"), ChangeSet(done=("a", "b", "c")))
         assert again.outcomes == ("duplicate", "duplicate", "stored")
@@ -147,13 +147,13 @@ class Turns(Chapter):
         assert (await store.append("alice", inserts("b"))).outcomes == ("duplicate",)
 
     async def test_the_secret_is_adopted_by_an_empty_store_only(self, store: Store) -> None:
-        own = await store.secret()
-        assert len(own) >= 16
+        secret = await store.secret()
+        assert len(secret) >= 16
         other = bytes(range(32))
         assert await store.adopt_secret(other)
         assert await store.secret() == other
         await store.append("alice", inserts("a"))
-        assert not await store.adopt_secret(own)
+        assert not await store.adopt_secret(secret)
         assert await store.secret() == other
 
     async def test_opening_twice_is_harmless_and_closed_is_closed(self, store: Store) -> None:

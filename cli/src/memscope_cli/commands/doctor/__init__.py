@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -24,7 +25,9 @@ from uuid import uuid4
 import click
 
 from memscope import AsyncMemoryScope, __version__
-from memscope.commands.doctor.checks import (
+from memscope.errors import DISTRIBUTIONS, ConfigError, MemscopeError, PluginError, install_hint
+from memscope.stores import unfinished
+from memscope_cli.commands.doctor.checks import (
     Check,
     Examination,
     Finding,
@@ -36,18 +39,28 @@ from memscope.commands.doctor.checks import (
     secrets,
     work,
 )
-from memscope.commands.installation import installed_version
-from memscope.commands.language import count_nouns, join, say
-from memscope.commands.options import BUG, PARTLY, Call, command, exit_code, require_store
-from memscope.commands.output import Display, pad, visible
-from memscope.errors import MemscopeError
-from memscope.stores import unfinished
+from memscope_cli.commands.formatting import list_origins
+from memscope_cli.commands.installation import installed_version
+from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.options import BUG, PARTLY, Call, command, exit_code, require_store
+from memscope_cli.commands.output import Display, pad, visible
 
-STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-PARTS = ("click", "numpy", "pluggy", "pydantic", "pyyaml", "rich", "httpx2", "elasticsearch", "mcp")
+STATUS_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+SHOWN_DEPENDENCIES = (
+    "click",
+    "numpy",
+    "pluggy",
+    "pydantic",
+    "pyyaml",
+    "rich",
+    "httpx2",
+    "elasticsearch",
+    "psycopg",
+    "mcp",
+)
 WAL_RESET_FIXED = (3, 51, 3)
-LITTLE, TOO_LITTLE = 500_000_000, 50_000_000  # bytes free on the disk
-USER = "memscope-doctor"
+LOW_DISK_BYTES, FULL_DISK_BYTES = 500_000_000, 50_000_000  # bytes free on the disk
+DOCTOR_USER = "memscope-doctor"
 
 
 @command("doctor", short_help="Find what is wrong, and what mends it.")
@@ -69,7 +82,7 @@ def doctor(call: Call) -> None:
 
 def show_finding(show: Display, finding: Finding) -> None:
     state, check = pad(say(finding.state), 4), pad(say(finding.check), 11)
-    show.line((state, STYLES[finding.state]), f"  {check} ", visible(finding.said), hang=18)
+    show.line((state, STATUS_STYLES[finding.state]), f"  {check} ", visible(finding.said), hang=18)
     if finding.mend:
         show.line(("→ " + finding.mend, "cyan"), indent=18, hang=2)
 
@@ -82,7 +95,7 @@ async def examine(call: Call) -> list[Finding]:
             findings += await _findings(check, exam)
         for of_memory in MEMORY_CHECKS if exam.memory else ():
             findings += await _findings(of_memory, exam, exam.memory)
-    return findings
+    return list({(finding.said, finding.mend): finding for finding in reversed(findings)}.values())[::-1]  # each once
 
 
 async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object) -> list[Finding]:
@@ -91,7 +104,8 @@ async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object
         async for finding in check(*given):
             found.append(finding)
     except MemscopeError as error:
-        found.append(Finding(check.__name__, "fail", error.message, error.hint, exit_code(error)))
+        said, mend = say_sentence(error.message), say_sentence(error.hint)
+        found.append(Finding(check.__name__, "fail", said, mend, exit_code(error)))
     except Exception as error:
         told = say("the check itself failed: {error}", error=type(error).__name__)
         found.append(Finding(check.__name__, "fail", told, say("please report this"), BUG))
@@ -102,7 +116,7 @@ async def _findings(check: Callable[..., AsyncIterator[Finding]], *given: object
 
 
 async def versions(exam: Examination) -> AsyncIterator[Finding]:
-    parts = join(f"{name} {found}" for name in PARTS if (found := installed_version(name)))
+    parts = join(f"{name} {found}" for name in SHOWN_DEPENDENCIES if (found := installed_version(name)))
     system = f"{platform.system()} {platform.machine()}"
     python = f"memscope {__version__}, Python {platform.python_version()}, {system}; {parts}"
     yield Finding("versions", "ok", python)
@@ -123,9 +137,11 @@ async def settings(exam: Examination) -> AsyncIterator[Finding]:
     exam.settings = found = exam.call.settings()
     changed = found.model_dump(mode="json", exclude_defaults=True, exclude={"store"})
     values = join(f"{name}={value}" for name, value in _flat(changed)) or say("all defaults")
-    yield Finding("settings", "ok", join([f"store={hide_credentials(exam.location)}", values]))
-    if source := files.find(exam.call.config, os.environ):
-        yield Finding("settings", "ok", say("read from {file}", file=trust.describe(source)))
+    yield Finding("settings", "ok", join([f"store={hide_credentials(exam.location or '')}", values]))
+    for source in files.find(exam.call.config, os.environ):
+        yield Finding("settings", "ok", say("read from {file}", file=say_sentence(trust.describe(source))))
+    if places := list_origins(found.origins):
+        yield Finding("settings", "ok", say("sources: {places}", places=places))
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
@@ -146,10 +162,12 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
     yield Finding("plugins", "ok", say("loaded: {names}", names=loaded))
     for name in exam.settings.unread:
         told = say("no plugin reads the section {name} of the settings", name=repr(name))
-        yield Finding("plugins", "warn", told, say("install its plugin"))
+        mend = say_sentence(install_hint(name)) if name in DISTRIBUTIONS else say("install its plugin")
+        yield Finding("plugins", "warn", told, mend)
     for plugin in (plugin for plugin in listed if plugin.state == "broken"):
         told = say("{name} cannot be loaded: {reason}", name=repr(plugin.name), reason=plugin.reason)
-        mend = say("update it, or block it: {setting}", setting=f"MEMSCOPE_PLUGINS__BLOCK={plugin.name}")
+        blocked = ",".join([*exam.settings.plugins.block, plugin.name])  # the variable replaces the list of a file
+        mend = say("update it, or block it: {setting}", setting=f"MEMSCOPE_PLUGINS__BLOCK={shlex.quote(blocked)}")
         yield Finding("plugins", "warn", told, mend)
 
 
@@ -157,20 +175,22 @@ async def plugins(exam: Examination) -> AsyncIterator[Finding]:
 
 
 async def place(exam: Examination) -> AsyncIterator[Finding]:
-    """Permissions and room, before anything is opened."""
+    """Permissions and room, before anything is opened. A place that is no file of a store is told by that check."""
     file = exam.file
-    if file is None or not file.parent.is_dir():
+    if file is None or file.is_dir() or not file.parent.is_dir():
         return
-    if file.exists() and os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-        yield Finding("permissions", "warn", say("others on this machine can read the store"), f"chmod 600 {file}")
-    else:
+    parts = [part for end in ("", "-wal", "-shm") if (part := file.with_name(file.name + end)).is_file()]
+    if open_ := [part for part in parts if os.name == "posix" and stat.S_IMODE(part.stat().st_mode) & 0o077]:
+        mend = f"chmod 600 {shlex.join(map(str, open_))}"
+        yield Finding("permissions", "warn", say("others on this machine can read the store"), mend)
+    elif parts:
         yield Finding("permissions", "ok", say("only you can read the store"))
     if left := unfinished.abandoned(file.resolve().parent):
         names = join(ascii(part.name) for part in left)
         told = say("unfinished backups or exports, with what was said: {names}", names=names)
-        yield Finding("permissions", "warn", told, "memscope compact")
+        yield Finding("permissions", "warn", told, exam.command("compact"))
     free = shutil.disk_usage(file.parent).free
-    state: FindingState = "fail" if free < TOO_LITTLE else "warn" if free < LITTLE else "ok"
+    state: FindingState = "fail" if free < FULL_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
     mend = "" if state == "ok" else say("make room on this disk; compacting and forgetting need some as well")
     room = say("{gigabytes} GB free at {folder}", gigabytes=f"{free / 1e9:,.1f}", folder=file.parent)
     yield Finding("disk", state, room, mend)
@@ -181,9 +201,13 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
         return
     if exam.call.store is not None:
         require_store(exam.call.store)
-    memory = AsyncMemoryScope(exam.call.store, settings=exam.settings)
+    try:
+        memory = AsyncMemoryScope(exam.call.store, settings=exam.settings)
+    except (ConfigError, PluginError) as error:
+        yield Finding("settings", "fail", say_sentence(error.message), say_sentence(error.hint), exit_code(error))
+        return
     exam.memory = await exam.opened.enter_async_context(memory)
-    exam.status = status = await memory.status()
+    exam.status = status = await memory.admin.status()
     holds = join(count_nouns(status[f"{kind}s"], kind) for kind in ("user", "turn", "observation", "insight"))
     can = join(map(say, status["capabilities"])) or say("nothing special")
     told = say("{store} opens and is sound; {holds}; can: {can}", store=status["store"], holds=holds, can=can)
@@ -195,7 +219,7 @@ async def store(exam: Examination) -> AsyncIterator[Finding]:
 
 async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Findings of the store's own ``examine``, if it has that: (state, what was found, what mends it)."""
-    examine = getattr(memory.runtime.store, "examine", None)
+    examine = getattr(memory.runtime.services.store, "examine", None)
     for state, found, mend in await examine() if examine else ():
         yield Finding("store", state, say(found), say(mend))
 
@@ -203,7 +227,7 @@ async def store_findings(exam: Examination, memory: AsyncMemoryScope) -> AsyncIt
 async def users(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Names that look alike are different users: often a mistake of the caller."""
     alike: dict[str, list[str]] = defaultdict(list)
-    for name in await memory.runtime.store.users():
+    for name in await memory.runtime.services.store.users():
         alike[unicodedata.normalize("NFKC", name).casefold()].append(name)
     for names in (names for names in alike.values() if len(names) > 1):
         told = say("different users whose names look alike: {names}", names=join(map(ascii, sorted(names))))
@@ -216,20 +240,21 @@ async def round_trip(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterat
         return
     word, start = f"examination{uuid4().hex}", time.perf_counter()
     turns = [{"role": "user", "content": f"The word is {word}."}]
-    report = await memory.add_turns(turns, user=USER, wait="searchable")
-    found = await memory.retrieve(word, user=USER)
-    receipt = await memory.forget(user=USER, ids=report.keys)
-    again = await memory.retrieve(word, user=USER)
+    report = await memory.add_turns(turns, user=DOCTOR_USER, wait="searchable")
+    found = await memory.retrieve(word, user=DOCTOR_USER)
+    receipt = await memory.forget(user=DOCTOR_USER, ids=report.keys)
+    again = await memory.retrieve(word, user=DOCTOR_USER)
     took = f"{1000 * (time.perf_counter() - start):.0f}"
     if [hit.id for hit in found] != list(report.keys):
-        mend = say("memscope retrieve --explain shows why")
+        mend = say("add a turn of your own; {command} then shows why it is not found",
+                   command=exam.command("retrieve --explain"))  # fmt: skip
         yield Finding("round trip", "fail", say("a turn was written and not found"), mend)
     elif len(again):
         mend = say("please report this")
         yield Finding("round trip", "fail", say("a turn was forgotten and is still found"), mend)
     elif receipt.physical == "pending":
         told = say("forgotten in {took} ms, not wiped yet: {reason}", took=took, reason=receipt.reason)
-        yield Finding("round trip", "warn", told, "memscope compact")
+        yield Finding("round trip", "warn", told, exam.command("compact"))
     else:
         told = say("written, found, forgotten and {physical} in {took} ms", physical=say(receipt.physical), took=took)
         yield Finding("round trip", "ok", told)

@@ -14,27 +14,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memscope import AsyncMemoryScope
-from memscope.commands.formatting import budget_lines, list_counts
-from memscope.commands.language import count_nouns, join, say, say_sentence
-from memscope.commands.options import Call, file_of
-from memscope.commands.store import list_work
 from memscope.errors import MemscopeError, ModelError, nearest
 from memscope.models import Message
 from memscope.models.endpoint import presets
-from memscope.pipeline import WorkerContext
+from memscope.models.http import QUOTA_S
+from memscope.plugins.redaction import secrets_in
 from memscope.reconciliation.similarity import form
 from memscope.records import Insight, Interval, Memory, Observation, Select, Turn
+from memscope.services import Services
 from memscope.stores import Store
-from memscope.text.secrets import find
+from memscope.stores.rules import record_id
+from memscope_cli.commands.formatting import budget_lines, list_counts
+from memscope_cli.commands.language import count_nouns, join, say, say_sentence
+from memscope_cli.commands.options import Call, file_of
+from memscope_cli.commands.store import list_work
 
 if TYPE_CHECKING:
     from memscope.config.settings import Settings
 
-MOST = 20_000  # records that are looked at
-AHEAD = timedelta(hours=26)  # further than any two time zones are apart
-NAMED = 3
+MAX_CHECKED_RECORDS = 20_000  # records that are looked at
+MAX_ZONE_OFFSET = timedelta(hours=26)  # further than any two time zones are apart
+MAX_NAMED_RECORDS = 3
 SECTIONS = {"consolidate": "chat", "reflect": "chat", "embed": "embedding"}
-DEADLINE_S = 15.0
+ANSWER_DEADLINE_S = 15.0  # at most, for an answer
+DEADLINES = {"chat": "deadline_s", "embedding": "query_deadline_s", "rerank": "query_deadline_s"}
 SLOW_MS = {"chat": 10_000, "embedding": 1_000, "rerank": 1_000}  # what waits for a person is to be quicker
 MODEL = 5  # exit code
 WITHOUT = {
@@ -44,16 +47,17 @@ WITHOUT = {
 }
 #: Remedies by the code of a model's error; {section} is chat, embedding or rerank.
 MENDS: Mapping[str, str] = {
-    "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY, or the variable of the preset (docs/models.md)",
+    "model_auth": "set {section}.key, or MEMSCOPE_{upper}__KEY",
     "model_rejected": "check {section}.model and {section}.base_url",
     "model_unavailable": "check {section}.base_url, and that the server is up",
     "model_timeout": "raise {section}.deadline_s, or take a faster model",
+    "query_timeout": "raise {section}.query_deadline_s, or take a faster model",
+    "slow": "take a faster model",
     "model_rate_limited": "wait, or lower {section}.concurrency",
     "budget_spent": "wait, or raise {section}.budget",
     "model_reply_cut": "raise max_tokens in {section}.parameters",
     "model_reply": "try {section}.structured: json_object, or another model",
     "embedding": "check that {section}.model is an embedding model",
-    "embedding_mismatch": "memscope reembed",
 }
 
 
@@ -84,11 +88,17 @@ class Examination:
     @property
     def file(self) -> Path | None:
         """The file of the store, if that is what it is."""
-        return file_of(self.location)
+        return None if self.location is None else file_of(self.location)
 
     @property
-    def location(self) -> str:
-        return self.call.store or (self.settings.store if self.settings else "")
+    def location(self) -> str | None:
+        """The place of the store; None where the settings that name it cannot be read."""
+        if self.call.store is not None:
+            return self.call.store
+        return self.settings.store if self.settings else None
+
+    def command(self, words: str) -> str:
+        return self.call.command(f"memscope {words}")
 
 
 Check = Callable[[Examination], AsyncIterator[Finding]]
@@ -98,86 +108,105 @@ MemoryCheck = Callable[[Examination, AsyncMemoryScope], AsyncIterator[Finding]]
 # --------------------------------------------- models: does each answer, under its name, how fast, in the store's space
 
 
-def mend(code: str, section: str) -> str:
-    return say(MENDS.get(code, ""), section=section, upper=section.upper())
+def mend(exam: Examination, code: str, section: str) -> str:
+    """Return the remedy for an error of a model, "" where only the error itself knows one."""
+    if code == "embedding_mismatch":
+        return exam.command("reembed")
+    words = say(MENDS.get(code, ""), section=section, upper=section.upper())
+    variable = _key_variable(exam, section) if code == "model_auth" else ""
+    return say("{first}, or {variable}", first=words, variable=variable) if variable else words
 
 
 async def models(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    ctx = memory.runtime.ctx
+    ctx = memory.runtime.services
     for section, model in (("chat", ctx.chat), ("embedding", ctx.embedder), ("rerank", ctx.reranker)):
         if model is None:
             yield Finding("models", "ok", say(WITHOUT[section]))
             continue
-        if variable := _unset_key(exam, section):
+        if (variable := _key_variable(exam, section)) and not os.environ.get(variable):
             told = say("{section}: no key is set; its preset takes it from {variable}", section=section,
                        variable=variable)  # fmt: skip
             yield Finding("models", "warn", told, f"export {variable}=...")
-        yield await _asked(section, model, ctx)
+        yield await _asked(exam, section, model)
     for finding in _space(exam, ctx):
         yield finding
 
 
-def _unset_key(exam: Examination, section: str) -> str:
-    """Returns the variable that a preset takes its key from, where neither it nor the settings have one."""
+def _key_variable(exam: Examination, section: str) -> str:
+    """Return the variable that the model's preset takes its key from, "" where the settings have it or none is sent."""
     chosen: Any = getattr(exam.settings, section, None)
-    if chosen is None or chosen.key is not None or chosen.base_url is not None:
+    if chosen is None or chosen.key is not None or chosen.headers or chosen.base_url is not None:
         return ""
     preset = chosen.preset or ("openai" if chosen.provider == "openai" else "")
     known = presets().get(preset, {})
     variable = str(known.get("key_env", ""))
-    return "" if os.environ.get(variable) or os.environ.get(known.get("base_url_env", "")) else variable
+    return variable if os.environ.get(variable) or not os.environ.get(known.get("base_url_env", "")) else ""
 
 
-async def _asked(section: str, model: Any, ctx: WorkerContext) -> Finding:
+async def _asked(exam: Examination, section: str, model: Any) -> Finding:
     name = model.space.model if section == "embedding" else model.name
+    own = getattr(getattr(model, "endpoint", None), DEADLINES[section], ANSWER_DEADLINE_S)
     began = time.perf_counter()
     try:
-        note = await ASK[section](model)
+        note = await ASK[section](model, min(own, ANSWER_DEADLINE_S))
     except ModelError as error:
-        return await _failed(section, name, model, error)
+        told = say("{section} {model} does not answer: {reason}", section=section, model=name,
+                   reason=say_sentence(error.message)) + await _name_note(name, model, error)  # fmt: skip
+        return Finding("models", "fail", told, _remedy(exam, section, error, own), MODEL)
     took = (time.perf_counter() - began) * 1000
     told = say("{section} {model} answers in {took} ms", section=section, model=name, took=f"{took:,.0f}") + note
     slow = took > SLOW_MS[section]
-    return Finding("models", "warn" if slow else "ok", told, mend("model_timeout", section) if slow else "")
+    return Finding("models", "warn" if slow else "ok", told, mend(exam, "slow", section) if slow else "")
 
 
-async def _chat(model: Any) -> str:
-    await model.chat([Message(role="user", content="Answer with one word: ready?")], deadline_s=DEADLINE_S)
+async def _chat(model: Any, deadline_s: float) -> str:
+    await model.chat([Message(role="user", content="Answer with one word: ready?")], deadline_s=deadline_s)
     return ""
 
 
-async def _embedding(model: Any) -> str:
-    row = await model.embed_query("ready?", deadline_s=DEADLINE_S)
+async def _embedding(model: Any, deadline_s: float) -> str:
+    row = await model.embed_query("ready?", deadline_s=deadline_s)
     return say(", vectors of {number}", number=len(row))
 
 
-async def _rerank(model: Any) -> str:
+async def _rerank(model: Any, deadline_s: float) -> str:
     texts = ["The cat is in the garden.", "2 + 2 = 4"]
-    near, far = await model.rerank("Where is the cat?", texts, deadline_s=DEADLINE_S)
+    near, far = await model.rerank("Where is the cat?", texts, deadline_s=deadline_s)
     return "" if near > far else say(", and finds a sum nearer to a question about a cat than its answer")
 
 
-ASK: Mapping[str, Callable[[Any], Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
+ASK: Mapping[str, Callable[[Any, float], Awaitable[str]]] = {"chat": _chat, "embedding": _embedding, "rerank": _rerank}
 
 
-async def _failed(section: str, name: str, model: Any, error: ModelError) -> Finding:
-    told = say("{section} {model} does not answer: {reason}", section=section, model=name, reason=error.message)
+async def _name_note(name: str, model: Any, error: ModelError) -> str:
+    """Return a note on the model's name where its endpoint does not know it."""
     served = await _served(model) if error.code == "model_rejected" else None
-    if served is not None and name not in served:
-        told += say("; its endpoint has no model of that name ({nearest})", nearest=nearest(name, served))
-    return Finding("models", "fail", told, mend(error.code, section) or error.hint, MODEL)
+    if served is None or name in served:
+        return ""
+    return say("; its endpoint has no model of that name ({nearest})", nearest=say_sentence(nearest(name, served)))
+
+
+def _remedy(exam: Examination, section: str, error: ModelError, own_s: float) -> str:
+    """Return what mends the error of an answer just asked for, within ``own_s`` seconds by the model's settings."""
+    provider = getattr(getattr(exam.settings, section, None), "provider", "")
+    code = error.code
+    if code == "model_timeout" and provider == "openai":
+        code = "slow" if own_s >= ANSWER_DEADLINE_S else code if section == "chat" else "query_timeout"
+    elif error.hint and (provider != "openai" or code == "model_reply" or error.retry_after == QUOTA_S):
+        return say_sentence(error.hint)  # it knows more than the code
+    return mend(exam, code, section) or say_sentence(error.hint)
 
 
 async def _served(model: Any) -> list[str] | None:
-    """Returns the models of the endpoint; None where it does not list them."""
+    """Return the models of the endpoint; None where it does not list them."""
     try:
-        names: list[str] | None = await model.served(deadline_s=DEADLINE_S)
+        names: list[str] | None = await model.served(deadline_s=ANSWER_DEADLINE_S)
     except (MemscopeError, AttributeError):
         return None
     return names
 
 
-def _space(exam: Examination, ctx: WorkerContext) -> list[Finding]:
+def _space(exam: Examination, ctx: Services) -> list[Finding]:
     """Whether the vectors in the store are those of the embedder."""
     space = exam.status["space"]
     if not space:
@@ -189,7 +218,7 @@ def _space(exam: Examination, ctx: WorkerContext) -> list[Finding]:
     now = ctx.embedder.space
     if now.model != space["model"] or now.dims not in (0, space["dims"]):
         told = held + say(", the embedder is {model} ({dims})", model=now.model, dims=now.dims)
-        return [Finding("models", "fail", told, "memscope reembed", MODEL)]
+        return [Finding("models", "fail", told, exam.command("reembed"), MODEL)]
     return []
 
 
@@ -204,19 +233,19 @@ async def work(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Fin
         if one["spent"] >= one["most"]:
             yield Finding("work", "warn", line, say("raise chat.budget, or wait"), 5)
     if refused := exam.status["refused"]:
-        mended = say("try a larger chat.model; memscope consolidate --preview shows them")
+        mended = say("try a larger chat.model; {command} shows them", command=exam.command("consolidate --preview"))
         yield Finding("work", "warn", say_sentence(refused), mended, 5)
     errors = exam.status["errors"]
-    for state, after in (("failed", ""), ("parked", "memscope unpark")):
+    for state, after in (("failed", ""), ("parked", exam.command("unpark"))):
         stages = [stage for stage, number in exam.status[state].items() if number]
         if stages:
             told = f"{say(state)}: {list_work(exam.status[state])}" + (f"; {list_counts(errors)}" if errors else "")
-            yield Finding("work", "warn", told, _mend_work(stages, errors, after), 5)
+            yield Finding("work", "warn", told, _mend_work(exam, stages, errors, after), 5)
 
 
-def _mend_work(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
+def _mend_work(exam: Examination, stages: Sequence[str], errors: Iterable[str], after: str) -> str:
     sections = dict.fromkeys(SECTIONS[stage] for stage in stages)
-    known = dict.fromkeys(one for code in errors for section in sections if (one := mend(code, section)))
+    known = dict.fromkeys(one for code in errors for section in sections if (one := mend(exam, code, section)))
     names = say(" or ").join(sections)
     first = "; ".join(known) or say("mend what the error says, usually in {sections} of the settings", sections=names)
     return say("{first}, then: {after}", first=first, after=after) if after else first
@@ -224,101 +253,113 @@ def _mend_work(stages: Sequence[str], errors: Iterable[str], after: str) -> str:
 
 async def clock(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Times in the future: of the store's file, and of turns."""
-    now = memory.runtime.clock()
+    now = memory.runtime.services.clock()
     zone = exam.settings.timezone if exam.settings else None
     file = exam.file
     shown = f"{now:%Y-%m-%d %H:%M %Z}"
     if file is not None and file.exists() and file.stat().st_mtime > time.time() + 60:
         told = say("it is {now}, and the store was written later", now=shown)
         yield Finding("clock", "warn", told, say("set the clock of this machine: times would be in the wrong order"))
-    ahead = [user async for user in _users_ahead(memory.runtime.store, now)]
+    ahead = {user: keys async for user, keys in _turns_ahead(memory.runtime.services.store, now)}
     if ahead:
-        told = say("turns from the future, of {users}", users=join(map(ascii, ahead[:NAMED])))
-        mended = say("give times with their zone, and set the clock; forget --since finds them")
+        told = say("turns from the future, of {users}", users=join(map(ascii, ahead)))
+        forget = "; ".join(_forget(exam, user, keys) for user, keys in ahead.items())
+        mended = say("set the clock of the machine that they came from; if their times are wrong: {command}",
+                     command=forget)  # fmt: skip
         yield Finding("clock", "warn", told, mended)
-    where = zone or say("UTC where none is given")
+    where = zone or say("the system's where none is given")
     yield Finding("clock", "ok", say("{now}, time zone {zone}", now=shown, zone=where))
 
 
-async def _users_ahead(store: Store, now: datetime) -> AsyncIterator[str]:
-    future = Interval(now + AHEAD, datetime.max.replace(tzinfo=now.tzinfo) - timedelta(days=2))
+async def _turns_ahead(store: Store, now: datetime) -> AsyncIterator[tuple[str, list[str]]]:
+    """Yield users with the keys of their turns from the future. Facts about the future are none of these."""
+    future, named = Interval(now + MAX_ZONE_OFFSET, datetime.max.replace(tzinfo=now.tzinfo) - timedelta(days=2)), 0
     for user in await store.users():
-        async for _ in store.scan(Select(user, kinds=frozenset({"turn"}), period=future)):
-            yield user
-            break
+        keys = [key.id for key in await store.keys(Select(user, kinds=frozenset({"turn"}), period=future))]
+        if keys and named < MAX_NAMED_RECORDS:
+            named += 1
+            yield user, keys
 
 
 async def memories(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
     """Doubled: current memories of the same words. Stale: expired, or resting on what was superseded."""
-    store, now = memory.runtime.store, memory.runtime.clock()
-    looked, wrong = 0, False
+    store, looked, wrong = memory.runtime.services.store, 0, False
     for user in await store.users():
-        if looked >= MOST:
+        if looked >= MAX_CHECKED_RECORDS:
             break
         select = Select(user, kinds=frozenset({"observation", "insight"}))
         held = [one async for page in store.scan(select) for one in page if not isinstance(one, Turn)]
         looked += len(held)
-        for words, mended in _problems(held, now):
+        for words, mended in [one async for one in _problems(exam, memory, user, held)]:
             wrong = True
-            told = say("user {user}: {words}", user=ascii(user), words=words)
-            yield Finding("memories", "warn", told, mended.replace("{user}", shlex.quote(user)))
+            yield Finding("memories", "warn", say("user {user}: {words}", user=ascii(user), words=words), mended)
     if not wrong:
         number = count_nouns(looked, "memory", "memories")
         yield Finding("memories", "ok", say("{memories} looked at: none doubled, none stale", memories=number))
 
 
 async def secrets(exam: Examination, memory: AsyncMemoryScope) -> AsyncIterator[Finding]:
-    """Turns that look as if they held a key or a card number. Only their ids are named."""
-    store, looked, clean = memory.runtime.store, 0, True
+    """Records that look as if they held a key or a card number. Only their ids are named."""
+    store, looked, clean = memory.runtime.services.store, 0, True
     for user in await store.users():
         kinds: dict[str, list[str]] = {}
-        async for page in store.scan(Select(user, kinds=frozenset({"turn"}))):
+        async for page in store.scan(Select(user)):
             looked += len(page)
-            kinds |= {one.key: held for one in page if isinstance(one, Turn) and (held := [*find(one.text)])}
-            if looked >= MOST:
+            kinds |= {record_id(one): sorted(held) for one in page if (held := secrets_in(one))}
+            if looked >= MAX_CHECKED_RECORDS:
                 break
         if kinds:
             clean = False
-            yield _revealing(user, kinds)
-        if looked >= MOST:
+            yield _revealing(exam, user, kinds)
+        if looked >= MAX_CHECKED_RECORDS:
             break
     if clean:
-        number = count_nouns(looked, "turn")
-        yield Finding("secrets", "ok", say("{turns} looked at: no keys or card numbers", turns=number))
+        number = count_nouns(looked, "record")
+        yield Finding("secrets", "ok", say("{records} looked at: no keys or card numbers", records=number))
 
 
-def _revealing(user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
+def _revealing(exam: Examination, user: str, kinds: Mapping[str, Sequence[str]]) -> Finding:
     names = join(sorted({say(kind.replace("_", " ")) for held in kinds.values() for kind in held}))
-    told = say("user {user}: {turns} that may hold secrets ({names})", user=ascii(user),
-               turns=count_nouns(len(kinds), "turn"), names=names)  # fmt: skip
-    forget = f"memscope forget --user {shlex.quote(user)} {_ids(list(kinds))}"
-    mended = say("{command}; the setting redaction.mask keeps new ones out", command=forget)
+    told = say("user {user}: {records} that may hold secrets ({names})", user=ascii(user),
+               records=count_nouns(len(kinds), "record"), names=names)  # fmt: skip
+    mended = say("{command}; the setting redaction.mask keeps new ones out", command=_forget(exam, user, list(kinds)))
     return Finding("secrets", "warn", told, mended)
 
 
-def _ids(ids: Sequence[str]) -> str:
-    return " ".join(f"--id {shlex.quote(id)}" for id in ids[:NAMED])
+def _forget(exam: Examination, user: str, ids: Sequence[str]) -> str:
+    """Return the command that forgets these, a few at a time where there are more."""
+    named = " ".join(f"--id {shlex.quote(id)}" for id in ids[:MAX_NAMED_RECORDS])
+    return exam.command(f"forget --user {shlex.quote(user)} {named}")
 
 
-def _problems(held: Sequence[Observation | Insight], now: datetime) -> Iterable[tuple[str, str]]:
-    """Returns problems of a user's memories, each with its remedy for ``{user}``."""
-    current = [one for one in held if one.current]
+async def _problems(
+    exam: Examination, memory: AsyncMemoryScope, user: str, held: Sequence[Observation | Insight]
+) -> AsyncIterator[tuple[str, str]]:
+    """Yield problems of a user's memories, each with its remedy."""
+    current, now, quoted = [one for one in held if one.current], memory.runtime.services.clock(), shlex.quote(user)
     if doubles := _doubles(current):
-        number = count_nouns(len(doubles), "memory", "memories")
-        forget = f"memscope forget --user {{user}} {_ids(doubles)}"
+        show = exam.command(f"show --user {quoted} {shlex.quote(doubles[0])}")
         yield (
-            say("{memories} doubled, with the words of another", memories=number),
-            say("memscope show, then: {command}", command=forget),
+            say("{memories} doubled, with the words of another", memories=_number(doubles)),
+            say("{show}, then: {command}", show=show, command=_forget(exam, user, doubles)),
         )
     if expired := [one.id for one in current if one.expires is not None and one.expires <= now]:
-        number = count_nouns(len(expired), "memory", "memories")
-        yield (
-            say("{memories} expired, out of sight and still in the store", memories=number),
-            "memscope sweep --user {user}",
-        )
+        told = say("{memories} expired, out of sight and still in the store", memories=_number(expired))
+        yield told, exam.command(f"sweep --user {quoted}")
     if resting := _resting_on_what_is_over(held):
-        number = count_nouns(len(resting), "insight")
-        yield (say("{insights} resting on what was superseded", insights=number), "memscope reflect --user {user}")
+        told = say("{insights} resting on what was superseded", insights=count_nouns(len(resting), "insight"))
+        reflect = exam.command(f"reflect --user {quoted}")
+        if not (await memory.admin.status(user=user))["pending"]["reflect"]:
+            # reflect would find nothing new
+            yield told, say("{command}; the facts stay", command=_forget(exam, user, resting))
+        elif memory.runtime.services.chat is None:
+            yield told, say("set chat in the settings, then: {command}", command=reflect)
+        else:
+            yield told, reflect
+
+
+def _number(ids: Sequence[str]) -> str:
+    return count_nouns(len(ids), "memory", "memories")
 
 
 def _doubles(current: Sequence[Observation | Insight]) -> list[str]:

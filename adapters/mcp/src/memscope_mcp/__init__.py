@@ -1,0 +1,1 @@
+"""Memory as an MCP server, started by ``memscope mcp``."""

@@ -1,0 +1,115 @@
+"""Command ``memscope mcp``: serve, or with install and uninstall write what a client needs to start it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memscope import AsyncMemoryScope
+from memscope_cli.commands.language import say
+from memscope_cli.commands.options import (
+    SHARED_OPTIONS_EPILOG,
+    Call,
+    Group,
+    command,
+    pass_call,
+    require_store,
+    shared_options,
+)
+from memscope_cli.commands.output import print_error
+from memscope_mcp.clients import CLIENTS, Change, config_file, entry, install, uninstall
+
+if TYPE_CHECKING:
+    from memscope.adapters.memory_tools import ToolSet
+
+
+tools_option = click.option(
+    "--tools", type=click.Choice(["core", "archival", "all"]), help="More tools: for core memory, or archival."
+)
+
+
+class _Server(Group):
+    """Serves where no subcommand is named, so that it takes the shared options itself."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.params += shared_options(hidden=True)
+        self.epilog = SHARED_OPTIONS_EPILOG
+
+
+@click.group("mcp", cls=_Server, invoke_without_command=True, short_help="Serve memory as MCP tools over stdio.")
+@tools_option
+@pass_call
+@click.pass_context
+def mcp(context: click.Context, call: Call, tools: ToolSet | None) -> None:
+    """Serve one user's memory to an MCP client over stdio, as five tools, and more with --tools.
+
+    The user is --user (or MEMSCOPE_USER), never anything a model says. Needs the extra mcp.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    call.settings()
+    scope = call.scope
+    if call.store is not None:  # a place that was named may be misspelt
+        require_store(call.store)
+    if sys.stdin.isatty():
+        print_error(say("memscope: this is an MCP server: a client such as an editor starts it and speaks JSON to it."))
+        print_error(say("memscope: docs/mcp.md has the lines for the client's settings; Ctrl-C ends it"))
+    asyncio.run(_run_mcp(call, scope, tools))
+
+
+async def _run_mcp(call: Call, scope: dict[str, Any], tools: ToolSet | None) -> None:
+    from memscope.adapters.session import MemorySession
+    from memscope_mcp.server import server
+
+    async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
+        made = server(MemorySession(**scope, memory=memory), tools)
+        memory.runtime.work.work_by_itself()
+        memory.runtime.work.work_for(scope["user"])
+        await made.run_stdio_async()
+
+
+client_argument = click.argument("client", type=click.Choice(sorted(CLIENTS)))
+file_option = click.option(
+    "--file", metavar="FILE", help="The client's file of settings, where it is not the usual one."
+)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+
+
+@command("install", group=mcp, short_help="Add memory to the settings of an MCP client.")
+@client_argument
+@tools_option
+@file_option
+@dry_run_option
+def install_(call: Call, client: str, tools: str | None, file: str | None, dry_run: bool) -> None:
+    """Write how to start this server into the settings of CLIENT, and show what changes.
+
+    The file as it was stays beside it with the ending .bak. A second time nothing changes.
+    """
+    options = {"--user": call.scope["user"], "--agent": call.agent, "--zone": call.zone, "--tools": tools}
+    _apply(call, install(client, config_file(client, file), entry(options, call.store, call.config)), dry_run)
+
+
+@command("uninstall", group=mcp, short_help="Take memory out of the settings of an MCP client.")
+@client_argument
+@file_option
+@dry_run_option
+def uninstall_(call: Call, client: str, file: str | None, dry_run: bool) -> None:
+    """Remove this server from the settings of CLIENT, and show what changes. Memory itself stays."""
+    _apply(call, uninstall(client, config_file(client, file)), dry_run)
+
+
+def _apply(call: Call, change: Change, dry_run: bool) -> None:
+    if not dry_run:
+        change.write()
+    if call.json:
+        call.show.data({"file": str(change.file), "changed": bool(change), "written": bool(change) and not dry_run})
+    elif change:
+        click.echo(change.shown())
+    if not change:
+        print_error(say("memscope: {file} needs no change", file=str(change.file)))
+    elif not dry_run:
+        print_error(say("memscope: {file} is written; restart the client", file=str(change.file)))

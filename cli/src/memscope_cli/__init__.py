@@ -1,0 +1,1 @@
+"""The program ``memscope``: commands, a chat at the terminal, and a demonstration."""
