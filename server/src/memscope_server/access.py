@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
 
 from memscope import AsyncMemoryScope
 from memscope.errors import NotFound
@@ -16,7 +17,8 @@ from memscope_server.problems import Forbidden, Unauthorized
 from memscope_server.tokens import Token, TokenFile
 
 COOKIE = "memscope_session"
-MOST_SESSIONS = 10_000
+MOST_SESSIONS = 32  # of one token
+SIGN_IN = "/login"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -34,23 +36,43 @@ class Sessions:
     def __init__(self, tokens: TokenFile) -> None:
         self.tokens = tokens
         self._sessions: dict[str, Session] = {}
+        self._keys: dict[str, list[str]] = {}  # by token, oldest first
 
     def open(self, token: Token) -> str:
-        """Sign a browser in; returns the value of its cookie."""
-        while len(self._sessions) >= MOST_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
+        """Sign a browser in; returns the value of its cookie. The oldest browsers of the same token give way."""
         key = secrets.token_urlsafe(32)
         self._sessions[key] = Session(token.id)
+        own = self._keys.setdefault(token.id, [])
+        own.append(key)
+        for old in own[:-MOST_SESSIONS]:
+            self.close(old)
         return key
 
     def close(self, key: str) -> None:
-        self._sessions.pop(key, None)
+        session = self._sessions.pop(key, None)
+        if session is None:
+            return
+        own = self._keys[session.token_id]
+        own.remove(key)
+        if not own:
+            del self._keys[session.token_id]
 
     def find(self, key: str) -> tuple[Token, Session] | None:
         """Return the token and the session of a cookie, as long as the token is valid."""
         session = self._sessions.get(key)
         token = session and self.tokens.valid(session.token_id)
+        if session and not token:
+            self.close(key)
         return (token, session) if session and token else None
+
+    def caller(self, connection: HTTPConnection) -> Caller | None:
+        """Return the caller by the bearer token, else by the cookie; None without a valid one."""
+        scheme, _, secret = connection.headers.get("authorization", "").partition(" ")
+        if scheme:
+            token = self.tokens.find(secret.strip()) if scheme.lower() == "bearer" else None
+            return Caller(token) if token else None
+        found = self.find(connection.cookies.get(COOKIE, ""))
+        return Caller(found[0], found[1].csrf) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +98,16 @@ class Caller:
 
 def caller(request: Request) -> Caller:
     """Return the caller; raises ``Unauthorized``, or ``Forbidden`` for a form that is not this server's."""
-    sessions: Sessions = request.app.state.sessions
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and (token := sessions.tokens.find(secret.strip())):
-        return Caller(token)
-    found = sessions.find(request.cookies.get(COOKIE, ""))
-    if scheme or found is None:
+    found: Caller | None = request.state.caller
+    if found is None:
         raise Unauthorized("a valid token is needed", hint="Authorization: Bearer TOKEN; memscope token add makes one")
-    token, session = found
-    if request.method not in SAFE:
+    if found.csrf and request.method not in SAFE:
         given = request.headers.get("x-csrf-token") or request.state.form.get("csrf", "")
-        if not secrets.compare_digest(str(given), session.csrf):
+        if not secrets.compare_digest(given.encode(), found.csrf.encode()):
             raise Forbidden(
                 "this form was not made for you, or you have signed in again since", hint="load the page again"
             )
-    return Caller(token, session.csrf)
+    return found
 
 
 def operator(found: Annotated[Caller, Depends(caller)]) -> Caller:
@@ -106,7 +123,7 @@ Operator = Annotated[Caller, Depends(operator)]
 
 async def proposals_for(memory: AsyncMemoryScope, scope: Mapping[str, Any]) -> list[Observation | Insight]:
     """Return the proposals of a scope: a token for an agent sees no other agent's."""
-    waiting = await memory.proposals(user=scope["user"])
+    waiting = await memory.admin.proposals(user=scope["user"])
     return [one for one in waiting if scope["agent"] in (None, one.scope.agent)]
 
 
@@ -114,4 +131,4 @@ async def decide(memory: AsyncMemoryScope, scope: Mapping[str, Any], ids: Sequen
     """Accept or reject proposals of a scope; returns their number."""
     for id in ids:
         await memory.get(id, **scope)
-    return await (memory.accept if accept else memory.reject)(ids, user=scope["user"])
+    return await (memory.admin.accept if accept else memory.admin.reject)(ids, user=scope["user"])

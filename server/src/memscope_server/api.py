@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import datetime
+from traceback import format_tb
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,13 +17,16 @@ from memscope import AsyncMemoryScope, __version__
 from memscope.errors import MemscopeError
 from memscope.reconciliation.audit import AuditFinding
 from memscope.records import AddReport, ForgetReport, Kind, WorkReport
+from memscope.text.pieces import joined
 from memscope_server import schemas
 from memscope_server.access import Anyone, Operator, decide, proposals_for
 from memscope_server.listing import Listings
+from memscope_server.problems import LOGGED, UNEXPECTED
 from memscope_server.schemas import record_of, retrieval_of
 
-MOST_RECORDS = 1000
-Limit = Annotated[int, Query(ge=1, le=MOST_RECORDS)]
+MAX_RECORDS_PER_CALL = 1000
+log = logging.getLogger("memscope")
+Limit = Annotated[int, Query(ge=1, le=MAX_RECORDS_PER_CALL)]
 
 router = APIRouter(prefix="/api/v1")
 health_router = APIRouter()
@@ -55,13 +60,13 @@ async def me(caller: Anyone) -> schemas.Me:
 @router.get("/users", tags=["server"])
 async def users(request: Request, caller: Operator) -> schemas.UsersOut:
     """Return all users (operators only)."""
-    return schemas.UsersOut(users=await memory_of(request).users())
+    return schemas.UsersOut(users=await memory_of(request).admin.users())
 
 
 @router.get("/status", tags=["server"])
 async def status(request: Request, caller: Operator, user: str | None = None) -> dict[str, Any]:
     """Return counts, pending and failed work, models and cost, of one user or of all (operators only)."""
-    return dict(await memory_of(request).status(user=user))
+    return dict(await memory_of(request).admin.status(user=user))
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -104,13 +109,13 @@ async def forget(request: Request, caller: Anyone, user: str, given: schemas.For
 @router.post("/users/{user:path}/sweep", tags=["writing"])
 async def sweep(request: Request, caller: Operator, user: str) -> ForgetReport:
     """Forget expired memories (operators only)."""
-    return await memory_of(request).sweep(user=user)
+    return await memory_of(request).admin.sweep(user=user)
 
 
 @router.post("/users/{user:path}/unpark", tags=["writing"])
 async def unpark(request: Request, caller: Operator, user: str) -> schemas.CountOut:
     """Try work again that failed too often (operators only)."""
-    return schemas.CountOut(count=await memory_of(request).unpark(user=user))
+    return schemas.CountOut(count=await memory_of(request).admin.unpark(user=user))
 
 
 @router.post("/users/{user:path}/consolidate", tags=["writing"])
@@ -155,7 +160,7 @@ async def profile(
 @router.get("/users/{user:path}/audit", tags=["reading"])
 async def audit(request: Request, caller: Operator, user: str) -> list[AuditFinding]:
     """Return near doubles, contradictions, memories without a living source, loops (operators only)."""
-    return await memory_of(request).audit(user=user)
+    return await memory_of(request).admin.audit(user=user)
 
 
 @router.get("/users/{user:path}/records", tags=["reading"])
@@ -234,7 +239,7 @@ async def chat(request: Request, caller: Anyone, user: str, given: schemas.ChatI
     return StreamingResponse(_events(answer), media_type="text/event-stream")
 
 
-async def _events(answer: Any) -> AsyncIterator[str]:
+async def _events(answer: Any) -> AsyncIterator[bytes]:
     async with aclosing(answer):
         try:
             async for piece in answer:
@@ -242,10 +247,14 @@ async def _events(answer: Any) -> AsyncIterator[str]:
             yield _event("done", {"notes": list(answer.notes), "memories": [hit.id for hit in answer.memories]})
         except MemscopeError as error:
             yield _event("error", {"code": error.code, "detail": error.message, "hint": error.hint})
+        except Exception as error:  # its message may hold what was said
+            log.error("memscope serve: %s in a chat\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
+            detail = UNEXPECTED.format(type(error).__name__)
+            yield _event("error", {"code": "internal", "detail": detail, "hint": LOGGED})
 
 
-def _event(name: str, value: Any) -> str:
-    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
+def _event(name: str, value: Any) -> bytes:
+    return f"event: {name}\ndata: {joined(json.dumps(value, ensure_ascii=False))}\n\n".encode()
 
 
 # -------------------------------------------------------------------------------------------------------------- metrics

@@ -15,7 +15,8 @@ from fastapi.staticfiles import StaticFiles
 from memscope import AsyncMemoryScope, __version__
 from memscope_server import api, api_blocks, api_entities, pages, problems
 from memscope_server.access import Sessions
-from memscope_server.guard import Guard
+from memscope_server.guard import HEADERS, Guard
+from memscope_server.limits import HttpLimits
 from memscope_server.listing import Listings
 from memscope_server.tokens import TokenFile
 
@@ -24,11 +25,16 @@ STATIC = Path(__file__).parent / "static"
 
 
 def create_app(
-    memory: AsyncMemoryScope, *, tokens: TokenFile | None = None, hosts: Collection[str] = ("127.0.0.1", "localhost")
+    memory: AsyncMemoryScope,
+    *,
+    tokens: TokenFile | None = None,
+    hosts: Collection[str] = ("127.0.0.1", "localhost"),
+    limits: HttpLimits | None = None,
 ) -> FastAPI:
     """Return the application over a memory, which it opens and leaves open: close it yourself.
 
-    ``hosts`` are the names it answers to, as a browser sends them: with the port, where it is not 80 or 443.
+    ``hosts`` are the names it answers to, as a browser sends them: with the port, where it is not 80 or 443. Run it
+    with ``connections.options()``, which limits how long a connection may wait.
     """
 
     @asynccontextmanager
@@ -43,7 +49,7 @@ def create_app(
     )  # fmt: skip
     app.state.memory = memory
     app.state.listings = Listings()
-    app.state.sessions = Sessions(tokens or TokenFile())
+    sessions = app.state.sessions = Sessions(tokens or TokenFile())
     for kind, handler in problems.HANDLERS.items():
         app.add_exception_handler(kind, _answering(handler))
     app.include_router(api.health_router)
@@ -53,7 +59,7 @@ def create_app(
         )
     app.include_router(pages.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.add_middleware(Guard, hosts=hosts)
+    app.add_middleware(Guard, hosts=hosts, sessions=sessions, limits=limits or HttpLimits())
     return app
 
 
@@ -62,11 +68,12 @@ def _answering(problem: Handler) -> Handler:
 
     async def answer(request: Request, error: Exception) -> Response:
         reply = await problem(request, error)
-        if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/api/"):
-            return reply
-        told = json.loads(bytes(reply.body))
-        return pages.failed(
-            request, told["status"], told["code"], "; ".join(filter(None, (told["detail"], told["hint"])))
-        )
+        if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/"):
+            told = json.loads(bytes(reply.body))
+            detail = "; ".join(filter(None, (told["detail"], told["hint"])))
+            reply = pages.failed(request, told["status"], told["code"], detail)
+        for name, value in {**HEADERS, "cache-control": "no-store"}.items():  # a bug's answer passes no guard
+            reply.headers[name] = value
+        return reply
 
     return answer

@@ -12,9 +12,9 @@ from typing import Any, cast
 import click
 
 from memscope import AsyncMemoryScope
-from memscope.commands.options import Call, Group, command
 from memscope.errors import ConfigError
-from memscope_server.tokens import ROLES, Role, TokenFile
+from memscope_cli.commands.options import Call, Group, command
+from memscope_server.tokens import TOKEN_ROLES, Role, TokenFile
 
 
 @command("serve", short_help="Serve the inspector and the HTTP API.")
@@ -60,6 +60,7 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
     import uvicorn
 
     from memscope_server.app import create_app
+    from memscope_server.connections import Server, options
 
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, port), family=family) as listening:
@@ -68,16 +69,16 @@ async def _serve(call: Call, address: str, port: int, names: Sequence[str], tls:
         hosts = {f"{name}:{port}" for name in (shown, "localhost", "127.0.0.1")} | set(names)
         async with AsyncMemoryScope(call.store, settings=call.settings()) as memory:
             if work:
-                await memory.start()
+                await memory.admin.start()
             tokens, root = TokenFile(), f"{'https' if tls else 'http'}://{shown}:{port}/"
             app = create_app(memory, tokens=tokens, hosts=hosts)
-            config = uvicorn.Config(app, log_level="warning", server_header=False, **tls)
+            config = uvicorn.Config(app, log_level="warning", **options(), **tls)
             call.show.line(f"memscope serves {memory.runtime.location} on {root}")
             if _local(address):  # whoever reads this could read the store as well
                 call.show.line(f"sign in as operator: {root}login?token={tokens.add_temporary()}")
             call.show.line("others need a token: 'memscope token add'; Ctrl-C ends it")
             sys.stdout.flush()  # what starts this process may read it through a pipe
-            await uvicorn.Server(config).serve(sockets=[listening])
+            await Server(config).serve(sockets=[listening])
 
 
 @click.group("token", cls=Group, short_help="Tokens of the server: add, list, revoke.")
@@ -86,7 +87,7 @@ def token() -> None:
 
 
 @command("add", group=token)
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What it may do.")
+@click.option("--role", type=click.Choice(TOKEN_ROLES), default="user", show_default=True, help="What it may do.")
 @click.option("--name", default="", help="What it is for, to know it again.")
 def add(call: Call, role: str, name: str) -> None:
     """Add a token for --user NAME (with --agent NAME for what that agent was told), or for an operator."""

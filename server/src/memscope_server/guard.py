@@ -1,17 +1,22 @@
-"""The guard around every request: Host and Origin, size of bodies, headers that keep a page to itself."""
+"""The guard around every request: Host and Origin, size and time of a body, headers that keep a page to itself."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memscope_server.access import SAFE
-from memscope_server.problems import problem
+from memscope.errors import LimitError, MemscopeError
+from memscope_server.access import SAFE, SIGN_IN, Caller, Sessions
+from memscope_server.bodies import Bodies, Disconnected, replay
+from memscope_server.limits import HttpLimits
+from memscope_server.problems import Forbidden, Misdirected, TokensUnreadable, problem_of
 
-LONGEST_BODY = 8 * 2**20
 FORM = "application/x-www-form-urlencoded"
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -23,67 +28,119 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+Form: TypeAlias = Mapping[str, str]
+log = logging.getLogger("memscope")
 
 
 class Guard:
     """ASGI middleware. ``hosts`` are the names (with port, where it is not the scheme's) this server answers to.
 
-    A Host of another name is refused (DNS rebinding), so is a change that another site's page sends.
+    A Host of another name is refused (DNS rebinding), so is a change that another site's page sends. The caller is
+    known before any of the body is read; without a valid token the application sees an empty one.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self._app, self._hosts = app, frozenset(hosts)
+    def __init__(self, app: ASGIApp, hosts: Collection[str], sessions: Sessions, limits: HttpLimits) -> None:
+        self._app, self._hosts, self._sessions, self._limits = app, frozenset(hosts), sessions, limits
+        self._bodies = Bodies(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        headers = Headers(scope=scope)
+        reply = _Reply(scope, receive, send, self._bodies)
+        try:
+            headers = Headers(scope=scope)
+            self._check(scope, headers)
+            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]  # all is small
+            caller = self._identify(scope)
+            async with self._bodies.read(receive, *self._allowed(scope, headers, caller)) as body:
+                reply.unread = reply.unread and body is None
+                state = {"caller": caller, "form": self._form(headers, body or b"")}
+                scope.setdefault("state", {}).update(state)
+                await self._app(scope, replay(body or b"", receive), reply)
+        except Disconnected:
+            pass
+        except MemscopeError as error:
+            if reply.started:
+                raise
+            await problem_of(error)(scope, receive, reply)
 
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                sent = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    sent.setdefault(name, value)
-                if not scope["path"].startswith("/static/"):
-                    sent["cache-control"] = "no-store"
-            await send(message)
-
-        if refusal := self._refusal(scope["method"], headers):
-            return await problem(*refusal)(scope, receive, guarded)
-        body = await _body(receive)
-        if body is None:
-            return await problem(413, "limit", f"a body of more than {LONGEST_BODY} bytes")(scope, receive, guarded)
-        is_form = headers.get("content-type", "").partition(";")[0].strip() == FORM
-        form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)) if is_form else {}
-        scope.setdefault("state", {})["form"] = form
-        await self._app(scope, _replay(body, receive), guarded)
-
-    def _refusal(self, method: str, headers: Headers) -> tuple[int, str, str, str] | None:
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        """Refuse a head that is too long, a host that is not this server, and a change that another site sends."""
+        for what, limit, got in (
+            ("characters of a path", self._limits.path, len(scope["path"])),
+            ("headers of a request", self._limits.headers, len(scope["headers"])),
+        ):
+            if got > limit:
+                raise LimitError(what, limit=limit, got=got)
         if headers.get("host") not in self._hosts:
-            return 421, "host", "this server does not answer to that name", "memscope serve --name adds one"
+            raise Misdirected("this server does not answer to that name", hint="memscope serve --name adds one")
         origin = headers.get("origin")
-        if method not in SAFE and origin is not None and urlsplit(origin).netloc not in self._hosts:
-            return 403, "forbidden", "another site may change nothing here", ""
+        if scope["method"] not in SAFE and origin is not None and _host(origin) not in self._hosts:
+            raise Forbidden("another site may change nothing here", hint="send the request from a page of this server")
+
+    def _identify(self, scope: Scope) -> Caller | None:
+        try:
+            return self._sessions.caller(HTTPConnection(scope))
+        except MemscopeError as error:  # names a file of this machine
+            log.error("memscope serve: %s", error)
+            raise TokensUnreadable("the tokens cannot be read", hint="see the log of the server") from None
+
+    def _allowed(self, scope: Scope, headers: Headers, caller: Caller | None) -> tuple[int, float, str | None]:
+        """Return how many bytes of the body are read within how many seconds, and for which token."""
+        if caller is None or scope["path"] == SIGN_IN:
+            signs_in = scope["method"] == "POST" and scope["path"] == SIGN_IN
+            return (self._limits.sign_in if signs_in else 0), self._limits.sign_in_s, None
+        most = self._limits.form if _is_form(headers) else self._limits.body
+        if (declared := headers.get("content-length", "")).isdecimal() and int(declared) > most:
+            raise LimitError("bytes of a body", limit=most, got=int(declared), hint="send it in several requests")
+        return most, self._limits.body_s, caller.token.id
+
+    def _form(self, headers: Headers, body: bytes) -> Form:
+        if not _is_form(headers):
+            return {}
+        if (fields := body.count(b"&") + 1) > self._limits.fields:
+            raise LimitError("fields of a form", limit=self._limits.fields, got=fields)
+        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+class _Reply:
+    """Sends an answer with the headers of all answers.
+
+    Where the body was not read, the connection ends with the answer; what the client still sends is taken for a
+    moment, so that it comes to read the answer instead of an error of its connection.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, bodies: Bodies) -> None:
+        self._scope, self._receive, self._send, self._bodies = scope, receive, send, bodies
+        headers = Headers(scope=scope)
+        self.unread = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._complete(MutableHeaders(scope=message))
+        elif self.unread and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self._bodies.discard(self._receive)
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+    def _complete(self, sent: MutableHeaders) -> None:
+        self.started = True
+        for name, value in HEADERS.items():
+            sent.setdefault(name, value)
+        if not self._scope["path"].startswith("/static/"):
+            sent["cache-control"] = "no-store"
+        if self.unread:
+            sent["connection"] = "close"
+
+
+def _is_form(headers: Headers) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+
+
+def _host(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # brackets that are no address
         return None
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Read a body; None where it is too long."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > LONGEST_BODY:
-            return None
-    return body
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that gives the body once, and then what the connection says."""
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replayed

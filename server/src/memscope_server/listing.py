@@ -14,11 +14,13 @@ from typing import Any
 
 from memscope import AsyncMemoryScope, validation
 from memscope.records import Record, Turn
+from memscope.search.units import microseconds
 from memscope.stores import RecordKey
-from memscope.text.units import microseconds
 
-MOST_LISTINGS = 64
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MOST_LISTINGS = 8  # of one user
+MAX_LISTED_IDS = 2_000_000  # of all users' listings: some 200 MB
+LEAST_IDS = 1000  # that a listing counts as, so that there are not too many empty ones
+NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +33,37 @@ class Listing:
 
 
 class Listings:
-    """The lists that were shown last."""
+    """The lists that were shown last: some of each user's, and within a number of ids."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Listing] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], Listing] = OrderedDict()
 
     async def page(
         self, memory: AsyncMemoryScope, offset: int, limit: int, *, as_of: datetime | None = None, **asked: Any
     ) -> tuple[Listing, list[Record]]:
         """Return the listing and a page of it; ``asked`` as in ``AsyncMemoryScope.list``."""
-        key = repr((as_of, sorted(asked.items())))
+        key = asked["user"], repr((as_of, sorted(asked.items())))
         found = self._kept.get(key) if offset else None
         if found is None:
             found = await read(memory, as_of, asked)
         self._kept[key] = found
         self._kept.move_to_end(key)
-        while len(self._kept) > MOST_LISTINGS:
-            self._kept.popitem(last=False)
+        self._drop(asked["user"])
         return found, await fetch(memory, asked["user"], found.ids[offset : offset + limit])
+
+    def _drop(self, user: str) -> None:
+        own = [key for key in self._kept if key[0] == user]
+        for key in own[:-MOST_LISTINGS]:
+            del self._kept[key]
+        left = sum(max(LEAST_IDS, len(one.ids)) for one in self._kept.values())
+        while left > MAX_LISTED_IDS and len(self._kept) > 1:
+            left -= max(LEAST_IDS, len(self._kept.popitem(last=False)[1].ids))
 
 
 async def read(memory: AsyncMemoryScope, as_of: datetime | None, asked: Mapping[str, Any]) -> Listing:
     keys = await _keys(memory, **asked) if as_of is None else await _known_keys(memory, as_of, asked)
     keys.sort(key=lambda key: (key.said, key.number), reverse=True)  # of one time the last stored comes first
-    first = EPOCH + timedelta(microseconds=keys[-1].said) if keys else None
+    first = NO_TIME + timedelta(microseconds=keys[-1].said) if keys else None
     return Listing([key.id for key in keys], Counter(key.kind for key in keys), first)
 
 
@@ -63,9 +72,9 @@ async def _keys(
     **asked: Any,
 ) -> list[RecordKey]:  # fmt: skip
     where = validation.scope(user, agent, session)
-    async with memory.runtime.operation("list") as runtime:
-        select = validation.select(where, runtime.zone, current=not superseded, live_at=runtime.clock(), **asked)
-        return await runtime.store.keys(select)
+    async with memory.runtime.operation("list") as services:
+        select = validation.select(where, services.zone, current=not superseded, live_at=services.clock(), **asked)
+        return await services.store.keys(select)
 
 
 async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[str, Any]) -> list[RecordKey]:
@@ -80,8 +89,8 @@ async def _known_keys(memory: AsyncMemoryScope, as_of: datetime, asked: Mapping[
 
 async def fetch(memory: AsyncMemoryScope, user: str, ids: Sequence[str]) -> list[Record]:
     """Return those of the records that are still there."""
-    async with memory.runtime.operation("get") as runtime:
-        records = (await runtime.store.fetch(user, ids)).records
+    async with memory.runtime.operation("get") as services:
+        records = (await services.store.fetch(user, ids)).records
     return [records[id] for id in ids if id in records]
 
 

@@ -27,12 +27,12 @@ COSTS = {
     "characters": "Characters sent to and received from it.",
     "tokens": "Tokens of these calls, estimated where the server does not count them.",
 }
-MEDIA_TYPE = "text/plain; version=0.0.4"
+METRICS_MEDIA_TYPE = "text/plain; version=0.0.4"
 
 
 async def exposition(memory: AsyncMemoryScope) -> PlainTextResponse:
     """Return all counts; work by stage and errors by code."""
-    return PlainTextResponse("\n".join(lines(await memory.status())) + "\n", media_type=MEDIA_TYPE)
+    return PlainTextResponse("\n".join(lines(await memory.admin.status())) + "\n", media_type=METRICS_MEDIA_TYPE)
 
 
 def lines(status: Mapping[str, Any]) -> Iterator[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
@@ -11,9 +14,11 @@ from starlette.exceptions import HTTPException
 
 from memscope import errors
 from memscope.errors import MemscopeError
+from memscope.text.pieces import joined
 from memscope_server.schemas import Problem
 
-MEDIA_TYPE = "application/problem+json"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+UNEXPECTED, LOGGED = "{}, which is a bug of memscope or of a plugin", "see the log"
 
 
 class Unauthorized(MemscopeError):
@@ -28,37 +33,101 @@ class Forbidden(MemscopeError):
     code = "forbidden"
 
 
-STATUS: tuple[tuple[type[MemscopeError], int], ...] = (
-    (Unauthorized, 401),
-    (Forbidden, 403),
-    (errors.LimitError, 413),
-    (errors.InputError, 422),
-    (errors.NotFound, 404),
-    (errors.Conflict, 409),
-    (errors.DeadlineExceeded, 504),
-    (errors.StoreFull, 507),
-    (errors.StoreBusy, 503),
-    (errors.StoreUnavailable, 503),
-    (errors.StoreReadOnly, 403),
-    (errors.ModelRateLimited, 503),
-    (errors.ModelError, 502),
-    (errors.ConfigError, 501),
-)
+class Misdirected(MemscopeError):
+    """The request is for a host that this server is not."""
+
+    code = "host"
+
+
+class TooSlow(MemscopeError):
+    """The request did not come within its time."""
+
+    code = "timeout"
+
+
+class ServerBusy(MemscopeError):
+    """The bodies of other requests take all the memory there is for them."""
+
+    code = "server_busy"
+    retryable = True
+
+
+class TokensUnreadable(MemscopeError):
+    """The file of tokens is damaged, so that nobody can be known."""
+
+    code = "tokens"
+
+
+#: The status of every error; a class that is not here, such as a plugin's, has that of its nearest ancestor.
+STATUS: Mapping[type, int] = {
+    MemscopeError: 500,
+    Unauthorized: 401,
+    Forbidden: 403,
+    Misdirected: 421,
+    TooSlow: 408,
+    ServerBusy: 503,
+    TokensUnreadable: 503,
+    errors.InputError: 422,
+    errors.LimitError: 413,
+    errors.ScopeError: 422,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.ConfigError: 409,  # the settings of the server do not allow it
+    errors.DeadlineExceeded: 504,
+    errors.PluginError: 500,
+    errors.WorkerError: 500,
+    errors.ClosedError: 503,
+    errors.StoreError: 500,
+    errors.StoreBusy: 503,
+    errors.StoreUnavailable: 503,
+    errors.StoreFull: 507,
+    errors.StoreReadOnly: 403,
+    errors.StoreCorrupt: 500,
+    errors.StoreTooNew: 500,
+    errors.StoreGone: 503,
+    errors.LeaseLost: 409,
+    errors.ModelError: 502,
+    errors.ModelTimeout: 504,
+    errors.ModelUnavailable: 503,
+    errors.ModelRateLimited: 503,
+    errors.BudgetSpent: 503,
+    errors.ModelReplyError: 502,
+    errors.ModelReplyCut: 502,
+    errors.ModelAuthError: 502,
+    errors.ModelRejected: 502,
+    errors.EmbeddingError: 502,
+    errors.EmbeddingMismatch: 502,
+}
 
 
 def status_of(error: MemscopeError) -> int:
-    return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
-def problem(status: int, code: str, detail: str, hint: str = "", **more: Any) -> JSONResponse:
+class _Json(JSONResponse):
+    """JSON of any text: half of an emoji, which a client may have sent, becomes U+FFFD."""
+
+    def render(self, content: Any) -> bytes:
+        return joined(json.dumps(content, ensure_ascii=False)).encode()
+
+
+def problem(
+    status: int, code: str, detail: str, hint: str = "", *, retry_after: float | None = None, **more: Any
+) -> JSONResponse:
     content = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail, "hint": hint}
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": "1"} if status == 503 else None
-    return JSONResponse(content | more, status, headers, media_type=MEDIA_TYPE)
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    if status == 503:
+        headers["Retry-After"] = str(math.ceil(retry_after or 1))
+    return _Json(content | more, status, headers, media_type=PROBLEM_MEDIA_TYPE)
+
+
+def problem_of(error: MemscopeError) -> JSONResponse:
+    return problem(status_of(error), error.code, error.message, error.hint, retry_after=error.retry_after)
 
 
 async def memscope_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MemscopeError)
-    return problem(status_of(error), error.code, error.message, error.hint)
+    return problem_of(error)
 
 
 async def invalid(request: Request, error: Exception) -> JSONResponse:
@@ -70,15 +139,15 @@ async def invalid(request: Request, error: Exception) -> JSONResponse:
 
 async def http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http")
-    return problem(error.status_code, code, str(error.detail))
+    code = {400: "input", 404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http")
+    return problem(error.status_code, code, str(error.detail), "see /api/v1/openapi.json")
 
 
 async def unexpected(request: Request, error: Exception) -> JSONResponse:
-    return problem(500, "internal", f"{type(error).__name__}, which is a bug of memscope or of a plugin", "see the log")
+    return problem(500, "internal", UNEXPECTED.format(type(error).__name__), LOGGED)
 
 
-_DESCRIBED = {"description": "An error", "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}
+_DESCRIBED = {"description": "An error", "content": {PROBLEM_MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {422: _DESCRIBED, "default": _DESCRIBED}
 HANDLERS = {
     MemscopeError: memscope_error, RequestValidationError: invalid, HTTPException: http_error, Exception: unexpected,

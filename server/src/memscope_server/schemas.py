@@ -5,12 +5,33 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from memscope.entities.results import Entity, Neighbour
 from memscope.records import BLOCK_LIMIT, Kind, Record, Retrieval
+from memscope.validation import MEMORY_KINDS
 from memscope_server.listing import id_of, kind_of, said_of
 
+MAX_FIELDS = 64
+MAX_REQUEST_VALUES = 50_000
+
+
+def _few_values(value: Any) -> Any:
+    """Refuse JSON of more than ``MAX_REQUEST_VALUES`` values, however nested, before each of them is checked."""
+    waiting, count = [value], 0
+    while waiting:
+        one = waiting.pop()
+        inner = list(one.values() if isinstance(one, dict) else one) if isinstance(one, dict | list) else []
+        count += len(inner)
+        if count > MAX_REQUEST_VALUES:
+            raise ValueError(f"more than {MAX_REQUEST_VALUES} values")
+        waiting += [part for part in inner if isinstance(part, dict | list)]
+    return value
+
+
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_few_values)]
+Ids = Annotated[list[str], Field(max_length=10_000, fail_fast=True)]
+Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Words = Annotated[str, Field(max_length=2**20)]
 Writer = Literal["person", "model", "backend"]
@@ -22,6 +43,13 @@ class Given(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_fields(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > MAX_FIELDS:
+            raise ValueError(f"more than {MAX_FIELDS} fields")
+        return value
+
 
 class TurnIn(Given):
     role: Literal["user", "assistant", "system", "tool", "person"]
@@ -30,11 +58,11 @@ class TurnIn(Given):
     time: datetime | None = None
     id: Name | None = None
     session: Name | None = None
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
 
 
 class TurnsIn(Given):
-    turns: Annotated[list[TurnIn], Field(min_length=1, max_length=10_000)]
+    turns: Annotated[list[TurnIn], Field(min_length=1, max_length=10_000, fail_fast=True)]
     agent: Name | None = None
     session: Name | None = None
     replay: bool = False
@@ -49,7 +77,7 @@ class MemoryIn(Given):
     subject: str = ""
     name: Name | None = None
     namespace: Name | None = None
-    data: dict[str, Any] | None = None
+    data: JsonObject | None = None
     expires: datetime | None = None
     time: datetime | None = None
     speaker: Name | None = None
@@ -58,9 +86,9 @@ class MemoryIn(Given):
 
 class MemoryChange(Given):
     text: Words | None = None
-    data: dict[str, Any] | None = None
+    data: JsonObject | None = None
     expires: datetime | None = None
-    version: int | None = None
+    version: Version | None = None
 
 
 class QuestionIn(Given):
@@ -69,9 +97,9 @@ class QuestionIn(Given):
     session: Name | None = None
     k: Annotated[int, Field(ge=1, le=100)] = 10
     as_of: datetime | None = None
-    exclude: list[str] = []
-    filter: dict[str, Any] | None = None
-    kinds: list[Kind] | None = None
+    exclude: Ids = []
+    filter: JsonObject | None = None
+    kinds: Annotated[list[Kind], Field(max_length=len(MEMORY_KINDS))] | None = None
     zone: str | None = None
 
 
@@ -88,13 +116,13 @@ class ContextIn(QuestionIn):
 class ForgetIn(Given):
     agent: Name | None = None
     session: Name | None = None
-    ids: list[str] | None = None
+    ids: Ids | None = None
     since: datetime | None = None
     until: datetime | None = None
     text: str | None = None
     name: Name | None = None
     namespace: Name | None = None
-    filter: dict[str, Any] | None = None
+    filter: JsonObject | None = None
     everything: bool = False
     dry_run: bool = False
 
@@ -107,7 +135,7 @@ class ChatIn(Given):
 
 
 class IdsIn(Given):
-    ids: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    ids: Annotated[list[str], Field(min_length=1, max_length=1000, fail_fast=True)]
 
 
 class BlockIn(Given):
@@ -142,12 +170,12 @@ class BlockEdit(Given):
     agent: Name | None = None
     reason: str = ""
     author: Writer = "person"
-    sources: list[str] = []
-    version: int | None = None
+    sources: Ids = []
+    version: Version | None = None
 
 
 class BlockRevert(Given):
-    version: int
+    version: Version
     agent: Name | None = None
     reason: str = ""
 

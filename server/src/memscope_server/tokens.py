@@ -1,28 +1,30 @@
 """Access tokens: who may call the server, and as whom. Only their digests are kept.
 
-The file is a JSON list, replaced as a whole (mode 0600); a server reads it again when it changed, so that revoking a
-token takes effect with the next request.
+The file is a JSON list (mode 0600), changed under a lock and replaced as a whole; a server reads it again when it
+changed, so that revoking a token takes effect with the next request.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from memscope import validation
+from memscope import shared_file, validation
 from memscope.config.paths import folder
 from memscope.errors import ConfigError, InputError, NotFound
 
 Role = Literal["user", "operator"]
-PREFIX = "memscope_"
-ROLES: tuple[Role, ...] = ("user", "operator")
+TOKEN_PREFIX = "memscope_"
+TOKEN_ROLES: tuple[Role, ...] = ("user", "operator")
+SETTLED_NS = 2 * 10**9  # age of a file from which its time tells it apart from its next version
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,37 +51,46 @@ class TokenFile:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or folder("config") / "tokens.json"
-        self._read: tuple[int, int] = (0, 0)
+        self._read: tuple[int, int, int] | None = None
         self._tokens: tuple[Token, ...] = ()
-        self._temporary: tuple[Token, ...] = ()
+        self._valid: dict[str, Token] = {}  # by digest and by id
+        self._temporary: dict[str, Token] = {}
 
     def tokens(self) -> tuple[Token, ...]:
         """Return all tokens, revoked ones too, as the file has them now."""
         try:
             status = self.path.stat()
+            state = (status.st_mtime_ns, status.st_ino, status.st_size)
+            if state != self._read:
+                self._keep(self._load())
+                # Within a tick of the file system's clock another change may look like this one: read again.
+                self._read = state if time.time_ns() - status.st_mtime_ns > SETTLED_NS else None
         except FileNotFoundError:
-            return ()
-        state = (status.st_mtime_ns, status.st_ino)
-        if state != self._read:
-            self._tokens, self._read = self._load(), state
+            self._keep(())
+            self._read = None
         return self._tokens
 
     def add_temporary(self) -> str:
         """Add an operator's token that lives as long as this object; returns its secret."""
-        secret = PREFIX + secrets.token_urlsafe(32)
-        self._temporary += (Token(secrets.token_hex(4), digest_of(secret), "operator", name="temporary"),)
+        secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        token = Token(secrets.token_hex(8), digest_of(secret), "operator", name="temporary")
+        self._temporary |= {token.id: token, token.digest: token}
         return secret
 
     def find(self, secret: str) -> Token | None:
         """Return the token that is valid for ``secret``."""
-        digest = digest_of(secret)
-        return next((one for one in self._valid() if secrets.compare_digest(one.digest, digest)), None)
+        return self._find(digest_of(secret))
 
     def valid(self, id: str) -> Token | None:
-        return next((one for one in self._valid() if one.id == id), None)
+        return self._find(id)
 
-    def _valid(self) -> list[Token]:
-        return [one for one in (*self.tokens(), *self._temporary) if not one.revoked]
+    def _find(self, key: str) -> Token | None:
+        self.tokens()
+        return self._valid.get(key) or self._temporary.get(key)
+
+    def _keep(self, tokens: tuple[Token, ...]) -> None:
+        valid = [one for one in tokens if not one.revoked]
+        self._tokens, self._valid = tokens, {key: one for one in valid for key in (one.id, one.digest)}
 
     def add(self, role: Role, user: str | None, agent: str | None = None, name: str = "") -> tuple[Token, str]:
         """Add a token; returns it with its secret, which is shown once and kept nowhere."""
@@ -89,34 +100,65 @@ class TokenFile:
             raise InputError("an operator's token is for all users", hint="leave the user out")
         if user is not None:
             validation.scope(user, agent)
-        secret = PREFIX + secrets.token_urlsafe(32)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        token = Token(secrets.token_hex(4), digest_of(secret), role, user, agent, name[:100], now)
-        self._save([*self.tokens(), token])
+        secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        token = Token("", digest_of(secret), role, user, agent, name[:100], _now())
+        with self._changing() as tokens:
+            token = replace(token, id=_free_id({one.id for one in tokens}))
+            tokens.append(token)
         return token, secret
 
     def revoke(self, id: str) -> Token:
         """Revoke a token; ``NotFound`` for one that is not there."""
-        token = self.valid(id)
-        if token is None:
-            raise NotFound(f"there is no valid token {id!r}", hint="memscope token list shows them")
-        revoked = replace(token, revoked=datetime.now(UTC).isoformat(timespec="seconds"))
-        self._save([revoked if one.id == id else one for one in self.tokens()])
+        with self._changing() as tokens:
+            place = next((place for place, one in enumerate(tokens) if one.id == id and not one.revoked), None)
+            if place is None:
+                raise NotFound(f"there is no valid token {id!r}", hint="memscope token list shows them")
+            tokens[place] = revoked = replace(tokens[place], revoked=_now())
         return revoked
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Token]]:
+        """Change the list of tokens while no other process can; an error leaves the file as it was."""
+        try:
+            with shared_file.locked(self.path):
+                tokens = list(self._load()) if self.path.exists() else []
+                yield tokens
+                content = json.dumps([asdict(token) for token in tokens], indent=1)
+                shared_file.replace(self.path, content.encode())
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the tokens to {str(self.path)!r}: {error.strerror}", hint="see its disk and permissions"
+            ) from error
 
     def _load(self) -> tuple[Token, ...]:
         try:
-            return tuple(Token(**one) for one in json.loads(self.path.read_bytes()))
-        except (ValueError, TypeError) as error:
+            given = json.loads(self.path.read_bytes())
+            if not isinstance(given, list):
+                raise TypeError("tokens are a list")
+            return tuple(map(_token, given))
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ConfigError(
                 f"{str(self.path)!r} is no file of tokens", hint="move it away and add tokens anew"
             ) from error
 
-    def _save(self, tokens: Sequence[Token]) -> None:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump([asdict(token) for token in tokens], file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.path)
+
+def _token(given: Mapping[str, Any]) -> Token:
+    """Return a token of the file; ``TypeError`` for what is none."""
+    token = Token(**given)
+    texts = (token.id, token.digest, token.role, token.name, token.created)
+    optional = (token.user, token.agent, token.revoked)
+    if not all(isinstance(one, str) for one in (*texts, *(one for one in optional if one is not None))):
+        raise TypeError("a field of a token is no text")
+    return token
+
+
+def _free_id(taken: Set[str]) -> str:
+    while (id := secrets.token_hex(4)) in taken:
+        pass
+    return id
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

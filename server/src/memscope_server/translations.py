@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastapi import Request
 
-LANGUAGES = {"en": "English", "zh": "中文"}
+PAGE_LANGUAGES = {"en": "English", "zh": "中文"}
 
 
 @cache
@@ -20,10 +20,10 @@ def phrases() -> dict[str, dict[str, str]]:
 def language_of(request: Request) -> str:
     """Return the language that the reader chose, else the first of the browser's that there is."""
     chosen = request.cookies.get("lang", "")
-    if chosen in LANGUAGES:
+    if chosen in PAGE_LANGUAGES:
         return chosen
     for part in request.headers.get("accept-language", "").split(","):
-        if (code := part.strip()[:2].lower()) in LANGUAGES:
+        if (code := part.strip()[:2].lower()) in PAGE_LANGUAGES:
             return code
     return "en"
 
@@ -36,3 +36,8 @@ class Translation:
 
     def say(self, phrase: str, **values: object) -> str:
         return phrases()[phrase][self.language].format(**values)
+
+    def name_of(self, family: str, name: str) -> str:
+        """Return the phrase for a name of the core or of a plugin; the name itself where there is none."""
+        phrase = phrases().get(family + name)
+        return phrase[self.language] if phrase else name

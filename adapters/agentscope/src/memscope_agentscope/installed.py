@@ -27,7 +27,7 @@ def _version() -> str:
 
 
 def generation() -> int:
-    """Returns 1 or 2."""
+    """Return 1 or 2."""
     found = _version()
     major = int(found.partition(".")[0])
     if major not in REQUIREMENTS:

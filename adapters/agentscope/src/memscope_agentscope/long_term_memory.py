@@ -28,7 +28,7 @@ from memscope.records import Hit, Kind
 from memscope.validation import Zone
 from memscope_agentscope.messages import message_to_turn
 
-NOTE = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
+LONG_TERM_MESSAGE_NAME = "long_term_memory"  # how ReActAgent names the message that shows what was retrieved
 FRAMEWORK = ("<system-hint>", "<system-info>")  # how ReActAgent's own words to the model begin
 
 
@@ -93,7 +93,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
         turns = self._turns(msgs)
         await self._session.record(turns, replay=True)
         self.seen = [turn["id"] for turn in turns]
-        if not any(message is not None and message.name == NOTE for message in msgs):
+        if not any(message is not None and message.name == LONG_TERM_MESSAGE_NAME for message in msgs):
             self.shown, self._core = [], ""
 
     # ---- tools, in the modes "agent_control" and "both"
@@ -150,7 +150,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
     # ---- what a program calls
 
     def tools(self, which: ToolSet = "core") -> list[Callable[..., Awaitable[ToolResponse]]]:
-        """Returns functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
+        """Return functions for ``Toolkit.register_tool_function``: tools that edit core memory ("core"), of archival
         memory and the conversation ("archival"), or both ("all").
         """
         return [_answering(bound(tool, self._session)) for tool in tool_set(which).values()]
@@ -161,7 +161,7 @@ class MemoryScopeLongTermMemory(LongTermMemoryBase):
 
     @property
     def memory_session(self) -> MemorySession:
-        """Returns the session of the shared memory for this scope."""
+        """Return the session of the shared memory for this scope."""
         return self._session
 
     async def close(self) -> None:
@@ -195,15 +195,15 @@ def _answering(tool: Tool) -> Callable[..., Awaitable[ToolResponse]]:
 
 
 def _is_spoken(message: Msg, words: str) -> bool:
-    """Returns whether a person or the model said it, not the framework or this memory."""
+    """Return whether a person or the model said it, not the framework or this memory."""
     if message.role == "assistant":
         return not (message.metadata or {}).get("_is_interrupted")
-    framework = message.role == "system" or message.name == NOTE or words.startswith(FRAMEWORK)
+    framework = message.role == "system" or message.name == LONG_TERM_MESSAGE_NAME or words.startswith(FRAMEWORK)
     return not framework and not is_injected(words)
 
 
 def _merged(found: Iterable[Iterable[Hit]]) -> list[Hit]:
-    """Returns each hit once."""
+    """Return each hit once."""
     return list({hit.id: hit for hits in found for hit in hits}.values())
 
 

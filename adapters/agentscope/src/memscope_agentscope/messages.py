@@ -26,7 +26,7 @@ class MessageLike(Protocol):
 
 
 def key(message: MessageLike, agent: str | None) -> str:
-    """Returns the key of the message's turn. Agents that remember separately each store the message for themselves."""
+    """Return the key of the message's turn. Agents that remember separately each store the message for themselves."""
     return message.id if agent is None else f"{agent}/{message.id}"
 
 

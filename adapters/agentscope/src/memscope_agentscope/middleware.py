@@ -39,23 +39,33 @@ from memscope.validation import Zone
 from memscope_agentscope.messages import key, message_to_turn
 
 Mode = Literal["static_control", "agent_control", "both"]
-NOTE = "memory"  # the name of the message that shows what is remembered
-INSTRUCTIONS = (
+MEMORY_MESSAGE_NAME = "memory"  # the name of the message that shows what is remembered
+CONTROL_INSTRUCTIONS = (
     "## Long-term memory\n\n"
     f"What is said is recorded by itself. `{search_memory.__name__}` looks up earlier conversations with this user, "
     f"`{remember.__name__}` keeps a statement as it is, `{forget.__name__}` removes what the user wants forgotten."
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note of one reply, and the id of the message behind which it stands: the same in all calls of the reply."""
+
+    reply: str
+    message: Msg
+    behind: str | None
+
+
 @dataclass(eq=False)
 class ReplyState:
-    """State of one agent: keys of the recorded turns of its context, and of the current reply whether it has recalled,
-    and the note.
+    """State of one agent: keys of the recorded turns of its context, the latest note, and of the current reply whether
+    it has recalled, and its note.
     """
 
     recorded: set[str] = field(default_factory=set)
+    latest: Note | None = None
     recalled: bool = True
-    note: Msg | None = None
+    note: Note | None = None
 
 
 class MemoryScopeMiddleware(MiddlewareBase):
@@ -156,20 +166,19 @@ class MemoryScopeMiddleware(MiddlewareBase):
     async def on_model_call(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., Awaitable[Any]]
     ) -> Any:
-        """Add the note to the request, after the latest message of the user."""
+        """Add the note to the request, after the message that was the newest when the reply began."""
         note = self._of(agent).note
         if note is None:
             return await next_handler(**input_kwargs)
         messages = list(input_kwargs["messages"])
-        said_last = [place for place, message in enumerate(messages, 1) if message.role == "user"]
-        messages.insert(said_last[-1] if said_last else len(messages), note)
+        messages.insert(_place(messages, agent.state.context, note.behind), note.message)
         return await next_handler(**{**input_kwargs, "messages": messages})
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
         """Tell the model of the tools, if it has them."""
         if self.mode == "static_control" or await agent.toolkit.get_tool(search_memory.__name__) is None:
             return current_prompt
-        return f"{current_prompt}\n\n{INSTRUCTIONS}"
+        return f"{current_prompt}\n\n{CONTROL_INSTRUCTIONS}"
 
     async def list_tools(self) -> list[ToolBase]:
         """``search_memory``, ``remember`` and ``forget`` for ``Toolkit(tools=...)``; not in mode "static_control".
@@ -186,7 +195,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
     # ---- what a program calls
 
     def memory_session(self, state: AgentState | None = None) -> MemorySession:
-        """Returns this user's memory as a session; with ``state`` in that state's session."""
+        """Return this user's memory as a session; with ``state`` in that state's session."""
         return self._sessions.to(self.user, None if state is None else state.session_id, zone=self._zone)
 
     async def record(self, agent: Agent) -> None:
@@ -198,7 +207,7 @@ class MemoryScopeMiddleware(MiddlewareBase):
         await self._sessions.close()
 
     def seen(self, state: AgentState | None) -> list[str]:
-        """Returns keys of the turns that are in the model's context."""
+        """Return keys of the turns that are in the model's context."""
         return [] if state is None else [key(message, self.agent) for message in state.context]
 
     # ---- inside
@@ -208,15 +217,21 @@ class MemoryScopeMiddleware(MiddlewareBase):
         return self._replies.setdefault(agent, ReplyState())
 
     async def _begin(self, agent: Agent) -> None:
-        context = agent.state.context
-        await self._record(agent, [message for message in context if message.id != agent.state.reply_id])
+        context, reply, state = agent.state.context, agent.state.reply_id, self._of(agent)
+        arrived = [message for message in context if message.id != reply]
+        await self._record(agent, arrived)
         if self.mode == "agent_control":
+            return
+        if state.latest is not None and state.latest.reply == reply:  # goes on after a confirmation
+            state.note = state.latest
             return
         turns = self._turns(context)
         query = _query(self._turns(_arrived(context, agent.name))) or choose_query(turns)
         texts = {turn["content"] for turn in turns}
         recalled = await self.memory_session(agent.state).recall(query, exclude=self.seen(agent.state), shown=texts)
-        self._of(agent).note = _note(recalled.text) if recalled.text else None
+        if recalled.text:
+            behind = arrived[-1].id if arrived else None
+            state.note = state.latest = Note(reply, _note(recalled.text), behind)
 
     async def _record_whole(self, agent: Agent, messages: Sequence[Msg]) -> None:
         """Record a reply that is complete. An interrupt comes too late to end it, so it is not passed on."""
@@ -244,35 +259,42 @@ class MemoryScopeMiddleware(MiddlewareBase):
 
 
 def _zone_of(agent: Agent) -> str | None:
-    """Returns the zone that the agent tells its model the time in, where the program chose one."""
+    """Return the zone that the agent tells its model the time in, where the program chose one."""
     config = getattr(agent, "injection_config", None)
     return config.timezone if config is not None and "timezone" in config.model_fields_set else None
 
 
 def _words(message: Msg) -> str:
-    """Returns the text; of a structured answer the structure, beside which AgentScope puts words of its own."""
+    """Return the text; of a structured answer the structure, beside which AgentScope puts words of its own."""
     structured = getattr(message, "structured_output", None)
     return json.dumps(structured, ensure_ascii=False) if structured else message.get_text_content() or ""
 
 
 def _settled(message: Msg) -> bool:
-    """Returns whether the reply is complete: one that waits for a tool will go on under the same id."""
+    """Return whether the reply is complete: one that waits for a tool will go on under the same id."""
     answered = {result.id for result in message.get_content_blocks("tool_result")}
     return all(call.id in answered for call in message.get_content_blocks("tool_call"))
 
 
 def _arrived(context: Sequence[Msg], name: str) -> Sequence[Msg]:
-    """Returns the messages after the agent's own last one."""
+    """Return the messages after the agent's own last one."""
     own = [place for place, message in enumerate(context, 1) if message.role == "assistant" and message.name == name]
     return context[own[-1] if own else 0 :]
 
 
 def _query(arrived: Sequence[TurnInput]) -> str:
-    """Returns the user's new words, else those of others; "" for a reply that only goes on."""
+    """Return the user's new words, else those of others; "" for a reply that only goes on."""
     users = [turn["content"] for turn in arrived if turn["role"] == "user"]
     return choose_query([to_turn("user", "\n".join(users))] if users else arrived)
 
 
+def _place(messages: Sequence[Msg], context: Sequence[Msg], behind: str | None) -> int:
+    """Return the place behind the message with this id; where it was compressed away, that before the context."""
+    kept = {message.id for message in context}
+    first = next((at for at, message in enumerate(messages) if message.id in kept), len(messages))
+    return next((at for at, message in enumerate(messages, 1) if message.id == behind), first)
+
+
 def _note(text: str) -> Msg:
-    """Returns the note as a hint, which formatters turn into a user message."""
-    return AssistantMsg(name=NOTE, content=[HintBlock(hint=text)])
+    """Return the note as a hint, which formatters turn into a user message."""
+    return AssistantMsg(name=MEMORY_MESSAGE_NAME, content=[HintBlock(hint=text)])

@@ -23,7 +23,7 @@ class AgentMemory(Protocol):
     def seen(self, state: AgentState | None) -> Collection[str]: ...
 
 
-ASKED: Mapping[PermissionBehavior, str] = {
+PERMISSION_QUESTIONS: Mapping[PermissionBehavior, str] = {
     PermissionBehavior.ALLOW: "It only reads.",
     PermissionBehavior.PASSTHROUGH: "It writes a memory; the agent's rules decide.",
     PermissionBehavior.ASK: "It removes memories for good.",
@@ -49,7 +49,7 @@ class _MemoryTool(ToolBase):
     async def check_permissions(self, *_: Any, **__: Any) -> PermissionDecision:
         writing = PermissionBehavior.ASK if self.tool is memory_tools.forget else PermissionBehavior.PASSTHROUGH
         behavior = PermissionBehavior.ALLOW if self.is_read_only else writing
-        return PermissionDecision(behavior=behavior, message=ASKED[behavior])
+        return PermissionDecision(behavior=behavior, message=PERMISSION_QUESTIONS[behavior])
 
     async def __call__(self, *_: Any, _agent_state: AgentState | None = None, **arguments: Any) -> ToolChunk:
         try:

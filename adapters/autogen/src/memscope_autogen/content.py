@@ -12,12 +12,12 @@ from autogen_core.memory import MemoryContent, MemoryMimeType
 
 from memscope.records import Hit, Json, Observation
 
-DATA = "autogen"  # key of the parts of a statement that are not in its text
+AUTOGEN_KEY = "autogen"  # key of the parts of a statement that are not in its text
 CAPTIONS = ("caption", "description", "title", "name")
 
 
 def text_of(content: MemoryContent) -> str:
-    """Returns the searchable text: text as it is, JSON as JSON, of bytes and images their metadata's description."""
+    """Return the searchable text: text as it is, JSON as JSON, of bytes and images their metadata's description."""
     value = content.content
     if isinstance(value, str):
         return value
@@ -35,7 +35,7 @@ def data_of(content: MemoryContent) -> dict[str, Json]:
         kept["image"] = content.content.to_base64()
     elif isinstance(content.content, bytes):
         kept["base64"] = base64.b64encode(content.content).decode()
-    return {DATA: kept}
+    return {AUTOGEN_KEY: kept}
 
 
 def mime_type(content: MemoryContent) -> str:
@@ -49,18 +49,18 @@ def _json(value: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def line(hit: Hit) -> MemoryContent:
-    """Returns a hit as the text shown to the model."""
+    """Return a hit as the text shown to the model."""
     return MemoryContent(content=hit.text, mime_type=MemoryMimeType.TEXT, metadata=_about(hit))
 
 
 def original(hit: Hit) -> MemoryContent:
-    """Returns a hit as it was added, if it was; of equal names in its metadata the added one counts."""
-    statement = next((memory for memory in hit.observations if DATA in memory.data), None)
+    """Return a hit as it was added, if it was; of equal names in its metadata the added one counts."""
+    statement = next((memory for memory in hit.observations if AUTOGEN_KEY in memory.data), None)
     return line(hit) if statement is None else _restored(statement, hit)
 
 
 def _restored(statement: Observation, hit: Hit) -> MemoryContent:
-    kept = statement.data[DATA]
+    kept = statement.data[AUTOGEN_KEY]
     value: Any = statement.text
     if "json" in kept:
         value = json.loads(statement.text)

@@ -1,8 +1,8 @@
 """Record of a conversation, taken from the model contexts of its agents.
 
 AutoGen tells a memory nothing but the context it may change. So the context is wrapped: on the first look its
-``add_message``, ``clear`` and ``load_state`` are wrapped on the instance, and from then on both sides are recorded the
-moment they are said, whatever becomes of the agent.
+``add_message``, ``clear``, ``save_state`` and ``load_state`` are wrapped on the instance, and from then on both sides
+are recorded the moment they are said, whatever becomes of the agent.
 
     context of writer  ──ContextRecorder──┐
     context of critic  ──ContextRecorder──┴──▶ Transcript (each message once, in order) ──▶ MemorySession.record
@@ -70,7 +70,7 @@ class Transcript:
         return entry
 
     def find(self, turn: TurnInput, start: int) -> int | None:
-        """Returns the position of this message at ``start`` or later."""
+        """Return the position of this message at ``start`` or later."""
         words = TranscriptEntry(turn).words
         for position in range(max(start, self.dropped), self.end):
             if self.entries[position - self.dropped].words == words:
@@ -78,7 +78,7 @@ class Transcript:
         return None
 
     def overlap(self, turns: Sequence[TurnInput]) -> tuple[int, int]:
-        """Returns ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
+        """Return ``(i, j)``: ``turns[i:j]`` are the latest entries, as shown to an agent that joins late."""
         shown, known = [TranscriptEntry(turn).words for turn in turns], [entry.words for entry in self.entries]
         for start in range(len(shown)):
             for length in range(min(len(shown) - start, len(known)), 0, -1):
@@ -99,7 +99,8 @@ class ContextRecorder:
     injected: LLMMessage | None = None
 
     def __post_init__(self) -> None:
-        self._add, self._clear, self._load = self.context.add_message, self.context.clear, self.context.load_state
+        self._add, self._clear = self.context.add_message, self.context.clear
+        self._save, self._load = self.context.save_state, self.context.load_state
         self.transcript.recorders.add(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -110,13 +111,13 @@ class ContextRecorder:
     async def on(
         cls, context: ChatCompletionContext, session: MemorySession, transcript: Transcript
     ) -> ContextRecorder:
-        """Returns this session's recorder on the context; a new one is attached and reads the context."""
+        """Return this session's recorder on the context; a new one is attached and reads the context."""
         for recorder in recorders(context):
             if recorder.session is session:
                 return recorder
         recorder = cls(context, session, transcript)
         await recorder.catch_up(stored(context) or await context.get_messages())
-        for name in ("add_message", "clear", "load_state"):
+        for name in ("add_message", "clear", "save_state", "load_state"):
             setattr(context, name, getattr(recorder, name))
         return recorder
 
@@ -129,6 +130,13 @@ class ContextRecorder:
     async def clear(self) -> None:
         await self._clear()
         self.messages, self.at, self.injected = [], self.transcript.end, None
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """Return the state without what was injected, which would outlive a forget."""
+        state = await self._save()
+        if not isinstance(state.get("messages"), list):
+            return state  # of a custom context
+        return {**state, "messages": [saved for saved in state["messages"] if not _is_memory(saved)]}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         await self._load(state)
@@ -197,7 +205,7 @@ class ContextRecorder:
     # ---- what the model sees
 
     def keys(self, view: Sequence[LLMMessage]) -> set[str]:
-        """Returns keys of the turns in the part of the context that the model is shown."""
+        """Return keys of the turns in the part of the context that the model is shown."""
         left = Counter(TranscriptEntry(turn).words for turn in self.turns(view))
         keys = set()
         for entry in reversed(self.messages):
@@ -221,7 +229,7 @@ class ContextRecorder:
 
 
 def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
-    """Returns the recorders on a context, the latest first."""
+    """Return the recorders on a context, the latest first."""
     found, method = [], context.add_message
     while isinstance(recorder := getattr(method, "__self__", None), ContextRecorder):
         found.append(recorder)
@@ -230,12 +238,17 @@ def recorders(context: ChatCompletionContext) -> list[ContextRecorder]:
 
 
 def stored(context: ChatCompletionContext) -> list[LLMMessage]:
-    """Returns the context's own list of messages: ``get_messages`` gives only those that fit into its buffer."""
+    """Return the context's own list of messages: ``get_messages`` gives only those that fit into its buffer."""
     return getattr(context, "_messages", [])  # a custom context may keep them elsewhere
 
 
+def _is_memory(saved: Any) -> bool:
+    content = saved.get("content") if isinstance(saved, Mapping) else None
+    return isinstance(content, str) and is_injected(content)
+
+
 def words_of(message: LLMMessage) -> str:
-    """Returns the text of a message; "" for calls, their results and the system message."""
+    """Return the text of a message; "" for calls, their results and the system message."""
     if not isinstance(message, UserMessage | AssistantMessage):
         return ""
     if isinstance(message.content, str):

@@ -80,7 +80,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return UpdateContextResult(memories=MemoryQueryResult(results=[contents.line(hit) for hit in recalled.hits]))
 
     def _conversation(self) -> Transcript:
-        """Returns the conversation, shared by all memories of the same session."""
+        """Return the conversation, shared by all memories of the same session."""
         session = self._session
         if session.session is None:
             return Transcript()
@@ -94,7 +94,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
     async def query(
         self, query: str | MemoryContent, cancellation_token: CancellationToken | None = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """Returns memories related to ``query``, best first, each as it was added.
+        """Return memories related to ``query``, best first, each as it was added.
 
         ``kwargs``: k, kinds, as_of, filter, zone.
         """
@@ -116,7 +116,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         await self._session.close()
 
     def tools(self, which: ToolSet | None = None) -> list[BaseTool[Any, Any]]:
-        """Returns ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall.
+        """Return ``search_memory``, ``remember`` and ``forget`` for ``AssistantAgent(tools=...)``, beside recall.
 
         "core": the tools that edit core memory; "archival": archival memory and the conversation; "all": both.
         """
@@ -125,7 +125,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return [SearchMemoryTool(self), RememberTool(self), ForgetTool(self)]
 
     async def seen(self) -> set[str]:
-        """Returns keys of the turns in the contexts of agents with this memory."""
+        """Return keys of the turns in the contexts of agents with this memory."""
         keys: set[str] = set()
         for recorder in list(self._transcript.recorders):
             keys |= recorder.keys(await recorder.context.get_messages())
@@ -159,7 +159,7 @@ class MemoryScopeMemory(Memory, Component[MemoryScopeMemoryConfig], list[Memory]
         return _load, (type(self), self.config().model_dump())
 
     def __copy__(self) -> Self:
-        """Returns another object over the same memory."""
+        """Return another object over the same memory."""
         other = type(self)(**self._options(), memory=self._session.memory)
         other._session = self._session
         return other
@@ -194,7 +194,7 @@ def _load(cls: type[MemoryScopeMemory], config: dict[str, Any]) -> MemoryScopeMe
 
 
 async def _linked(work: Coroutine[Any, Any, R], token: CancellationToken | None) -> R:
-    """Returns the result of ``work``, which the token cancels."""
+    """Return the result of ``work``, which the token cancels."""
     task = asyncio.ensure_future(work)
     if token is not None:
         token.link_future(task)

@@ -34,7 +34,7 @@ class PendingQuestions:
         return PendingQuestions, ()
 
     def id_of(self, *what: str | None) -> str:
-        """Returns the id of this question, the same until it is answered."""
+        """Return the id of this question, the same until it is answered."""
         with self._lock:
             id = self._ids.setdefault(what, secrets.token_hex(16))
             if len(self._ids) > MOST_PENDING:
@@ -51,7 +51,7 @@ class MemoryScopeMemory(BaseMemory):
 
     Whose memory: ``user``, or with ``user_key`` the input of that name; there is no default. The session is one of its
     own for every object, unless ``session`` names one or ``session_key`` an input. What the chain gets under
-    ``memory_key`` is what is remembered, then what was said last in this session (as far as half of ``tokens`` goes),
+    ``memory_key`` is what was said last in this session (as far as half of ``tokens`` goes), then what is remembered,
     nothing twice: text, or with ``return_messages=True`` messages. The user's turn is recorded when the memory is
     loaded, the reply when it is saved.
 
@@ -104,7 +104,7 @@ class MemoryScopeMemory(BaseMemory):
         return wait_for(self.aload_memory_variables(inputs))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Returns memories related to the input, and the latest turns. Without inputs only the latter."""
+        """Return the latest turns, and memories related to the input. Without inputs only the former."""
         memory_session, text = self._session(inputs), self._input(inputs)
         keys = await self._ask(memory_session, text)
         recent = await memory_session.recent(tokens=self.tokens // 2, exclude=keys)
@@ -175,11 +175,11 @@ class MemoryScopeMemory(BaseMemory):
         return [f"{prefixes.get(turn.role, turn.speaker)}: {turn.text}" for turn in turns]
 
     def _text(self, recalled: Recalled, recent: Sequence[Turn]) -> str:
-        return "\n".join(filter(None, (recalled.text, *self._lines(recent))))
+        return "\n".join(filter(None, (*self._lines(recent), recalled.text)))
 
     def _messages(self, recalled: Recalled, recent: Sequence[Turn]) -> list[BaseMessage]:
         remembered = [HumanMessage(recalled.text, name="memory")] if recalled.text else []
-        return [*remembered, *map(message_of, recent)]
+        return [*map(message_of, recent), *remembered]
 
 
 def _named(inputs: Mapping[str, Any], name: str, what: str) -> str:

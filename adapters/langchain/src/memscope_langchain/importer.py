@@ -13,7 +13,7 @@ from memscope.errors import InputError
 from memscope.transfer.importers import ImportedMemory, Item
 from memscope_langchain.store import data_of, path, session_of, words_of, written
 
-PAGE = 200
+MESSAGES_PER_PAGE = 200
 
 
 def read(sources: Sequence[Any]) -> Iterator[Item]:
@@ -28,7 +28,7 @@ def read(sources: Sequence[Any]) -> Iterator[Item]:
 
 def _items(store: BaseStore, prefix: tuple[str, ...]) -> Iterator[SearchItem]:
     offset = 0
-    while page := store.search(prefix, limit=PAGE, offset=offset):
+    while page := store.search(prefix, limit=MESSAGES_PER_PAGE, offset=offset):
         yield from page
         offset += len(page)
 

@@ -11,11 +11,11 @@ from memscope.adapters.session import to_turn
 from memscope.prompts.memory_block import TurnInput
 from memscope.records import Turn
 
-SUMMARY = "Here is a summary of the conversation to date:"
+SUMMARY_OPENING = "Here is a summary of the conversation to date:"
 
 
 def turn_of(message: BaseMessage) -> TurnInput | None:
-    """Returns a person's or the model's message as a turn; None for instructions, tool calls and results, summaries."""
+    """Return a person's or the model's message as a turn; None for instructions, tool calls and results, summaries."""
     if _is_summary(message):
         return None
     if isinstance(message, HumanMessage):
@@ -26,8 +26,8 @@ def turn_of(message: BaseMessage) -> TurnInput | None:
 
 
 def _is_summary(message: BaseMessage) -> bool:
-    """Returns whether SummarizationMiddleware wrote it; old versions left no mark, so their first words tell."""
-    return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY)
+    """Return whether SummarizationMiddleware wrote it; old versions left no mark, so their first words tell."""
+    return message.additional_kwargs.get("lc_source") == "summarization" or text_of(message).startswith(SUMMARY_OPENING)
 
 
 def turns_of(messages: Iterable[BaseMessage]) -> list[TurnInput]:
@@ -45,7 +45,7 @@ def message_of(turn: Turn) -> BaseMessage:
 
 
 def words(value: Any) -> str:
-    """Returns the text of a chain's input or output: text, a message, or messages (the last one)."""
+    """Return the text of a chain's input or output: text, a message, or messages (the last one)."""
     if isinstance(value, BaseMessage):
         return text_of(value)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -1,10 +1,11 @@
 """``create_agent(..., middleware=[MemoryScopeMiddleware()])``: recall once a run, both sides recorded as they are said.
 
     before_agent     history shown again, then the user's turn ──▶ record; recall ──▶ private state
-    wrap_model_call  the one system message + what was recalled ──▶ model
+    wrap_model_call  the request, with what was recalled before the user's newest words ──▶ model
     after_model      the reply ──▶ record
 
-The messages are never written to, and what was recalled is in no checkpoint.
+The messages of the state are never written to, and what was recalled is in no checkpoint. All calls of a run send the
+same memory at the same place; the next run sends the earlier messages without it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.runtime import Runtime
 
@@ -24,6 +25,7 @@ from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, Sess
 from memscope.prompts.memory_block import choose_query
 from memscope.records import Kind
 from memscope.validation import Zone
+from memscope_langchain.injection import users_newest, with_memory
 from memscope_langchain.messages import turns_of
 from memscope_langchain.run import thread_of, user_of, zone_of
 from memscope_langchain.tools import tools_over
@@ -33,10 +35,11 @@ Update = dict[str, Any]
 
 
 class ShownMemory(TypedDict):
-    """Memory shown to a run's model, and the keys of the turns that it sees anyway."""
+    """Memory shown to a run's model, the message beside which it stands, and the keys of the turns that it sees."""
 
     text: str
     keys: list[str]
+    beside: str | None
 
 
 class MiddlewareState(AgentState[Any]):
@@ -95,18 +98,18 @@ class MemoryScopeMiddleware(AgentMiddleware[MiddlewareState, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        text = recalled_text(request.state)
-        if text is None:
-            text = wait_for(recall(self._session(request.runtime), request.messages))
-        return handler(with_memory(request, text))
+        shown = shown_in(request.state)
+        if shown is None:
+            shown = wait_for(recall(self._session(request.runtime), request.messages))
+        return handler(with_memory(request, shown["text"], shown["beside"]))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        text = recalled_text(request.state)
-        if text is None:
-            text = await recall(self._session(request.runtime), request.messages)
-        return await handler(with_memory(request, text))
+        shown = shown_in(request.state)
+        if shown is None:
+            shown = await recall(self._session(request.runtime), request.messages)
+        return await handler(with_memory(request, shown["text"], shown["beside"]))
 
     def after_model(self, state: MiddlewareState, runtime: Runtime[Any]) -> Update:
         return wait_for(go_on(self._session(runtime), state))
@@ -138,50 +141,37 @@ async def begin(session: MemorySession, state: MiddlewareState) -> Update:
     keys = [*await session.record(history, replay=True), *await session.record(new)]
     texts = {turn["content"] for turn in (*history, *new)}
     recalled = await session.recall(choose_query(new or history), exclude=keys, shown=texts)
-    return {"memscope_heard": latest(messages), "memscope_shown": ShownMemory(text=recalled.text, keys=keys)}
+    shown = ShownMemory(text=recalled.text, keys=keys, beside=users_newest(messages))
+    return {"memscope_heard": latest(messages), "memscope_shown": shown}
 
 
 async def go_on(session: MemorySession, state: MiddlewareState) -> Update:
     """Record messages since the last call, above all the model's reply."""
     messages = state["messages"]
+    update: Update = {"memscope_heard": latest(messages)}
+    if shown_in(state) is None:  # what the call has shown, for the further ones
+        update["memscope_shown"] = await recall(session, messages[: last_of(messages, AIMessage)])
     start = after(messages, state.get("memscope_heard"))
     await session.record(turns_of(messages[last_of(messages, AIMessage) if start is None else start :]))
-    return {"memscope_heard": latest(messages)}
+    return update
 
 
-def recalled_text(state: Mapping[str, Any]) -> str | None:
-    """Returns the recalled text of this run; None in an interrupted run that goes on, whose state lost it."""
-    found: ShownMemory | None = state.get("memscope_shown")
-    return found["text"] if found else None
+def shown_in(state: Mapping[str, Any]) -> ShownMemory | None:
+    return state.get("memscope_shown")
 
 
-async def recall(session: MemorySession, messages: Sequence[BaseMessage]) -> str:
+async def recall(session: MemorySession, messages: Sequence[BaseMessage]) -> ShownMemory:
+    """Recall anew in an interrupted run that goes on, whose state has lost what was recalled."""
     turns = turns_of(messages)
-    return (await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})).text
-
-
-def with_memory(request: ModelRequest[Any], text: str) -> ModelRequest[Any]:
-    """Returns the request with ``text`` at the end of its system message."""
-    if not text:
-        return request
-    if not hasattr(request, "system_message"):  # langchain 1.0
-        prompt = f"{request.system_prompt}\n\n{text}" if request.system_prompt else text
-        return request.override(system_prompt=prompt)  # type: ignore[call-arg]
-    base = request.system_message
-    if base is None or not base.content:
-        return request.override(system_message=SystemMessage(text))
-    if isinstance(base.content, str):
-        content: str | list[Any] = f"{base.content}\n\n{text}"
-    else:
-        content = [*base.content, {"type": "text", "text": text}]
-    return request.override(system_message=base.model_copy(update={"content": content}))
+    recalled = await session.recall(choose_query(turns), shown={turn["content"] for turn in turns})
+    return ShownMemory(text=recalled.text, keys=[], beside=users_newest(messages))
 
 
 # -------------------------------------------------------------------------------------------------------- messages
 
 
 def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
-    """Returns the index of this run's own first message.
+    """Return the index of this run's own first message.
 
     Without a checkpointer nothing is known of earlier runs and callers show the whole history again. Then only what the
     user said last is certainly new, and only if nobody has replied to it.
@@ -194,14 +184,14 @@ def first_new(messages: Sequence[BaseMessage], heard: str | None) -> int:
 
 
 def after(messages: Sequence[BaseMessage], heard: str | None) -> int | None:
-    """Returns the index after the message with this id; None if there is none."""
+    """Return the index after the message with this id; None if there is none."""
     if heard is None:
         return None
     return next((at for at in range(len(messages), 0, -1) if messages[at - 1].id == heard), None)
 
 
 def last_of(messages: Sequence[BaseMessage], kind: type[BaseMessage]) -> int:
-    """Returns the index of the last message of this kind; the end if there is none."""
+    """Return the index of the last message of this kind; the end if there is none."""
     places = range(len(messages) - 1, -1, -1)
     return next((at for at in places if isinstance(messages[at], kind)), len(messages))
 

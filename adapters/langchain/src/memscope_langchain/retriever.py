@@ -64,7 +64,7 @@ def document(hit: Hit) -> Document:
         "kind": "insight" if hit.insight else "turn",
         "score": float(hit.score),
         "time": hit.time.isoformat(),
-        "sources": list(hit.insight.sources) if hit.insight else [hit.id],
+        "sources": list(hit.insight.sources) if hit.insight else [hit.turn.key] if hit.turn else [],
         "found_by": list(hit.found_by),
     }
     if hit.turn is not None:

@@ -15,7 +15,7 @@ SERVER_USER_KEY = "langgraph_auth_user_id"  # where LangGraph Server wrote it be
 
 
 def user_of(runtime: Any, config: RunnableConfig | None = None) -> str:
-    """Returns ``user_id`` of the runtime's context, else of the config, else the identity checked by the server.
+    """Return ``user_id`` of the runtime's context, else of the config, else the identity checked by the server.
 
     ``runtime``: LangGraph's ``Runtime`` or ``ToolRuntime``, or None where there is none.
     """
@@ -44,12 +44,12 @@ def thread_of(runtime: Any, config: RunnableConfig | None = None) -> str | None:
 
 
 def zone_of(runtime: Any, config: RunnableConfig | None = None) -> Any:
-    """Returns ``timezone`` of the runtime's context, else of the config, else None."""
+    """Return ``timezone`` of the runtime's context, else of the config, else None."""
     return _of_context(runtime, ZONE_KEY) or _configurable(runtime, config).get(ZONE_KEY)
 
 
 def user_of_run() -> str:
-    """Returns the user of the current run: ``MemoryScopeStore(user=user_of_run)`` serves many."""
+    """Return the user of the current run: ``MemoryScopeStore(user=user_of_run)`` serves many."""
     from langgraph.runtime import get_runtime
 
     try:
@@ -65,5 +65,5 @@ def _of_context(runtime: Any, name: str) -> Any:
 
 
 def _configurable(runtime: Any, config: RunnableConfig | None) -> Mapping[str, Any]:
-    """Returns the configurable part of the config given, of a tool's runtime, or of the current run."""
+    """Return the configurable part of the config given, of a tool's runtime, or of the current run."""
     return ensure_config(config or getattr(runtime, "config", None)).get("configurable") or {}

@@ -6,10 +6,11 @@ search(prefix, query=...)   ──▶  retrieve, then what is left of the namesp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -47,6 +48,7 @@ ITEM = "langgraph:item"
 THEIRS = "langgraph::"  # stands for MINE at the beginning of a value's own key
 MOST_HITS = 100
 FRESH = 0.1  # a time to live is renewed by a read when this share of it is over
+MAX_TRANSLATED_NESTING = 8  # of a filter; what is deeper the core refuses
 
 
 def utc_now() -> datetime:
@@ -61,7 +63,8 @@ class MemoryScopeStore(BaseStore):
     searched ("$": all of it), unless ``put(index=...)`` names others. ``ttl``: LangGraph's own configuration; what is
     over is out of sight at once, and ``sweep_ttl`` removes it for good. Deleting is forgetting.
 
-    A filter is the core's: a dict that holds no operator must be equal.
+    A filter is the core's, with LangGraph's meaning of objects and null: of a dict without operators each key must fit,
+    and what is missing is null.
     """
 
     supports_ttl = True
@@ -93,7 +96,7 @@ class MemoryScopeStore(BaseStore):
 
     async def asweep_ttl(self) -> int:
         session = self._session()
-        report: ForgetReport = await session.do(lambda memory: memory.sweep(user=session.user))
+        report: ForgetReport = await session.do(lambda memory: memory.admin.sweep(user=session.user))
         return report.observations
 
     async def aclose(self) -> None:
@@ -154,7 +157,7 @@ async def check(ops: Sequence[Op], memory: AsyncMemoryScope) -> None:
         if isinstance(op, PutOp):
             validation.identifier("key", written(op.key))
             validation.identifier("namespace", path(op.namespace))
-            validation.json_object("value", data_of(op, {}), memory.runtime.limits)
+            validation.json_object("value", data_of(op, {}), memory.runtime.services.limits)
 
 
 async def named(session: MemorySession, namespace: Namespace, key: str) -> Observation | None:
@@ -176,9 +179,10 @@ async def delete(session: MemorySession, op: PutOp) -> None:
 
 async def search(session: MemorySession, op: SearchOp) -> list[SearchItem]:
     """Search: matches of the query best first, then the rest of the namespace, as a vector store orders them."""
-    asked = {**escaped(op.filter or {}), **prefix(op.namespace_prefix)}
+    asked = {**condition(op.filter or {}), **prefix(op.namespace_prefix)}
     hits = await session.search(op.query, k=MOST_HITS, filter=asked) if op.query else ()
-    scored = {_place(document): (document, hit.score) for hit in hits for document in _matching(hit, op)}
+    lowest = accumulate((hit.score for hit in hits), min)  # the order is the ranking's; a score never rises in it
+    scored = {_place(one): (one, score) for hit, score in zip(hits, lowest, strict=True) for one in _matching(hit, op)}
     found: list[tuple[Observation, float | None]] = list(scored.values())
     if len(found) < op.offset + op.limit:
         rest = {_place(document): document for document in reversed(await _documents(session, filter=asked))}
@@ -219,7 +223,7 @@ async def _documents(session: MemorySession, **asked: Any) -> list[Observation]:
 
 
 def _matching(hit: Hit, op: SearchOp) -> list[Observation]:
-    """Returns the documents of a hit; a turn may have others."""
+    """Return the documents of a hit; a turn may have others."""
     wanted = op.namespace_prefix
     documents = [one for one in hit.observations if one.name is not None and ITEM in one.data]
     return [one for one in documents if labels(one.namespace or "")[: len(wanted)] == tuple(wanted)]
@@ -238,6 +242,47 @@ def _fits(namespace: Namespace, condition: MatchCondition) -> bool:
     return all(label in ("*", have) for label, have in zip(wanted, part, strict=True))
 
 
+# -------------------------------------------------------------------------------------------------------- filters
+
+
+def condition(filter: Any, nesting: int = MAX_TRANSLATED_NESTING) -> Mapping[str, Any]:
+    """Convert LangGraph's filter to one of the core. What is no filter stays as it is, and the core refuses it."""
+    if not isinstance(filter, Mapping) or not filter or nesting == 0:
+        return validation.filter(filter) or {}
+    parts = list(_parts(filter, "", nesting))
+    return parts[0] if len(parts) == 1 else {"$and": parts}
+
+
+def _parts(filter: Mapping[str, Any], path: str, nesting: int) -> Iterator[dict[str, Any]]:
+    for key, wanted in filter.items():
+        name = f"{path}.{key}" if path else _escaped(key)
+        if not path and key in ("$and", "$or") and isinstance(wanted, list | tuple):
+            yield {key: [condition(one, nesting - 1) for one in wanted]}
+        elif not path and key == "$not":
+            yield {key: condition(wanted, nesting - 1)}
+        elif _is_object(wanted) and nesting > 1:
+            yield {name: {"$exists": True}}
+            yield from _parts(wanted, name, nesting - 1)
+        else:
+            yield from _compared(name, wanted)
+
+
+def _is_object(wanted: Any) -> bool:
+    """Whether a wanted value is an object whose keys are asked for one by one."""
+    return isinstance(wanted, Mapping) and bool(wanted) and not any(str(key).startswith("$") for key in wanted)
+
+
+def _compared(name: str, wanted: Any) -> Iterator[dict[str, Any]]:
+    operators = isinstance(wanted, Mapping) and bool(wanted) and all(str(key).startswith("$") for key in wanted)
+    for operator, value in (wanted if operators else {"$eq": wanted}).items():
+        if value is None and operator == "$eq":
+            yield {"$or": [{name: None}, {name: {"$exists": False}}]}
+        elif value is None and operator == "$ne":
+            yield {name: {"$exists": True, "$ne": None}}
+        else:
+            yield {name: {operator: value} if operators else wanted}
+
+
 # ------------------------------------------------------------------------------------------------- how it is written
 
 
@@ -252,22 +297,26 @@ def _plain(char: str) -> bool:
 
 def escaped(value: Mapping[str, Any]) -> dict[str, Any]:
     """Escape keys that could be mistaken for ours; ``unescaped`` reverses it."""
-    return {THEIRS + name[len(MINE) :] if name.startswith(MINE) else name: one for name, one in value.items()}
+    return {_escaped(name): one for name, one in value.items()}
+
+
+def _escaped(name: Any) -> Any:
+    return THEIRS + name[len(MINE) :] if isinstance(name, str) and name.startswith(MINE) else name
 
 
 def unescaped(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a value as it was put, without our own keys."""
+    """Return a value as it was put, without our own keys."""
     theirs = {name: one for name, one in data.items() if name.startswith(THEIRS) or not name.startswith(MINE)}
     return {MINE + name[len(THEIRS) :] if name.startswith(THEIRS) else name: one for name, one in theirs.items()}
 
 
 def data_of(op: PutOp, about: Mapping[str, Json]) -> dict[str, Any]:
-    """Returns a value together with our own keys."""
+    """Return a value together with our own keys."""
     return {**escaped(op.value or {}), ITEM: about, **prefixes(op.namespace)}
 
 
 def session_of(op: PutOp) -> str:
-    """Returns a session for this document only: it stands in no conversation, so no other lends it words."""
+    """Return a session for this document only: it stands in no conversation, so no other lends it words."""
     return MINE + blake2b(f"{path(op.namespace)}/{written(op.key)}".encode(), digest_size=16).hexdigest()
 
 
@@ -280,7 +329,7 @@ def labels(path: str) -> Namespace:
 
 
 def prefixes(namespace: Namespace) -> dict[str, Json]:
-    """Returns one key per prefix of a namespace, so that an equality filter finds everything below it."""
+    """Return one key per prefix of a namespace, so that an equality filter finds everything below it."""
     return {f"{MINE}{depth}": path(namespace[:depth]) for depth in range(len(namespace) + 1)}
 
 
@@ -289,13 +338,13 @@ def prefix(namespace: Sequence[str]) -> dict[str, Json]:
 
 
 def words_of(value: Mapping[str, Any], paths: Iterable[str]) -> str:
-    """Returns the searchable text of a value."""
+    """Return the searchable text of a value."""
     texts = (text for one in paths for text in ([_text_of(value)] if one == "$" else get_text_at_path(value, one)))
     return "\n".join(filter(None, texts))
 
 
 def _text_of(value: Any) -> str:
-    """Returns all text of a value, with the names of its fields if there are several."""
+    """Return all text of a value, with the names of its fields if there are several."""
     if isinstance(value, Mapping):
         if len(value) == 1:
             return _text_of(next(iter(value.values())))

@@ -94,7 +94,7 @@ class CoreMemoryTool(MemoryTool):
 
 
 async def answer_or_error(answer: Awaitable[str]) -> str:
-    """Returns the answer; raises failures as the one kind of error that a tool may report to the model."""
+    """Return the answer; raises failures as the one kind of error that a tool may report to the model."""
     try:
         return await answer
     except MemscopeError as error:
@@ -102,7 +102,7 @@ async def answer_or_error(answer: Awaitable[str]) -> str:
 
 
 def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) -> list[BaseTool]:
-    """Returns tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
+    """Return tools over the memory of a middleware: search_memory, remember and forget, or a set by its name."""
     if not which:
         return []
     made: list[MemoryTool] = (
@@ -116,7 +116,7 @@ def tools_over(sessions: SessionPool, which: ToolSet | bool, *, strict: bool) ->
 
 
 def _seen(runtime: Any) -> list[str]:
-    """Returns keys of the turns that the middleware found in the conversation."""
+    """Return keys of the turns that the middleware found in the conversation."""
     state = getattr(runtime, "state", None)
     shown = state.get("memscope_shown") if isinstance(state, dict) else None
     return shown["keys"] if shown else []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from difflib import ndiff
 from itertools import pairwise
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -12,8 +13,11 @@ from fastapi.responses import Response
 from memscope.errors import InputError
 from memscope.records import Block
 from memscope_server.api import memory_of
+from memscope_server.pages.comparison import compare
 from memscope_server.pages.rendering import Here, back, show
 
+MOST_VERSIONS = 20  # of one page
+MOST_LINES = 500  # of one version
 router = APIRouter()
 
 
@@ -23,17 +27,32 @@ async def blocks(request: Request, here: Here) -> Response:
 
 
 @router.get("/u/{user:path}/blocks/{label}")
-async def history(request: Request, here: Here, label: str) -> Response:
-    """Show all versions of a block, newest first, each with what changed."""
-    versions = await memory_of(request).blocks(**here.scope).history(label)
-    shown = list(zip(versions, changes(versions), strict=True))
-    return show(request, "block.html", here, label=label, versions=shown[::-1])
+async def history(request: Request, here: Here, label: str, offset: int = 0) -> Response:
+    """Show the versions of a block page by page, newest first, each with what changed."""
+    versions, offset = await memory_of(request).blocks(**here.scope).history(label), max(0, offset)
+    end = max(0, len(versions) - offset)
+    begin = max(0, end - MOST_VERSIONS)
+    shown = await asyncio.to_thread(changes, versions[max(0, begin - 1) : end], begin == 0)
+    return show(
+        request, "block.html", here, label=label, versions=shown[::-1], newest=versions[-1].version if versions else 0,
+        following=offset + MOST_VERSIONS if begin else None,
+    )  # fmt: skip
 
 
-def changes(versions: Sequence[Block]) -> list[list[tuple[str, str]]]:
-    """Return per version its lines, each with "+" or "-" where the version before has it not, or had it."""
-    texts = [[], *(one.value.splitlines() for one in versions)]
-    return [[(line[0], line[2:]) for line in ndiff(old, new) if line[0] != "?"] for old, new in pairwise(texts)]
+class BlockVersion(NamedTuple):
+    """One version: its first lines, each with "+" or "-" where it is new or gone, and the number of further ones."""
+
+    block: Block
+    lines: Sequence[tuple[str, str]]
+    further: int
+
+
+def changes(versions: Sequence[Block], from_the_first: bool) -> list[BlockVersion]:
+    """Return the versions with what changed in each; the first one given is only compared with, if not the first."""
+    texts = [[] if from_the_first else None, *(one.value.splitlines() for one in versions)]
+    compared = zip(versions, pairwise(texts), strict=True)
+    found = [(one, compare(old, new or [])) for one, (old, new) in compared if old is not None]
+    return [BlockVersion(one, lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)) for one, lines in found]
 
 
 @router.post("/u/{user:path}/blocks")

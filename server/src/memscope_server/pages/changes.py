@@ -15,7 +15,7 @@ from memscope_server.api import memory_of
 from memscope_server.listing import fetch
 from memscope_server.pages.rendering import MOST_SHOWN, Here, back, day_start, show
 
-SELECTORS = ("id", "text", "since", "until", "session")
+SELECTOR_FIELDS = ("id", "text", "since", "until", "session")
 router = APIRouter()
 
 
@@ -24,8 +24,9 @@ async def review(request: Request, here: Here) -> Response:
     """Show proposals, each with its quote and what it would replace."""
     memory = memory_of(request)
     waiting = await proposals_for(memory, here.scope)
-    replaced = {one.id: await fetch(memory, here.user, superseded_by(one)) for one in waiting}
-    return show(request, "review.html", here, proposals=waiting, replaced=replaced)
+    shown = waiting[:MOST_SHOWN]
+    replaced = {one.id: await fetch(memory, here.user, superseded_by(one)) for one in shown}
+    return show(request, "review.html", here, proposals=shown, number=len(waiting), replaced=replaced)
 
 
 @router.post("/u/{user:path}/review/{id:path}/{verdict}")
@@ -46,7 +47,7 @@ async def correct(request: Request, here: Here, id: str) -> Response:
 @router.get("/u/{user:path}/forget")
 async def forget_page(request: Request, here: Here) -> Response:
     """Show what a forget would remove."""
-    asked = {name: request.query_params.get(name, "") for name in SELECTORS}
+    asked = {name: request.query_params.get(name, "") for name in SELECTOR_FIELDS}
     selected = selection(request, asked)
     if not selected:
         return show(request, "forget.html", here)
@@ -64,12 +65,12 @@ async def forget(request: Request, here: Here) -> Response:
     if not selected:
         raise InputError("nothing was selected", hint="give an id, words, days or a session")
     report = await memory_of(request).forget(**here.scope, **selected)
-    return show(request, "receipt.html", here, report=report, now=memory_of(request).runtime.now())
+    return show(request, "receipt.html", here, report=report, now=memory_of(request).runtime.services.now())
 
 
 def selection(request: Request, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return what a form selects, as keywords of ``forget``."""
-    given = {name: asked.get(name, "") for name in SELECTORS}
+    given = {name: asked.get(name, "") for name in SELECTOR_FIELDS}
     days = day_start(request, given["since"]), day_start(request, given["until"], 1)
     chosen = {"ids": [given["id"]] if given["id"] else None, "text": given["text"], "session": given["session"],
               "period": days if any(days) else None}  # fmt: skip

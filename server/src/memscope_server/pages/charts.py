@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from memscope.entities.results import Bucket, By
 
@@ -44,7 +45,6 @@ def _slot(start: datetime, by: By) -> int:
 
 
 def _last_day(start: datetime, by: By) -> date:
-    first = start.date()
-    if by == "month":
-        return (first.replace(day=1) + timedelta(days=32)).replace(day=1) - timedelta(days=1)
-    return first + timedelta(days=6 if by == "week" else 0)
+    """Return the last day of a bucket, at most the last one of the calendar."""
+    days = monthrange(start.year, start.month)[1] if by == "month" else 7 if by == "week" else 1
+    return date.fromordinal(min(start.toordinal() + days - 1, date.max.toordinal()))

@@ -7,34 +7,36 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from memscope.entities.graph import EntityGraph
-from memscope.entities.operations import KINDS
+from memscope.entities.operations import ENTITY_KINDS
 from memscope.entities.results import By
 from memscope.errors import InputError
 from memscope_server.api import memory_of
 from memscope_server.pages.charts import columns
 from memscope_server.pages.rendering import MOST_SHOWN, Here, UserPage, back, show
 
-STEPS: tuple[By, ...] = ("day", "week", "month")
-MOST_NODES, MOST_THEMES = 18, 12
+TIMELINE_STEPS: tuple[By, ...] = ("day", "week", "month")
+MAX_DRAWN_NODES, MAX_THEMES = 18, 12
 router = APIRouter()
 
 
 @router.get("/u/{user:path}/entities")
 async def entities(request: Request, here: Here, kind: str = "") -> Response:
     """Show who and what is named most, and how they hang together."""
-    memory = memory_of(request)
-    found = await memory.entities(**here.scope, top=MOST_SHOWN, kind=kind if kind in KINDS else None)
-    graph = await memory.graph(**here.scope, top=MOST_NODES)
-    return show(request, "entities.html", here, entities=found, kind=kind, kinds=KINDS, graph=picture(graph, here))
+    known = memory_of(request).entities(**here.scope)
+    found = await known.list(top=MOST_SHOWN, kind=kind if kind in ENTITY_KINDS else None)
+    graph = await known.graph(top=MAX_DRAWN_NODES)
+    return show(
+        request, "entities.html", here, entities=found, kind=kind, kinds=ENTITY_KINDS, graph=picture(graph, here)
+    )
 
 
 @router.get("/u/{user:path}/entities/{name:path}")
 async def entity(request: Request, here: Here, name: str) -> Response:
     """Show everything about one of them."""
-    memory = memory_of(request)
-    found = await memory.entity(name=name, **here.scope, top=MOST_NODES)
-    weeks = await memory.timeline(**here.scope, entity=name, by="week")
-    graph = await memory.graph(names=[name], **here.scope, depth=1, top=MOST_NODES)
+    known = memory_of(request).entities(**here.scope)
+    found = await known.get(name, top=MAX_DRAWN_NODES)
+    weeks = await known.timeline(name, by="week")
+    graph = await known.graph([name], depth=1, top=MAX_DRAWN_NODES)
     return show(
         request, "entity.html", here, found=found, entity=found.entity, chart=columns(weeks.buckets, "week"),
         graph=picture(graph, here),
@@ -44,21 +46,23 @@ async def entity(request: Request, here: Here, name: str) -> Response:
 @router.post("/u/{user:path}/entities/{name:path}/{step}")
 async def correct(request: Request, here: Here, name: str, step: str) -> Response:
     """Merge another name into an entity, or split an alias off."""
-    memory, other = memory_of(request), request.state.form.get("other", "")
-    correction = {"merge": memory.merge_entities, "split": memory.split_entities}.get(step)
+    known, other = memory_of(request).entities(**here.scope), request.state.form.get("other", "")
+    correction = {"merge": known.merge, "split": known.split}.get(step)
     if correction is None:
         raise InputError("entities are merged or split")
-    found = await correction(name=name, other=other, **here.scope)
+    found = await correction(name, other)
     return back(here, "entities", found.name)
 
 
 @router.get("/u/{user:path}/timeline")
 async def timeline(request: Request, here: Here, by: str = "week") -> Response:
     """Show how much was said when, about whom, and which topics came and went."""
-    step: By = next((one for one in STEPS if one == by), "week")
-    found = await memory_of(request).timeline(**here.scope, by=step)
-    themes = sorted(found.themes, key=lambda theme: -theme.count)[:MOST_THEMES]
-    return show(request, "timeline.html", here, chart=columns(found.buckets, step), themes=themes, by=step, steps=STEPS)
+    step: By = next((one for one in TIMELINE_STEPS if one == by), "week")
+    found = await memory_of(request).entities(**here.scope).timeline(by=step)
+    themes = sorted(found.themes, key=lambda theme: -theme.count)[:MAX_THEMES]
+    return show(
+        request, "timeline.html", here, chart=columns(found.buckets, step), themes=themes, by=step, steps=TIMELINE_STEPS
+    )
 
 
 def picture(graph: EntityGraph, here: UserPage) -> Markup | None:

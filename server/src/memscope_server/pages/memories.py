@@ -14,22 +14,22 @@ from memscope_server.listing import fetch
 from memscope_server.pages.charts import columns
 from memscope_server.pages.rendering import Here, day_start, show
 
-KINDS = ("turn", "observation", "insight")
-PAGE, NEWEST, MOST_ENTITIES, PROFILE_TOKENS = 100, 6, 12, 300
+KIND_TABS = ("turn", "observation", "insight")
+MEMORIES_PER_PAGE, MAX_NEWEST, MAX_LISTED_ENTITIES, SHOWN_PROFILE_TOKENS = 100, 6, 12, 300
 router = APIRouter()
 
 
 @router.get("/u/{user:path}/")
 async def overview(request: Request, here: Here) -> Response:
     memory = memory_of(request)
-    listing, newest = await listings_of(request).page(memory, 0, NEWEST, **here.scope)
-    weeks = await memory.timeline(**here.scope, by="week")
+    listing, newest = await listings_of(request).page(memory, 0, MAX_NEWEST, **here.scope)
+    weeks = await memory.entities(**here.scope).timeline(by="week")
     return show(
         request, "overview.html", here, kinds=listing.kinds, newest=newest, chart=columns(weeks.buckets, "week"),
-        profile=(await memory.profile(**here.scope, tokens=PROFILE_TOKENS)).splitlines(),
+        profile=(await memory.profile(**here.scope, tokens=SHOWN_PROFILE_TOKENS)).splitlines(),
         waiting=len(await proposals_for(memory, here.scope)),
         blocks=[one for one in await memory.blocks(**here.scope).list() if one.value.strip()],
-        entities=await memory.entities(**here.scope, top=MOST_ENTITIES),
+        entities=await memory.entities(**here.scope).list(top=MAX_LISTED_ENTITIES),
     )  # fmt: skip
 
 
@@ -41,17 +41,17 @@ async def records(
     """List records, newest first; the script asks for further pages as rows alone."""
     memory, offset = memory_of(request), max(0, offset)
     listing, page = await listings_of(request).page(
-        memory, offset, PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
-        kinds=[kind] if kind in KINDS else None, as_of=day_start(request, as_of, 1),
+        memory, offset, MEMORIES_PER_PAGE, **here.scope, session=session or None, text=q or None, superseded=closed,
+        kinds=[kind] if kind in KIND_TABS else None, as_of=day_start(request, as_of, 1),
         period=(day_start(request, since), day_start(request, until, 1)),
     )  # fmt: skip
     asked = {"kind": kind, "q": q, "as_of": as_of, "since": since, "until": until, "session": session,
              "closed": "true" if closed else ""}  # fmt: skip
-    following = offset + PAGE if len(listing.ids) > offset + PAGE else None
+    following = offset + MEMORIES_PER_PAGE if len(listing.ids) > offset + MEMORIES_PER_PAGE else None
     return show(
         request, "rows.html" if "x-rows" in request.headers else "records.html", here, records=page, asked=asked,
-        following=following, offset=offset, number=len(listing.ids), first=listing.first, kinds=KINDS,
-        today=memory.runtime.now(),
+        following=following, offset=offset, number=len(listing.ids), first=listing.first, kinds=KIND_TABS,
+        today=memory.runtime.services.now(),
     )  # fmt: skip
 
 
@@ -60,8 +60,8 @@ async def record(request: Request, here: Here, id: str) -> Response:
     """Show one record: what it rests on, with the quoted words marked, its versions, and what rests on it."""
     memory = memory_of(request)
     found = await memory.get(id, **here.scope)
-    async with memory.runtime.operation("get") as runtime:
-        derived = (await runtime.store.fetch(here.user, [id])).derived.get(id, ())
+    async with memory.runtime.operation("get") as services:
+        derived = (await services.store.fetch(here.user, [id])).derived.get(id, ())
     lineage = {} if isinstance(found, Turn) else await _lineage(request, here, found)
     seen = [one for one in derived if here.agent in (None, one.scope.agent)]
     return show(request, "record.html", here, record=found, derived=seen, **lineage)
@@ -91,4 +91,4 @@ async def ask(request: Request, here: Here, q: str = "", as_of: str = "") -> Res
     why = {out.id: out.why for out in found.left_out}
     left_out: list[Record] = await fetch(memory, here.user, tuple(why))
     return show(request, "ask.html", here, q=q, as_of=as_of, found=found, most=max(features, default=0) or 1.0,
-                left_out=left_out, why=why, today=memory.runtime.now(), first=listing.first)  # fmt: skip
+                left_out=left_out, why=why, today=memory.runtime.services.now(), first=listing.first)  # fmt: skip

@@ -9,7 +9,7 @@ from memscope_server.access import Anyone, Operator
 from memscope_server.api import memory_of
 from memscope_server.pages.rendering import address, render
 
-MOST_USERS = 1000
+MAX_LISTED_USERS = 1000
 router = APIRouter()
 
 
@@ -18,19 +18,19 @@ async def home(request: Request, caller: Anyone, q: str = "") -> Response:
     """Redirect to the user's memory, or show the operator the users."""
     if not caller.operator:
         return RedirectResponse(address(str(caller.token.user)), 303)
-    users = await memory_of(request).users()
+    users = await memory_of(request).admin.users()
     found = [user for user in users if q.casefold() in user.casefold()]
-    return render(request, "users.html", caller, users=found[:MOST_USERS], number=len(users), wanted=q)
+    return render(request, "users.html", caller, users=found[:MAX_LISTED_USERS], number=len(users), wanted=q)
 
 
 @router.get("/jobs")
 async def jobs(request: Request, caller: Operator, user: str = "") -> Response:
     """Show pending, failed and parked work, errors, models and cost, of all users or of one."""
-    status = await memory_of(request).status(user=user or None)
+    status = await memory_of(request).admin.status(user=user or None)
     return render(request, "jobs.html", caller, status=status, wanted=user)
 
 
 @router.post("/jobs/unpark")
 async def unpark(request: Request, caller: Operator) -> Response:
-    await memory_of(request).unpark(user=request.state.form.get("user") or None)
+    await memory_of(request).admin.unpark(user=request.state.form.get("user") or None)
     return RedirectResponse("/jobs", 303)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -12,14 +11,15 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
+from memscope import languages
 from memscope.blocks.visible import DESCRIPTIONS
 from memscope.errors import InputError
-from memscope.records import Insight, Record, Turn
-from memscope.text.topics import name_in
+from memscope.records import Insight, Record, Turn, in_zone
+from memscope.validation import ALL_TIME
 from memscope_server.access import Anyone, Caller
 from memscope_server.api import memory_of
 from memscope_server.listing import id_of, kind_of, said_of
-from memscope_server.translations import LANGUAGES, Translation, language_of
+from memscope_server.translations import PAGE_LANGUAGES, Translation, language_of
 
 MOST_SHOWN = 100  # of any list
 templates = Jinja2Templates(Path(__file__).parents[1] / "templates")
@@ -29,12 +29,13 @@ def render(
     request: Request, template: str, caller: Caller | None = None, *, code: int = 200, **values: Any
 ) -> HTMLResponse:
     """Render a template in the reader's language, times in the memory's zone."""
-    words, zone = Translation(language_of(request)), memory_of(request).runtime.zone
+    words, zone = Translation(language_of(request)), memory_of(request).runtime.services.zone
     shared = {
-        "say": words.say, "lang": words.language, "topic": partial(name_in, words.language),
+        "say": words.say, "name_of": words.name_of, "lang": words.language,
+        "topic": languages.get(words.language).topic_name,
         "caller": caller, "csrf": caller.csrf if caller else "",
-        "day": lambda time: f"{time.astimezone(zone):%Y-%m-%d}",
-        "when": lambda time: f"{time.astimezone(zone):%Y-%m-%d %H:%M}",
+        "day": lambda time: f"{in_zone(time, zone):%Y-%m-%d}",
+        "when": lambda time: f"{in_zone(time, zone):%Y-%m-%d %H:%M}",
     }  # fmt: skip
     return templates.TemplateResponse(request, template, {**shared, **values}, status_code=code)
 
@@ -88,12 +89,16 @@ def day_start(request: Request, day: str, days: int = 0) -> datetime | None:
     """Return the midnight that a day, or one ``days`` later, begins with in the memory's zone; None without a day."""
     if not day:
         return None
-    zone = memory_of(request).runtime.zone
     try:
-        start = datetime.combine(date.fromisoformat(day) + timedelta(days=days), datetime.min.time())
-        return start.replace(tzinfo=zone) if zone else start.astimezone()
-    except (ValueError, OverflowError):
+        given = date.fromisoformat(day)
+    except ValueError:
         raise InputError(f"{day!r} is not a date", hint="write it as 2026-06-12") from None
+    zone, (first, last) = memory_of(request).runtime.services.zone, ALL_TIME
+    try:
+        start = datetime.combine(given + timedelta(days=days), datetime.min.time())
+        return min(max(start.replace(tzinfo=zone) if zone else start.astimezone(), first), last)
+    except (ValueError, OverflowError, OSError):  # at the ends of the calendar
+        return last if given.year > 1 else first
 
 
 def title_of(record: Record) -> str:
@@ -108,5 +113,5 @@ def split_quote(text: str, words: str) -> tuple[str, str, str]:
     return before, found, after
 
 
-templates.env.globals.update(address=address, languages=LANGUAGES, descriptions=DESCRIPTIONS)
+templates.env.globals.update(address=address, languages=PAGE_LANGUAGES, descriptions=DESCRIPTIONS)
 templates.env.filters.update(kind=kind_of, said=said_of, title=title_of, id=id_of, split_quote=split_quote)

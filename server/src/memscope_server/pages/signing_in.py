@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from memscope_server.access import COOKIE, Anyone, Sessions
 from memscope_server.pages.rendering import render
-from memscope_server.translations import LANGUAGES
+from memscope_server.translations import PAGE_LANGUAGES
 
 router = APIRouter()
 
@@ -45,6 +45,6 @@ async def logout(request: Request, caller: Anyone) -> Response:
 @router.post("/language/{language}")
 async def language(request: Request, caller: Anyone, language: str) -> Response:
     reply = RedirectResponse(request.headers.get("referer") or "/", 303)
-    if language in LANGUAGES:
+    if language in PAGE_LANGUAGES:
         reply.set_cookie("lang", language, httponly=True, samesite="strict")
     return reply

@@ -1,7 +1,7 @@
-"""Answers of the cluster: the typed error for a refusal, and for what is no answer of Elasticsearch's.
+"""Answers of the cluster: typed errors for refusals, and for answers that are not Elasticsearch's.
 
-A proxy may answer in its place, with a page or with JSON of its own and any status. That is taken for a server which
-is away: asked again, and at last ``StoreUnavailable``.
+A proxy may answer in its place, with a page or JSON of its own and any status. Such an answer counts as an unreachable
+server: the request is retried, and finally raises ``StoreUnavailable``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from memscope.errors import (
 if TYPE_CHECKING:
     from elasticsearch import ApiError
 
-BULK_BYTES = 1_000_000  # bodies over 1 MiB hold up the event loop
+BULK_BYTES = 1_000_000  # larger bodies block the event loop
 _STARTING = ("no_shard_available_action_exception", "unavailable_shards_exception", "shard_not_found_exception")
-_PRODUCT = "x-elastic-product"  # in the header of every answer
+_PRODUCT_HEADER = "x-elastic-product"  # sent with every answer
 
 
 @dataclass(frozen=True, slots=True)
 class OperationResult:
-    """The result of an operation: 200, 201, 404 (nothing there), 409 (exists, or changed meanwhile), or an error."""
+    """Result of an operation: 200, 201, 404 (not found), 409 (exists, or changed meanwhile), or an error."""
 
     status: int
     version: tuple[int, int] = (-1, -1)
@@ -49,58 +49,58 @@ class OperationResult:
 
 def foreign() -> StoreUnavailable:
     return StoreUnavailable(
-        "what answers there is not Elasticsearch",
-        hint="check host and port, and a proxy or login page before it; try again",
+        "the server that answers is not Elasticsearch",
+        hint="check host and port, and any proxy or login page before it; try again",
     )
 
 
 def checked(body: object, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the body of an answer. Raises the error of the first of its parts that has one."""
-    if not isinstance(body, dict) or _PRODUCT not in headers:
+    """Return the body of an answer; raise the error of its first failed part."""
+    if not isinstance(body, dict) or _PRODUCT_HEADER not in headers:
         raise foreign()
     for part in [*_listed(body.get("responses")), *_listed(body.get("docs"))]:
         if not isinstance(part, Mapping):
             raise foreign()
         if "error" in part:
-            kind, _ = _told(part)
+            kind, _ = _error_of(part)
             raise refusal(part.get("status", 404), kind, "")
     return body
 
 
 def parts(body: Mapping[str, Any], name: str, count: int) -> list[Any]:
-    """Returns the parts of an answer: one for each of a request."""
-    found = _listed(body.get(name))
-    if len(found) != count:
+    """Return the parts of an answer, one per part of the request."""
+    items = _listed(body.get(name))
+    if len(items) != count:
         raise foreign()
-    return found
+    return items
 
 
 def number(body: Mapping[str, Any], name: str) -> int:
-    found = body.get(name)
-    if not isinstance(found, int):
+    value = body.get(name)
+    if not isinstance(value, int):
         raise foreign()
-    return found
+    return value
 
 
 def read_result(item: object) -> OperationResult:
-    """Returns the result of one operation of a bulk."""
-    told = next(iter(item.values()), None) if isinstance(item, Mapping) else None
-    if not isinstance(told, Mapping) or "status" not in told:
+    """Parse the result of one bulk operation."""
+    outcome = next(iter(item.values()), None) if isinstance(item, Mapping) else None
+    if not isinstance(outcome, Mapping) or "status" not in outcome:
         raise foreign()
-    status, kind = told["status"], _told(told)[0]
+    status, kind = outcome["status"], _error_of(outcome)[0]
     if status in (200, 201, 409) or (status == 404 and kind in ("", "document_missing_exception")):
-        return OperationResult(status, (told.get("_seq_no", -1), told.get("_primary_term", -1)))
+        return OperationResult(status, (outcome.get("_seq_no", -1), outcome.get("_primary_term", -1)))
     return OperationResult(status, error=refusal(status, kind, ""))
 
 
-def _listed(found: object) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
-    """Returns the typed error for an exception of the client; other exceptions as they are.
+    """Convert an exception of the client to a typed error; return others as they are.
 
-    ``answered``: Elasticsearch did before, so whatever answers now is between.
+    ``answered``: Elasticsearch has answered before, so that a foreign answer comes from a proxy.
     """
     from elastic_transport import ConnectionTimeout, SerializationError, TlsError
     from elasticsearch import ApiError, TransportError, UnsupportedProductError
@@ -112,9 +112,9 @@ def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
     if isinstance(error, UnsupportedProductError) and answered:
         return foreign()
     if isinstance(error, UnsupportedProductError):
-        return StoreError("what answers there is not Elasticsearch 8.19 or 9", hint="check the host and the port")
+        return StoreError("the server that answers is not Elasticsearch 8.19 or 9", hint="check the host and the port")
     if isinstance(error, ApiError):
-        kind, reason = _told(error.body)
+        kind, reason = _error_of(error.body)
         return refusal(error.meta.status, kind, reason)
     if isinstance(error, TlsError):
         return ConfigError("the server's certificate is not trusted", hint="set ca_certs to the file of its authority")
@@ -126,11 +126,11 @@ def trouble(error: Exception, *, answered: bool, address: str) -> Exception:
 
 
 def _is_page(error: ApiError) -> bool:
-    """Returns whether a proxy's page came in place of an answer; what it says of access and load is believed."""
+    """Return whether a proxy answered with a page; its 401, 403, 429 and 5xx other than 500 are believed."""
     return not isinstance(error.body, Mapping) and error.meta.status in (200, 404, 500)
 
 
-def _told(body: object) -> tuple[str, str]:
+def _error_of(body: object) -> tuple[str, str]:
     error = body.get("error") if isinstance(body, Mapping) else None
     if isinstance(error, Mapping):
         return str(error.get("type", "")), str(error.get("reason", ""))
@@ -138,7 +138,7 @@ def _told(body: object) -> tuple[str, str]:
 
 
 def refusal(status: int, kind: str, reason: str) -> MemscopeError:
-    """Returns the error for an answer; ``reason`` may quote a document and is kept in ``detail``."""
+    """Return the error for an answer; ``reason`` may quote a document, so it goes to ``detail``."""
     what = f"Elasticsearch answers {status}" + (f" ({kind})" if kind else "")
     if kind == "cluster_block_exception":
         if status == 429 or "flood" in reason:
@@ -158,5 +158,5 @@ def refusal(status: int, kind: str, reason: str) -> MemscopeError:
     if status == 413:
         return LimitError("bytes in one request to Elasticsearch", limit=BULK_BYTES, got=BULK_BYTES + 1)
     if "media_type" in kind:
-        return StoreError(f"{what}: server and client do not fit", hint="install the client of the server's version")
+        return StoreError(f"{what}: server and client do not match", hint="install the client of the server's version")
     return StoreError(what, hint="'memscope doctor' checks the indices", detail=reason)

@@ -1,8 +1,8 @@
 """Group commit of turns: concurrent calls, of any number of users, are written in three requests.
 
-1. which of the keys are here already, and the users' counters
-2. the counters, each under the version it was read in
-3. the turns, created under ids that follow from user and key: what is here already is left as it is
+1. read which of the keys exist, and the users' counters
+2. write the counters, each by compare-and-swap
+3. create the turns under ids derived from user and key; existing ones are left as they are
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import TypeAlias
 
 from memscope.errors import MemscopeError, StoreBusy, StoreUnavailable
 from memscope.records import AppendOutcome, AppendResult, TurnInsert
-from memscope.stores.rules import free_key, waits_for
+from memscope.stores.rules import free_key, next_stage
 from memscope_elasticsearch import counters
 from memscope_elasticsearch.client import Body, BulkOperation
 from memscope_elasticsearch.counters import UserCounters
 from memscope_elasticsearch.documents import GONE, documents, scope_hash, unit_id
 from memscope_elasticsearch.session import Session
 
-LONG = 1000  # turns of one call: more have more than one deadline's time
-MOST = 250  # turns written together
-AT_ONCE = 2  # groups: the units of one are made while the server writes another
-MUCH = 8_000  # characters; the units of more are made in a thread, as the event loop would stand still for them
+MAX_TURNS_PER_CALL = 1000  # turns within one deadline; a larger call has several
+MAX_TURNS_PER_BULK = 250
+CONCURRENT_GROUPS = 2  # the units of one are computed while the server writes the other
+MIN_THREADED_CHARS = 8_000  # units of longer texts are computed in a thread, not in the event loop
 ROUNDS = 100
 Id: TypeAlias = tuple[str, str]  # user, key
 
@@ -37,7 +37,7 @@ class _Unknown(Exception):
 
 @dataclass(eq=False)
 class AppendRequest:
-    """An ``append`` in progress: a key and an outcome per draft, once they are known."""
+    """An ``append`` in progress, with a key and an outcome per insert once known."""
 
     user: str
     inserts: Sequence[TurnInsert]
@@ -54,7 +54,7 @@ class AppendRequest:
 class GroupCommitter:
     """Group commit per event loop: requests that arrive during a write form the next group.
 
-    Groups that are written at once are of different users: each user's turns are written in the order of the calls.
+    Concurrent groups have no user in common, so that each user's turns are written in the order of the calls.
     """
 
     def __init__(self, session: Session) -> None:
@@ -69,12 +69,12 @@ class GroupCommitter:
             return AppendResult((), ())
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         cluster = self._session.cluster
-        until = cluster.until() + len(inserts) // LONG * cluster.options.deadline_s
+        until = cluster.until() + len(inserts) // MAX_TURNS_PER_CALL * cluster.options.deadline_s
         request = AppendRequest(
             user, inserts, frozenset(done), answer, until, [""] * len(inserts), [None] * len(inserts)
         )
         self._waiting.append(request)
-        if len(self._tasks) < AT_ONCE:  # the task's time is not that of the call that began it
+        if len(self._tasks) < CONCURRENT_GROUPS:  # in a context without the deadline of this call
             task = asyncio.create_task(self._run(), name="memscope-commit", context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -99,9 +99,9 @@ class GroupCommitter:
                 self._writing -= users
 
     def _next(self) -> list[AppendRequest]:
-        """Returns the requests to be written together; nobody waits any more for some that are left out."""
+        """Take the requests of the next group; drop those whose caller has given up."""
         group, later, count = list[AppendRequest](), list[AppendRequest](), 0
-        while self._waiting and (not group or count + len(self._waiting[0].inserts) <= MOST):
+        while self._waiting and (not group or count + len(self._waiting[0].inserts) <= MAX_TURNS_PER_BULK):
             request = self._waiting.popleft()
             if request.user in self._writing:
                 later.append(request)
@@ -130,7 +130,7 @@ class GroupCommitter:
 
 @dataclass
 class _TurnWrite:
-    """A turn to be written; ``ids`` of its documents, the first of which decides."""
+    """A turn to write. The first of its ``operations`` decides whether it is stored."""
 
     request: AppendRequest
     index: int
@@ -140,7 +140,7 @@ class _TurnWrite:
 
 
 class _Group:
-    """Requests written together. ``known``: the kind of document at each key, None for nothing."""
+    """Requests written together. ``_known``: the kind of the document at each key, None if missing."""
 
     def __init__(self, session: Session, requests: list[AppendRequest], cache: dict[str, UserCounters]) -> None:
         self._session, self._requests, self._cache = session, requests, cache
@@ -153,12 +153,12 @@ class _Group:
                 return
             await self._number(entries)
             await self._create(entries)
-        raise StoreBusy("the same turns are written by too many at once", hint="try again")
+        raise StoreBusy("too many processes write the same turns at once", hint="try again")
 
     # ---- which keys are free
 
     async def _resolve(self) -> list[_TurnWrite]:
-        """Resolve keys: entries for new turns, outcomes for stored ones."""
+        """Resolve keys; return entries for new turns and set the outcomes of stored ones."""
         while True:
             missing: set[Id] = set()
             entries = self._attempt(missing)
@@ -204,21 +204,21 @@ class _Group:
         ids = sorted(missing)
         session = self._session
         wanted = [{**session.at(scope_hash(user), key), "_source": ["kind", "scope"]} for user, key in ids]
-        found = await session.cluster.documents(wanted + [counters.wanted(session.names, user) for user in users])
-        for id, document in zip(ids, found[: len(ids)], strict=True):
+        documents = await session.cluster.documents(wanted + [counters.wanted(session.names, user) for user in users])
+        for id, document in zip(ids, documents[: len(ids)], strict=True):
             self._known[id] = document.get("_source", {}).get("kind")
-        for user, document in zip(users, found[len(ids) :], strict=True):
+        for user, document in zip(users, documents[len(ids) :], strict=True):
             self._cache[user] = counters.read(document)
 
     # ---- numbers
 
     async def _number(self, entries: list[_TurnWrite]) -> None:
-        """Give each entry a number and its documents. A counter changed by another process is read again."""
+        """Assign each entry a number and its documents; retry where another process changed the counter."""
         by_user: dict[str, list[_TurnWrite]] = {}
         for entry in entries:
             by_user.setdefault(entry.request.user, []).append(entry)
         left = list(by_user)
-        for _ in range(counters.ATTEMPTS):
+        for _ in range(counters.MAX_COUNTER_ATTEMPTS):
             moved = await self._advance_all({user: by_user[user] for user in left})
             outcomes = await self._session.cluster.bulk(
                 [counters.save(self._session.names, *item) for item in moved.items()]
@@ -232,7 +232,7 @@ class _Group:
             if not left:
                 return self._trim()
             self._cache |= await counters.load(self._session.cluster, self._session.names, left)
-        raise StoreBusy("too many write for the same user at once", hint="try again")
+        raise StoreBusy("too many processes write for the same user at once", hint="try again")
 
     def _trim(self) -> None:
         while len(self._cache) > 10_000:
@@ -242,8 +242,8 @@ class _Group:
         def advance() -> dict[str, UserCounters]:
             return {user: self._advance(user, entries) for user, entries in by_user.items()}
 
-        texts = (one.request.inserts[one.index].turn.text for entries in by_user.values() for one in entries)
-        return await asyncio.to_thread(advance) if sum(map(len, texts)) > MUCH else advance()
+        texts = (entry.request.inserts[entry.index].turn.text for entries in by_user.values() for entry in entries)
+        return await asyncio.to_thread(advance) if sum(map(len, texts)) > MIN_THREADED_CHARS else advance()
 
     def _advance(self, user: str, entries: list[_TurnWrite]) -> UserCounters:
         known = self._cache.get(user, UserCounters())
@@ -252,9 +252,9 @@ class _Group:
             draft = entry.request.inserts[entry.index]
             entry.number = counter.take(1)
             turn = replace(draft.turn, key=entry.key, seq=entry.number)
-            wait = None if entry.key in entry.request.done else waits_for(turn)
-            made = documents(turn, entry.number, place=counter.place(turn), wait=wait)
-            entry.operations = self._session.creates(scope_hash(user), made)
+            wait = None if entry.key in entry.request.done else next_stage(turn)
+            bodies = documents(turn, entry.number, place=counter.place(turn), wait=wait)
+            entry.operations = self._session.creates(scope_hash(user), bodies)
         return counter
 
     # ---- writing
@@ -264,10 +264,10 @@ class _Group:
         outcomes = iter(await session.cluster.attempt(operation for entry in entries for operation in entry.operations))
         lost: list[_TurnWrite] = []
         for entry in entries:
-            own = [next(outcomes) for _ in entry.operations]
-            if refused := next((outcome.error for outcome in own if outcome.error), None):
+            results = [next(outcomes) for _ in entry.operations]
+            if refused := next((outcome.error for outcome in results if outcome.error), None):
                 self._refuse(entry.request, refused)
-            elif own[0].ok:
+            elif results[0].ok:
                 self._settle(entry)
             else:
                 lost.append(entry)
@@ -275,7 +275,7 @@ class _Group:
             await self._look_again(lost)
 
     def _refuse(self, request: AppendRequest, error: MemscopeError) -> None:
-        """Answer a request that the server rejected; the other requests of the group go on."""
+        """Fail a request that the server rejected; the other requests of the group go on."""
         if not request.answer.done():
             request.answer.set_exception(error)
         request.outcomes = ["duplicate"] * len(request.inserts)  # nothing is left to do for it
@@ -285,18 +285,18 @@ class _Group:
         self._session.wrote(entry.request.user, (operation.id for operation in entry.operations))
 
     async def _look_again(self, lost: list[_TurnWrite]) -> None:
-        """Resolve a lost race; if this very write won and only its answer was lost, the number is ours."""
+        """Resolve a conflict on create: equal numbers mean that this write succeeded and its answer was lost."""
         session = self._session
         wanted = [session.at(scope_hash(entry.request.user), entry.key) for entry in lost]
-        found = await session.cluster.documents(wanted, includes="kind,number")
+        documents = await session.cluster.documents(wanted, includes="kind,number")
         strays: list[BulkOperation] = []
-        for entry, document in zip(lost, found, strict=True):
+        for entry, document in zip(lost, documents, strict=True):
             source: Mapping[str, object] = document.get("_source", {})
             self._known[entry.request.user, entry.key] = str(source["kind"]) if "kind" in source else None
             if source.get("number") == entry.number:
                 self._settle(entry)
             else:
-                strays += [replace(one, action="delete", body=None) for one in entry.operations[1:]]
+                strays += [replace(operation, action="delete", body=None) for operation in entry.operations[1:]]
         await session.cluster.bulk(strays)
 
 

@@ -1,8 +1,8 @@
-"""Apply change sets: load the records they name, decide by ``stores/rules.py``, write.
+"""Apply change sets: load the records they refer to, decide by ``stores/rules.py``, write.
 
 All of it happens under the user's lock (``user_lock.py``). New memories are written before those they close, and every
-write is idempotent: a change set whose writer died is applied again from its write-ahead intent, with the same numbers
-and ids.
+write is idempotent: if the writer dies, the next one replays the change set from its write-ahead intent, with the same
+numbers and ids.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from memscope.stores.rules import (
     PendingChanges,
     ids_of,
     names_of,
+    next_stage,
     same_text,
-    waits_for,
 )
 from memscope_elasticsearch.answers import OperationResult
 from memscope_elasticsearch.client import Body, BulkOperation
@@ -39,11 +39,11 @@ from memscope_elasticsearch.documents import (
 from memscope_elasticsearch.session import Session
 
 Name: TypeAlias = tuple[str, str | None]  # with its namespace
-ATTEMPTS = 20
+MAX_APPLY_ATTEMPTS = 20
 
 
 class PendingWrites:
-    """Documents of the records that a change set touches, as the rules change them."""
+    """The records that a change set touches, and the documents to write for them."""
 
     def __init__(self, session: Session, user: str) -> None:
         self.session, self.user, self.scope = session, user, scope_hash(user)
@@ -51,40 +51,41 @@ class PendingWrites:
         self.memories: dict[str, Stored] = {}
         self.changes = PendingChanges(turns=self.turns)
         self._numbers: dict[str, int] = {}  # of new memories
-        self._done: set[str] = set()  # ids of memories that wait for no stage any more
-        self._names: set[Name] = set()  # that the change set gives
-        self._holders: dict[Name, str] = {}  # of names, before
+        self._done: set[str] = set()  # ids of memories that no longer wait for a stage
+        self._names: set[Name] = set()  # names that the change set assigns
+        self._holders: dict[Name, str] = {}  # their holders before
 
     # ---- reading
 
     async def read(self, change_set: ChangeSet) -> None:
-        """Load the records that a change set names, and the turns for their units."""
+        """Load the records that a change set refers to, and the turns for their units."""
         self._names = names_of(change_set)
         self._holders = await self._holders_of(self._names)
-        self.changes.buried = await self.session.taken(self.user, [one.id for one in change_set.new])
+        self.changes.buried = await self.session.taken(self.user, [memory.id for memory in change_set.new])
         await self.load(ids_of(change_set) | set(self._holders.values()))
 
     async def load(self, record_ids: Iterable[str]) -> None:
-        found = await self.session.load(self.user, set(record_ids) - self.memories.keys() - self.turns.keys())
-        self._keep(found)
-        roots = {root for one in found.values() if not isinstance(one.record, Turn) for root in one.source["roots"]}
+        entries = await self.session.load(self.user, set(record_ids) - self.memories.keys() - self.turns.keys())
+        self._keep(entries)
+        memories = [entry for entry in entries.values() if not isinstance(entry.record, Turn)]
+        roots = {root for entry in memories for root in entry.source["roots"]}
         self._keep(await self.session.load(self.user, roots - self.turns.keys()))
 
-    def _keep(self, found: Mapping[str, Stored]) -> None:
-        for record_id, one in found.items():
-            if isinstance(one.record, Turn):
-                self.turns[record_id] = one
+    def _keep(self, entries: Mapping[str, Stored]) -> None:
+        for record_id, entry in entries.items():
+            if isinstance(entry.record, Turn):
+                self.turns[record_id] = entry
             else:
-                self.memories[record_id] = one
-                before = one.source.get("valid_to")
+                self.memories[record_id] = entry
+                before = entry.source.get("valid_to")
                 valid_to = datetime.fromisoformat(before) if before else None
-                self.changes.states[record_id] = MemoryState(one.record, one.record, valid_to)
+                self.changes.states[record_id] = MemoryState(entry.record, entry.record, valid_to)
 
     async def _holders_of(self, names: Iterable[Name]) -> dict[Name, str]:
         wanted = list(names)
-        found = await self.session.cluster.documents([self._name_at(name) for name in wanted])
-        pairs = zip(wanted, found, strict=True)
-        return {name: one["_source"]["state"]["holder"] for name, one in pairs if "_source" in one}
+        documents = await self.session.cluster.documents([self._name_at(name) for name in wanted])
+        pairs = zip(wanted, documents, strict=True)
+        return {name: document["_source"]["state"]["holder"] for name, document in pairs if "_source" in document}
 
     def _name_at(self, name: Name) -> Body:
         id = document_id(self.scope, "name", repr(name[1]), name[0])
@@ -93,10 +94,10 @@ class PendingWrites:
     # ---- deciding
 
     def decide(self, change_set: ChangeSet, first: int, token: str) -> Applied:
-        """Apply a change set in memory; ``Conflict`` if it cannot be. ``token``: a replayed intent's writes bear it."""
+        """Apply a change set in memory, or raise ``Conflict``. Revisions stamped with ``token`` were written before."""
         self._numbers = {memory.id: first + place for place, memory in enumerate(change_set.new)}
         for memory in change_set.new:
-            if memory.id in self.memories:  # its writer may have died before the name was taken
+            if memory.id in self.memories:  # a replay: the writer may have died before it wrote the name
                 self.changes.take_name(self.changes.states[memory.id].record)
         left = tuple(revision for revision in change_set.revised if not self._written(revision.memory.id, token))
         applied = self.changes.apply(replace(change_set, revised=left))
@@ -110,48 +111,48 @@ class PendingWrites:
         stored = self.memories.get(state.record.id)
         if state.record.id in self._done:
             return None
-        return waits_for(state.record) if state.changed or stored is None else stored.source.get("wait")
+        return next_stage(state.record) if state.changed or stored is None else stored.source.get("wait")
 
     def _superseded_by(self, memory: Memory) -> list[str]:
-        """Returns the memories that this one supersedes by this change set."""
+        """Return the ids of memories that this one supersedes in this change set."""
         return [
             state.record.id
             for state in self.changes.states.values()
             if state.record.superseded_by == memory.id and (state.stored is None or state.stored.superseded_by is None)
         ]
 
-    # the documents of a memory
+    # ---- documents
 
     def _roots(self, memory: Memory) -> list[tuple[int, Turn]]:
-        found: dict[int, Turn] = {}
+        roots: dict[int, Turn] = {}
         for source in memory.sources:
             turn, state = self.turns.get(source), self.changes.states.get(source)
             if turn is not None and isinstance(turn.record, Turn):
-                found[turn.number] = turn.record
+                roots[turn.number] = turn.record
             elif state is not None and source != memory.id:
                 known = state.stored is not None and not state.changed
-                found |= self._known_roots(source) if known else dict(self._roots(state.record))
-        return sorted(found.items())
+                roots |= self._known_roots(source) if known else dict(self._roots(state.record))
+        return sorted(roots.items())
 
     def _known_roots(self, memory_id: str) -> dict[int, Turn]:
-        found = (self.turns[root] for root in self.memories[memory_id].source["roots"] if root in self.turns)
-        return {one.number: one.record for one in found if isinstance(one.record, Turn)}
+        turns = (self.turns[root] for root in self.memories[memory_id].source["roots"] if root in self.turns)
+        return {entry.number: entry.record for entry in turns if isinstance(entry.record, Turn)}
 
-    def _made(self, state: MemoryState) -> dict[str, Body]:
-        """Returns the documents of a memory; the first carries the record."""
+    def _bodies(self, state: MemoryState) -> dict[str, Body]:
+        """Return the documents of a memory by id; the first carries the record."""
         memory, roots = state.record, self._roots(state.record)
         stored = self.memories.get(memory.id)
         number = stored.number if stored is not None else self._numbers[memory.id]
         places = [place for _, turn in roots for place in self.turns[turn.key].source.get("places") or ()]
         supersedes = self._superseded_by(memory)
-        made = documents(memory, number, roots, wait=self._wait(state), places=places, supersedes=supersedes)
-        next(iter(made.values()))["valid_to"] = state.valid_to.isoformat() if state.valid_to else None
-        return made
+        bodies = documents(memory, number, roots, wait=self._wait(state), places=places, supersedes=supersedes)
+        next(iter(bodies.values()))["valid_to"] = state.valid_to.isoformat() if state.valid_to else None
+        return bodies
 
     # ---- writing
 
     async def flush(self, token: str) -> None:
-        """New memories, changed ones, names: in this order in one request."""
+        """Write new memories, changed ones and names, in this order in one request."""
         changed = self.changes.changed()
         unchanged = (state for state in self.changes.states.values() if not state.changed)
         changed += [state for state in unchanged if self._wait(state) != self._waited(state)]
@@ -175,32 +176,32 @@ class PendingWrites:
         return outcomes
 
     def _new(self, state: MemoryState) -> list[BulkOperation]:
-        return self.session.creates(self.scope, self._made(state))
+        return self.session.creates(self.scope, self._bodies(state))
 
     def _update(self, state: MemoryState, token: str) -> list[BulkOperation]:
-        """Replace the units; a vector stays if its text does."""
-        stored, made = self.memories[state.record.id], self._made(state)
-        first = next(iter(made.values()))
+        """Replace the units; vectors stay if the text is the same."""
+        stored, bodies = self.memories[state.record.id], self._bodies(state)
+        first = next(iter(bodies.values()))
         first["supersedes"] = [*(stored.source.get("supersedes") or ()), *self._superseded_by(state.record)]
         first["older"] = [*(stored.source.get("older") or ()), *map(encode, state.older)]
         first["rev"] = stored.source.get("rev", 1) + 1
         first["stamp"] = token if state.older else stored.source.get("stamp")
         nothing = {} if same_text(stored.record, state.record) else without_vectors(self.session.vectors.numbers())
         operations = []
-        for part, (id, body) in enumerate(made.items()):
+        for part, (id, body) in enumerate(bodies.items()):
             version = stored.version if part == 0 else None
             action = "update" if part < stored.parts else "index"
             operations.append(
                 BulkOperation(action, self.session.names.memory, id, self.scope, {**body, **nothing}, version)
             )
-        extra = range(len(made), stored.parts)
+        extra = range(len(bodies), stored.parts)
         return operations + [self._blank(unit_id(self.scope, state.record.id, p, stored.number)) for p in extra]
 
     def _blank(self, id: str) -> BulkOperation:
         return BulkOperation("index", self.session.names.memory, id, self.scope, blank(self.scope, self.session.now()))
 
     def _naming(self) -> list[BulkOperation]:
-        """Write the holders of the names that were assigned or released."""
+        """Write the holders of names that changed."""
         named = [(state.changed, state.record) for state in self.changes.states.values() if state.record.current]
         holders = {
             (memory.name, memory.namespace): memory.id
@@ -216,55 +217,55 @@ class PendingWrites:
         return operations
 
     async def _again(self, state: MemoryState, token: str) -> None:
-        """Retry once after a vector was written; any other change means that the lock was lost."""
+        """Retry after a vector was written meanwhile; any other change means that the lock was lost."""
         id = state.record.id
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_APPLY_ATTEMPTS):
             now = (await self.session.load(self.user, [id])).get(id)
             if now is None or now.source.get("rev", 1) != self.memories[id].source.get("rev", 1):
-                raise StoreBusy("another process wrote for this user meanwhile", hint="try again")
+                raise StoreBusy("another process wrote for the same user meanwhile", hint="try again")
             self.memories[id] = now
             outcomes = await self._write(self._update(state, token))
             if outcomes[0].ok:
                 return
-        raise StoreBusy("a memory changes all the time", hint="try again")
+        raise StoreBusy("too many processes write the same memory at once", hint="try again")
 
 
 async def settle(session: Session, user: str, record_ids: Sequence[str], wait: Stage) -> None:
-    """End the wait of these records for that stage."""
+    """Take records off the waiting list of a stage."""
     await set_waiting(session, user, dict.fromkeys(record_ids), only=wait)
 
 
 async def set_waiting(
     session: Session, user: str, waits: Mapping[str, Stage | None], *, only: Stage | None = None
 ) -> None:
-    """Set the stage that each record waits for; with ``only``, of the records that wait for that stage."""
+    """Set the stage that each record waits for; ``only``: leave records that wait for another stage."""
     left = dict(waits)
-    for _ in range(ATTEMPTS):
-        found = await session.load(user, left)
+    for _ in range(MAX_APPLY_ATTEMPTS):
+        entries = await session.load(user, left)
         todo = [
-            one
-            for record_id, one in found.items()
-            if one.source.get("wait") != left[record_id] and only in (None, one.source.get("wait"))
+            entry
+            for record_id, entry in entries.items()
+            if entry.source.get("wait") != left[record_id] and only in (None, entry.source.get("wait"))
         ]
         if not todo:
             return
         scope = scope_hash(user)
         operations = [
             BulkOperation(
-                "update", session.names.memory, one.id, scope, {"wait": left[str(one.source["rid"])]}, one.version
+                "update", session.names.memory, entry.id, scope, {"wait": left[str(entry.source["rid"])]}, entry.version
             )
-            for one in todo
+            for entry in todo
         ]
         outcomes = await session.cluster.bulk(operations)
         session.wrote()
         left = {
-            str(one.source["rid"]): left[str(one.source["rid"])]
-            for one, done in zip(todo, outcomes, strict=True)
+            str(entry.source["rid"]): left[str(entry.source["rid"])]
+            for entry, done in zip(todo, outcomes, strict=True)
             if not done.ok
         }
         if not left:
             return
-    raise StoreBusy("records change all the time", hint="try again")
+    raise StoreBusy("too many processes write these records at once", hint="try again")
 
 
 __all__ = ["PendingWrites", "set_waiting", "settle"]

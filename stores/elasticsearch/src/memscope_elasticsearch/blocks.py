@@ -11,30 +11,30 @@ from memscope.records import Block, Select
 from memscope.records.serialization import block_from_json, to_json
 from memscope.stores import block_rules
 from memscope.stores.block_rules import BlockRemoval, by_key
-from memscope_elasticsearch.client import LEAN, Body, BulkOperation
+from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation
 from memscope_elasticsearch.documents import GONE, document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
-BLOCKS = "blocks"  # kind of the document
-PAUSE_S = 0.02
-PAGE = 1000
+BLOCK_DOCUMENT = "blocks"  # kind of the document
+BLOCK_RETRY_PAUSE_S = 0.02
+BLOCKS_PER_PAGE = 1000
 
 
 def _at(session: Session, user: str) -> Body:
     scope = scope_hash(user)
-    return {"_index": session.names.work, "_id": document_id(scope, BLOCKS), "routing": scope}
+    return {"_index": session.names.work, "_id": document_id(scope, BLOCK_DOCUMENT), "routing": scope}
 
 
 async def _load(session: Session, user: str, *, versions: bool) -> tuple[list[Block], Body]:
     only = "" if versions else "state.current"
     (document,) = await session.cluster.documents([_at(session, user)], includes=only)
     state = document.get("_source", {}).get("state", {})
-    return [block_from_json(made) for made in (*state.get("older", ()), *state.get("current", ()))], document
+    return [block_from_json(block) for block in (*state.get("older", ()), *state.get("current", ()))], document
 
 
 async def read(session: Session, user: str, *, versions: bool = False) -> list[Block]:
-    found, _ = await _load(session, user, versions=versions)
-    return [block for history in by_key(found).values() for block in history]
+    blocks, _ = await _load(session, user, versions=versions)
+    return [block for history in by_key(blocks).values() for block in history]
 
 
 async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
@@ -47,9 +47,9 @@ async def put(session: Session, user: str, versions: Sequence[Block]) -> None:
         return [*stored, *versions]
 
     await _change(session, user, step)
-    if gone := await _buried(session, user, sources):  # forgotten since: that forget may have looked before this write
+    if gone := await _buried(session, user, sources):  # forgotten meanwhile, perhaps without seeing this write
         await remove(session, Select(user, ids=frozenset(gone)), sorted(gone))
-        raise Conflict("a source of this edit was forgotten meanwhile", hint="what rests on it was removed")
+        raise Conflict("a source of this edit was forgotten meanwhile", hint="the lines from it were removed")
 
 
 async def _buried(session: Session, user: str, ids: Set[str]) -> set[str]:
@@ -62,18 +62,18 @@ async def plan_removal(session: Session, select: Select, gone: Sequence[str]) ->
 
 
 async def remove(session: Session, select: Select, gone: Sequence[str]) -> None:
-    """Carry out the removal on the blocks as they are now; repeating it changes nothing."""
+    """Remove from the current blocks; idempotent."""
 
     def step(stored: list[Block]) -> list[Block]:
         removal = block_rules.plan_removal(select, gone, stored, session.clock())
         left = {(block.key, block.version): block for block in stored if block not in removal.dropped}
-        return list((left | {(block.key, block.version): block for block in removal.made}).values())
+        return list((left | {(block.key, block.version): block for block in removal.replacements}).values())
 
     await _change(session, select.user, step)
 
 
 async def _change(session: Session, user: str, step: Callable[[list[Block]], list[Block]]) -> None:
-    """Change the versions by ``step``, which may run again on newer ones; an exception changes nothing."""
+    """Change the versions by ``step``, which runs again after a lost race; an exception changes nothing."""
     clock = asyncio.get_running_loop().time
     until = clock() + session.cluster.options.deadline_s
     while True:
@@ -82,8 +82,8 @@ async def _change(session: Session, user: str, step: Callable[[list[Block]], lis
         if changed == stored or await _save(session, user, changed, document):
             return
         if clock() > until:
-            raise StoreBusy("too many write blocks of the same user at once", hint="try again")
-        await asyncio.sleep(random.uniform(0, PAUSE_S))
+            raise StoreBusy("too many processes write blocks of the same user at once", hint="try again")
+        await asyncio.sleep(random.uniform(0, BLOCK_RETRY_PAUSE_S))
 
 
 async def _save(session: Session, user: str, versions: Sequence[Block], document: Body) -> bool:
@@ -93,7 +93,7 @@ async def _save(session: Session, user: str, versions: Sequence[Block], document
         "older": [to_json(block) for history in histories for block in history[:-1]],
     }
     place, exists = _at(session, user), "_source" in document
-    body = {"scope": scope_hash(user), "kind": BLOCKS, "user": user, "state": state} if versions else None
+    body = {"scope": scope_hash(user), "kind": BLOCK_DOCUMENT, "user": user, "state": state} if versions else None
     action = "create" if not exists else "index" if versions else "delete"
     version = (document["_seq_no"], document["_primary_term"]) if exists else None
     operation = BulkOperation(action, place["_index"], place["_id"], place["routing"], body, version)
@@ -102,7 +102,7 @@ async def _save(session: Session, user: str, versions: Sequence[Block], document
 
 
 async def counts(session: Session, user: str | None = None) -> dict[str, int]:
-    """Returns the number of blocks of each user that has some."""
+    """Count blocks per user; users without blocks are left out."""
     if user is not None:
         mine = await read(session, user)
         return {user: len(mine)} if mine else {}
@@ -111,8 +111,9 @@ async def counts(session: Session, user: str | None = None) -> dict[str, int]:
 
 async def _counted(session: Session) -> AsyncIterator[tuple[str, int]]:
     await session.cluster.refresh(session.names.work)
-    body = {"size": PAGE, "query": {"term": {"kind": BLOCKS}}, "sort": [{"scope": "asc"}], "search_after": [""],
+    body = {"size": BLOCKS_PER_PAGE, "query": {"term": {"kind": BLOCK_DOCUMENT}}, "sort": [{"scope": "asc"}],
+            "search_after": [""],
             "_source": ["user", "state.current.label"]}  # fmt: skip
-    async for hits in session.cluster.walk(session.names.work, body, paths=LEAN):
+    async for hits in session.cluster.walk(session.names.work, body, paths=PAGE_FILTER_PATH):
         for hit in hits:
             yield hit["_source"]["user"], len(hit["_source"].get("state", {}).get("current", ()))

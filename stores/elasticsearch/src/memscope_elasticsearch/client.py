@@ -1,7 +1,7 @@
 """Requests to the cluster: one client per event loop, typed errors, retries within the deadline of the call.
 
-The client's own retries are off. Requests are safe to repeat: documents are created under fixed ids, and changed
-under the number (``_seq_no``) they were read with.
+The client's own retries are off. Requests are idempotent: documents are created under fixed ids, and changed by
+compare-and-swap on ``_seq_no``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 Body: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 BULK_OPERATIONS = 1000
-LEAN = "hits.hits._source,hits.hits.sort"  # of an answer, for pages of documents
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
+PAGE_FILTER_PATH = "hits.hits._source,hits.hits.sort"  # of an answer, for pages of documents
+FIRST_RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.05, 1.0
 encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 MISSING_CLIENT = 'install "elasticsearch[async]>=8.19,<10"'
-LEAST_S = 0.05  # for a request at the end of a call's time
-CLOSING_S = 2.0  # for writes whose callers gave up
+LEAST_S = 0.05  # timeout of a request at the end of a deadline
+CLOSING_S = 2.0  # wait for writes whose callers gave up
 _ITEM_PATHS = "items.*.status,items.*.error.type,items.*._seq_no,items.*._primary_term"
 _until: ContextVar[float | None] = ContextVar("memscope_elasticsearch_until", default=None)
 
@@ -64,7 +64,7 @@ class BulkOperation:
 
 @dataclass
 class Local:
-    """The client, locks and tasks of one event loop: writes whose callers may have given up, the wait for a refresh."""
+    """Client, locks and tasks of one event loop: writes whose callers may have given up, the wait for a refresh."""
 
     client: AsyncElasticsearch
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -73,13 +73,13 @@ class Local:
     committer: Any = None
 
     def lock(self, user: str) -> asyncio.Lock:
-        found = self.locks.get(user)
-        if found is None:
-            found = self.locks[user] = asyncio.Lock()
-        return found
+        lock = self.locks.get(user)
+        if lock is None:
+            lock = self.locks[user] = asyncio.Lock()
+        return lock
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Run a write that has to end even if its caller is cancelled: others would wait for its lease."""
+        """Run a write that outlives a cancelled caller, since others would wait for its lease."""
         task = asyncio.create_task(work, name=name)
         self.writes.add(task)
         task.add_done_callback(self._ended)
@@ -88,10 +88,10 @@ class Local:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self.writes.discard(task)
         if not task.cancelled():
-            task.exception()  # its caller was told, or is gone; the event loop need not complain
+            task.exception()  # retrieved, so that the event loop does not log it
 
     async def end(self) -> None:
-        """End what runs. A write that takes too long leaves its intent to the next writer."""
+        """End the tasks. A write that takes too long leaves its intent to the next writer."""
         if self.committer is not None:
             await self.committer.drain()
         if self.writes:
@@ -126,17 +126,17 @@ class Cluster:
         self._closed = True
 
     async def disconnect(self) -> None:
-        """End the tasks of this event loop and close its client; those of other loops end with their loops."""
-        if (found := self._locals.here()) is not None:
-            await found.end()
+        """End the tasks of this event loop and close its client; other loops have their own."""
+        if (local := self._locals.here()) is not None:
+            await local.end()
             self._locals.here(keep=False)
-            await found.client.close()
+            await local.client.close()
 
     # ---- time
 
     @contextmanager
     def one_deadline(self, until: float | None = None) -> Iterator[None]:
-        """Requests inside share one deadline, retries and all; within another such block, its deadline."""
+        """Give all requests inside, with their retries, one deadline: that of the outermost block."""
         token = _until.set(self.until() if until is None else until)
         try:
             yield
@@ -144,15 +144,15 @@ class Cluster:
             _until.reset(token)
 
     def until(self) -> float:
-        """Returns the moment of the event loop's clock at which the present call ends."""
+        """Return the deadline of the current call, by the event loop's clock."""
         until = _until.get()
         return asyncio.get_running_loop().time() + self.options.deadline_s if until is None else until
 
     # ---- requests
 
     async def request(self, method: str, path: str, *, body: Any = None, timeout_s: Any = None, **params: Any) -> Any:
-        """Returns the body of the answer. Retries while the cluster is busy or away, up to the deadline."""
-        return await self._ask(lambda found: found, method, path, body, params, timeout_s)
+        """Return the body of the answer; retry while the cluster is busy or unreachable, up to the deadline."""
+        return await self._ask(lambda answer: answer, method, path, body, params, timeout_s)
 
     async def _ask(self, read: Callable[[Body], T], *request: Any) -> T:
         async def send() -> T:
@@ -171,12 +171,12 @@ class Cluster:
         if seconds != self.options.request_s:
             client = client.options(request_timeout=seconds)
         answer = await client.perform_request(method, path, params=params or None, headers=headers, body=body)
-        found = checked(answer.body, answer.meta.headers)
+        checked_body = checked(answer.body, answer.meta.headers)
         self._answered = True
-        return found
+        return checked_body
 
     async def retried(self, send: Callable[[], Awaitable[T]]) -> T:
-        clock, until, pause = asyncio.get_running_loop().time, self.until(), FIRST_PAUSE_S
+        clock, until, pause = asyncio.get_running_loop().time, self.until(), FIRST_RETRY_PAUSE_S
         while True:
             try:
                 return await send()
@@ -185,7 +185,7 @@ class Cluster:
                 if not isinstance(typed, StoreBusy | StoreUnavailable) or clock() + pause > until:
                     raise typed from error
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-            pause = min(2 * pause, LONGEST_PAUSE_S)
+            pause = min(2 * pause, MAX_RETRY_PAUSE_S)
 
     async def search(self, index: str, body: Body, *, routing: str | None = None, paths: str = "") -> Any:
         params = {"routing": routing, "filter_path": paths, "allow_partial_search_results": "false"}
@@ -194,7 +194,7 @@ class Cluster:
     async def walk(
         self, index: str, body: Body, *, routing: str | None = None, paths: str = "hits.hits"
     ) -> AsyncIterator[list[Body]]:
-        """Yields pages of hits in the order of ``body``'s sort, without a limit, from its ``search_after`` on."""
+        """Yield all pages of hits in the order of ``body``'s sort, from its ``search_after`` on."""
         while True:
             answer = await self.search(index, body, routing=routing, paths=paths)
             if hits := answer.get("hits", {}).get("hits", []):
@@ -204,7 +204,7 @@ class Cluster:
             body = {**body, "search_after": hits[-1]["sort"]}
 
     async def searches(self, index: str, bodies: Sequence[Body], *, routing: str, paths: str) -> list[Any]:
-        """Returns answers to several searches in one request, with scores of named parts; one error fails all."""
+        """Run several searches in one request, with scores of named clauses; one error fails all."""
         head = encode({"routing": routing, "allow_partial_search_results": False})
         lines = [line for body in bodies for line in (head, encode(body))]
         params = {
@@ -212,27 +212,27 @@ class Cluster:
             "include_named_queries_score": "true",
         }
         return await self._ask(
-            lambda found: parts(found, "responses", len(bodies)), "POST", f"/{index}/_msearch", lines, params
+            lambda answer: parts(answer, "responses", len(bodies)), "POST", f"/{index}/_msearch", lines, params
         )
 
     async def count(self, index: str, query: Body | None = None, *, routing: str | None = None) -> int:
         body, params = {"query": query} if query else None, {"routing": routing} if routing else {}
-        return await self._ask(lambda found: number(found, "count"), "POST", f"/{index}/_count", body, params)
+        return await self._ask(lambda answer: number(answer, "count"), "POST", f"/{index}/_count", body, params)
 
     async def documents(self, wanted: Sequence[Body], *, excludes: str = "", includes: str = "") -> list[Body]:
-        """Returns documents by index, id and routing, in order, current; without ``found`` for a missing one."""
-        found: list[Body] = []
+        """Read documents by index, id and routing, in order, in real time; a missing one has no ``_source``."""
+        documents: list[Body] = []
         params = {"_source_excludes": excludes} if excludes else {"_source_includes": includes} if includes else {}
         for start in range(0, len(wanted), BULK_OPERATIONS):
-            found += await self._documents(wanted[start : start + BULK_OPERATIONS], params)
-        return found
+            documents += await self._documents(wanted[start : start + BULK_OPERATIONS], params)
+        return documents
 
     async def _documents(self, wanted: Sequence[Body], params: Body) -> list[Body]:
         body = {"docs": list(wanted)}
-        return await self._ask(lambda found: parts(found, "docs", len(wanted)), "POST", "/_mget", body, params)
+        return await self._ask(lambda answer: parts(answer, "docs", len(wanted)), "POST", "/_mget", body, params)
 
     async def bulk(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
-        """Returns the result of each; a refused item raises its error. 404 and 409 are the caller's to judge."""
+        """Run operations and return their results, 404 and 409 included; raise the first error."""
         outcomes = await self.attempt(operations, wait_for=wait_for)
         for outcome in outcomes:
             if outcome.error is not None:
@@ -240,7 +240,7 @@ class Cluster:
         return outcomes
 
     async def attempt(self, operations: Iterable[BulkOperation], *, wait_for: bool = False) -> list[OperationResult]:
-        """Send as ``bulk`` does; errors of items stand in their outcomes. Items rejected for load are sent again."""
+        """Run operations as ``bulk``, with errors in the results; retry operations rejected for load."""
         outcomes: list[OperationResult] = []
         for chunk in _chunks(list(operations)):
             outcomes += await self._bulk(chunk, wait_for)
@@ -260,7 +260,7 @@ class Cluster:
                     raise done[i].error or StoreBusy("refused for load")
 
         params, timeout_s = {"filter_path": _ITEM_PATHS}, None
-        if wait_for:  # for as long as the index takes its time between refreshes
+        if wait_for:  # the answer comes after the next refresh of the index
             params["refresh"], timeout_s = "wait_for", self.options.deadline_s
         try:
             await self.retried(send)
@@ -299,4 +299,7 @@ def connect(options: Options) -> AsyncElasticsearch:
             request_timeout=options.request_s, max_retries=0, retry_on_timeout=False, **options.client
         )
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"the Elasticsearch client takes these settings not: {type(error).__name__}") from None
+        raise ConfigError(
+            f"the Elasticsearch client refuses these settings: {type(error).__name__}",
+            hint="see the section elasticsearch of the settings",
+        ) from None

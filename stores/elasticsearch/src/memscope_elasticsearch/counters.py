@@ -1,8 +1,8 @@
-"""Counters per user: the last number given to a record, and the conversation windows of the turns.
+"""Counters per user: the last number of a record, and the conversation windows of the turns.
 
-A **conversation window** is a run of turns of one session without a pause of more than ``PAUSE``. Its units are
-counted: window and ordinal make a unit's place, by which its neighbours are found. The index
-calls a window ``sitting``.
+A **conversation window** is a run of turns of one session without a pause of more than ``CONVERSATION_GAP_US``.
+Window and ordinal within it make a unit's place, by which its neighbours are found. The index calls a window
+``sitting``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memscope.records import Turn
-from memscope.text.units import chunks, microseconds, scope_key
+from memscope.search.snapshot import CONVERSATION_GAP_US
+from memscope.search.units import chunks, microseconds, scope_key
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
 from memscope_elasticsearch.documents import Place, document_id, scope_hash
 from memscope_elasticsearch.mapping import IndexNames
 
-PAUSE = 12 * 3600 * 1_000_000  # microseconds; as stores/snapshot.py
-OPEN = 32  # sessions whose last window is remembered
-ATTEMPTS = 50
+MAX_OPEN_SESSIONS = 32  # sessions with a remembered last window
+MAX_COUNTER_ATTEMPTS = 50
 
 
 @dataclass(slots=True)
 class UserCounters:
-    """``number`` is the last one given; ``open`` by session: window, next ordinal, time of the last turn."""
+    """``number``: the last one assigned; ``open``: window, next ordinal and time of the last turn by session."""
 
     number: int = 0
     window: int = 0
@@ -38,11 +38,11 @@ class UserCounters:
     def place(self, turn: Turn) -> Place:
         session, time = scope_key(turn.scope.session), microseconds(turn.time)
         window, ordinal, last = self.open.pop(session, (0, 0, 0))
-        if not window or abs(time - last) > PAUSE:
+        if not window or abs(time - last) > CONVERSATION_GAP_US:
             self.window += 1
             window, ordinal = self.window, 0
         self.open[session] = (window, ordinal + len(chunks(turn.text)), time)
-        while len(self.open) > OPEN:
+        while len(self.open) > MAX_OPEN_SESSIONS:
             del self.open[next(iter(self.open))]
         return Place(window, ordinal)
 
@@ -72,12 +72,12 @@ def save(names: IndexNames, user: str, counter: UserCounters) -> BulkOperation:
 
 
 async def load(cluster: Cluster, names: IndexNames, users: Sequence[str]) -> dict[str, UserCounters]:
-    found = await cluster.documents([wanted(names, user) for user in users])
-    return {user: read(document) for user, document in zip(users, found, strict=True)}
+    documents = await cluster.documents([wanted(names, user) for user in users])
+    return {user: read(document) for user, document in zip(users, documents, strict=True)}
 
 
 async def take(cluster: Cluster, names: IndexNames, user: str, count: int) -> int:
-    """Reserve ``count`` numbers; returns the first."""
+    """Reserve ``count`` numbers; return the first."""
     while True:
         counter = (await load(cluster, names, [user]))[user]
         first = counter.take(count)
@@ -87,8 +87,9 @@ async def take(cluster: Cluster, names: IndexNames, user: str, count: int) -> in
 
 
 async def names_of(cluster: Cluster, names: IndexNames, scopes: Iterable[str]) -> dict[str, str]:
-    """Returns users by their hashes."""
-    found = await cluster.documents(
+    """Map hashes of users to their names."""
+    documents = await cluster.documents(
         [{"_index": names.work, "_id": document_id(scope, "head"), "routing": scope} for scope in scopes]
     )
-    return {one["_source"]["scope"]: one["_source"]["user"] for one in found if "_source" in one}
+    sources = [document["_source"] for document in documents if "_source" in document]
+    return {source["scope"]: source["user"] for source in sources}

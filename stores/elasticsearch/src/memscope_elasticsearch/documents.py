@@ -10,42 +10,42 @@ from hashlib import sha256
 from typing import Any
 
 from memscope.errors import InputError, StoreCorrupt
+from memscope.languages.flags import Flag
 from memscope.records import Insight, Observation, Record, Stage, Turn
 from memscope.records.serialization import from_json, to_json
-from memscope.stores.rules import record_id as id_of
-from memscope.text.flags import Flag
-from memscope.text.units import (
-    COLUMNS,
+from memscope.search.units import (
     INSIGHT,
-    NEVER,
-    PACKED,
+    NEVER_US,
+    UNIT_COLUMNS,
+    UNIT_STRUCT,
     Unit,
     make_units,
     microseconds,
     scope_key,
     units_version,
 )
+from memscope.stores.rules import record_id as id_of
 from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
 
-DERIVED = f"{units_version}.es2"  # what the fields of a unit are derived by
-KINDS = ("turn", "observation", "insight")
+DERIVED = f"{units_version}.es3"  # version of the derived fields; units of another version are renewed
+DOCUMENT_KINDS = ("turn", "observation", "insight")
 GONE, BLANK = "gone", "blank"
-BULKY = "words,header,facts,columns,packed"  # of no use to who reads a record
-PARTS = 16  # bits of a unit's number for its part
-ROW = PACKED.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
-ORDINALS = 20  # bits of a place for the ordinal in its conversation window
-_FIELDS = [name for name, _ in COLUMNS]
+BULKY = "words,header,facts,columns,packed"  # fields for search only
+PART_BITS = 16  # low bits of ``seq``, for the part
+ROW = UNIT_STRUCT.size - DIMENSIONS  # bytes of a unit's columns without the built-in vector
+ORDINALS = 20  # low bits of a place, for the ordinal in its conversation window
+_COLUMN_NAMES = [name for name, _ in UNIT_COLUMNS]
 
 
 def scope_hash(user: str) -> str:
-    """Returns the hash that stands for a user in filters, ids and routing."""
+    """Hash a user's name for filters, ids and routing."""
     return sha256(b"user\x1f" + user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def document_id(scope: str, *parts: object) -> str:
-    """Returns an id unique across users: the scope is part of its hash."""
+    """Return an id that is unique across users."""
     whole = "\x1f".join(map(str, (scope, *parts)))
     return sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
@@ -56,7 +56,7 @@ def kind_of(record: Record) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A record with its document (without what is only searched) and the version it was read in."""
+    """A record with its document (without ``BULKY`` fields) and the version it was read in."""
 
     record: Record
     source: Mapping[str, Any]
@@ -73,9 +73,9 @@ class Stored:
 
 
 def holds_record(document: Mapping[str, Any], scope: str) -> bool:
-    """Returns whether a document holds a record of this user: not missing, not forgotten, not another user's."""
+    """Return whether a document carries a record of this user."""
     source = document.get("_source") or {}
-    return source.get("scope") == scope and source.get("kind") in KINDS and source.get("part") == 0
+    return source.get("scope") == scope and source.get("kind") in DOCUMENT_KINDS and source.get("part") == 0
 
 
 def stored(document: Mapping[str, Any], scope: str) -> Stored | None:
@@ -125,36 +125,43 @@ def documents(
     wait: Stage | None = None,
     supersedes: Sequence[str] = (),
 ) -> dict[str, Body]:
-    """Returns the documents by id, the first one first.
+    """Return the documents of a record by id; the first carries the record.
 
-    ``place`` is for turns; ``places`` for memories: those of the turns they rest on.
+    Args:
+        record: The record.
+        number: Its number.
+        roots: Numbered turns from which a memory was derived.
+        place: Place of a turn.
+        places: Places of the turns of a memory.
+        wait: Stage that the record waits for.
+        supersedes: Ids of memories that this one supersedes.
     """
     scope = scope_hash(record.scope.user)
     names = {n: turn.key for n, turn in roots}
-    made: dict[str, Body] = {}
-    units_made = make_units(record, number=number, seq=number << PARTS, turns=roots)
+    bodies: dict[str, Body] = {}
+    units = make_units(record, number=number, seq=number << PART_BITS, turns=roots)
     encoded = encode(record)
     size = len(encoded.encode("utf-8", "surrogatepass"))
     if place is not None:
-        places = [place.of(part) for part in range(len(units_made))]
-    for part, unit in enumerate(units_made):
+        places = [place.of(part) for part in range(len(units))]
+    for part, unit in enumerate(units):
         body = _unit(record, unit, part, names, scope) | {"size": size}
         if place is not None:
             body |= {"sitting": place.window, "place": places[part]}
         if part == 0:
             body |= _record(record, roots, wait, supersedes)
-            body |= {"body": encoded, "parts": len(units_made), "places": list(places)}
-        made[unit_id(scope, id_of(record), part, number)] = body
-    return made
+            body |= {"body": encoded, "parts": len(units), "places": list(places)}
+        bodies[unit_id(scope, id_of(record), part, number)] = body
+    return bodies
 
 
 def unit_id(scope: str, record_id: str, part: int, number: int) -> str:
-    """Returns the id of a unit: the first by the record alone, so that it is unique, others by its number as well."""
+    """Return the id of a unit; that of the first depends on the record's id only, so that ``create`` finds it taken."""
     return document_id(scope, record_id) if part == 0 else document_id(scope, record_id, part, number)
 
 
 def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope: str) -> Body:
-    column = dict(zip(_FIELDS, PACKED.unpack(unit.columns), strict=True))
+    column = dict(zip(_COLUMN_NAMES, UNIT_STRUCT.unpack(unit.columns), strict=True))
     header = column["n_header"] * 4
     body = {
         "scope": scope, "kind": kind_of(record), "rid": id_of(record), "part": part,
@@ -171,7 +178,7 @@ def _unit(record: Record, unit: Unit, part: int, names: Mapping[int, str], scope
         "personal": bool(column["flags"] & Flag.PERSONAL), "named": _named(column),
         "meaning": column["meaning"].hex() if any(column["meaning"]) else None,
         "words": hashed(unit.terms[header:]), "header": hashed(unit.terms[:header]),
-        "facts": metadata_tokens.tokens(record.metadata if isinstance(record, Turn) else record.data),
+        "facts": metadata_tokens.tokens_of(record),
     }  # fmt: skip
     return body
 
@@ -181,29 +188,29 @@ def topics_of(bits: int) -> list[int]:
 
 
 def _named(column: Mapping[str, Any]) -> list[Body]:
-    """Returns the intervals that a unit's words are about."""
+    """Return the intervals that a unit mentions."""
     pairs = [(column["start"], column["end"]), (column["later_start"], column["later_end"])]
     return [{"gte": start, "lt": end} for start, end in pairs if end > start]
 
 
 def _known(time: int) -> int | None:
-    return None if time == NEVER else time
+    return None if time == NEVER_US else time
 
 
 def hashed(terms: bytes) -> str:
-    """Hash terms to words of eight characters, as the index has them."""
+    """Spell terms as words of eight hex digits, as in the index."""
     return terms.hex(" ", 4)
 
 
 def spelled(term: int) -> str:
-    """Returns a query's term as the index has it."""
+    """Spell a query's term as in the index."""
     return term.to_bytes(4, "little").hex()
 
 
 def _record(record: Record, roots: Iterable[tuple[int, Turn]], wait: Stage | None, supersedes: Sequence[str]) -> Body:
     if isinstance(record, Turn):
-        own: Body = {"sessions": [_key(record.scope.session)], "current": True, "statement": record.statement}
-        return {**own, "wait": wait, "rev": 1}
+        fields: Body = {"sessions": [_key(record.scope.session)], "current": True, "statement": record.statement}
+        return {**fields, "wait": wait, "rev": 1}
     happened = record.happened
     return {
         "sessions": sorted({_key(turn.scope.session) for _, turn in roots}),
@@ -239,5 +246,5 @@ def is_memory(record: Record | None) -> bool:
 
 
 def without_vectors(vectors: Iterable[int]) -> Body:
-    """Returns the fields that remove the vectors of a document."""
+    """Return a partial document that removes all vectors."""
     return {"space": None, **{f"vec_{number}": None for number in vectors}}

@@ -1,53 +1,53 @@
-"""Judgements on a cluster's state for ``memscope doctor``: versions, mappings, refresh, durability, blocks, disks."""
+"""Findings on a cluster for ``memscope doctor``: versions, mappings, refresh, durability, blocks, disks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-StoreFinding: TypeAlias = tuple[str, str, str]  # "ok", "warn" or "fail"; what was found; what mends it
+StoreFinding: TypeAlias = tuple[str, str, str]  # "ok", "warn" or "fail"; the finding; the remedy
 OLDEST = (8, 19)
 FLOOD_PERCENT, HIGH_PERCENT = 95, 85  # the server's default watermarks
 SLOW_REFRESH = ("-1", "5s", "10s", "30s", "60s", "1m", "5m")
 
 
 def findings(health: Mapping[str, Any]) -> list[StoreFinding]:
-    """Returns findings. ``health``: the answer of ``mapping.health``."""
-    found = [
+    """Judge the answer of ``mapping.health``."""
+    indices = [
         finding for alias, about in health.items() if isinstance(about, Mapping) for finding in _index(alias, about)
     ]
     if "cluster" in health:
-        return [*found, ("ok", "the nodes are not shown to this user", "")]
-    return [*found, _versions(health["versions"]), _disks(float(health["fullest_disk_percent"]))]
+        return [*indices, ("ok", "this user may not see the nodes", "")]
+    return [*indices, _versions(health["versions"]), _disks(float(health["fullest_disk_percent"]))]
 
 
 def _index(alias: str, about: Mapping[str, Any]) -> list[StoreFinding]:
-    said = f"{alias}: format {about['format']}, refreshed every {about['refresh_interval']}"
-    return list(_faults(alias, about, said)) or [("ok", said, "")]
+    summary = f"{alias}: format {about['format']}, refreshed every {about['refresh_interval']}"
+    return list(_faults(alias, about, summary)) or [("ok", summary, "")]
 
 
-def _faults(alias: str, about: Mapping[str, Any], said: str) -> Iterator[StoreFinding]:
+def _faults(alias: str, about: Mapping[str, Any], summary: str) -> Iterator[StoreFinding]:
     for what in about["differences"]:
         yield "fail", f"{alias}: {what}", "restore the mapping, or import an export"
     if about["translog_durability"] != "request":
         mend = f"set index.translog.durability of {alias} to request"
-        yield "fail", f"{alias}: a crash loses what was acknowledged", mend
+        yield "fail", f"{alias}: a crash loses acknowledged writes", mend
     if about["blocks"]:
         yield "warn", f"{alias} is blocked: {', '.join(about['blocks'])}", "lift the block"
     if about["refresh_interval"] in SLOW_REFRESH:
         mend = f"set index.refresh_interval of {alias} to 1s"
-        yield "warn", f"{said}: other processes find new turns late", mend
+        yield "warn", f"{summary}: other processes find new turns late", mend
 
 
 def _versions(versions: list[str]) -> StoreFinding:
-    told = f"Elasticsearch {', '.join(versions)}"
+    summary = f"Elasticsearch {', '.join(versions)}"
     old = [version for version in versions if tuple(map(int, version.split(".")[:2])) < OLDEST]
-    return ("fail", f"{told}: too old", "upgrade it to 8.19 or 9") if old else ("ok", told, "")
+    return ("fail", f"{summary}: too old", "upgrade it to 8.19 or 9") if old else ("ok", summary, "")
 
 
 def _disks(percent: float) -> StoreFinding:
-    said = f"the fullest disk is {percent:.0f} % full"
+    summary = f"the fullest disk is {percent:.0f} % full"
     if percent < HIGH_PERCENT:
-        return "ok", said, ""
-    mend = "make room: at 95 % Elasticsearch takes no more writes, forgetting included"
-    return "fail" if percent >= FLOOD_PERCENT else "warn", said, mend
+        return "ok", summary, ""
+    mend = "make room: at 95 % Elasticsearch refuses all writes, forgetting included"
+    return "fail" if percent >= FLOOD_PERCENT else "warn", summary, mend

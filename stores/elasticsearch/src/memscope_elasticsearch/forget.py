@@ -1,9 +1,9 @@
 """Forgetting: the selected records, all records derived from them, and every trace of both.
 
-A record that goes becomes a tombstone under its own id: a late worker's ``create`` finds the id taken, and the key is
-refused for ever. The bytes go when segments are merged: ``compact``.
+A tombstone replaces a removed record under the same id: a late worker's ``create`` finds the id taken, and the key is
+refused for ever. The bytes go when segments are merged (``compact``).
 
-    selected ──▶ derived from it, to the last ──▶ intent in the lock ──▶ tombstones ──▶ what is left is looked at again
+    selected ──▶ all derived records ──▶ intent in the lock ──▶ tombstones ──▶ remaining sources pending again
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 from memscope.records import ForgetReport, Receipt, Select, Stage, Turn
 from memscope.records.serialization import receipt_from_json, to_json
 from memscope.stores.block_rules import selects_blocks
-from memscope.stores.removal import Removal, receipt
-from memscope.stores.rules import falls_with, heir, left_behind, waits_for
+from memscope.stores.removal import Removal, receipt, statements_of
+from memscope.stores.rules import cascade, next_stage, sources_to_rederive, surviving_successor
 from memscope.stores.rules import record_id as id_of
 from memscope_elasticsearch import blocks, counters, reading, receipts, user_lock
 from memscope_elasticsearch.apply import PendingWrites, set_waiting
 from memscope_elasticsearch.client import BulkOperation
 from memscope_elasticsearch.documents import (
     BLANK,
-    KINDS,
-    PARTS,
+    DOCUMENT_KINDS,
+    PART_BITS,
     Stored,
     blank,
     scope_hash,
@@ -34,12 +34,12 @@ from memscope_elasticsearch.documents import (
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
-PENDING = "deleted documents lie in their segments until these are merged; run 'memscope compact'"
-MERGE_S = 3600.0  # limit of one merge
+PENDING = "deleted documents stay in their segments until these are merged; run 'memscope compact'"
+MERGE_S = 3600.0  # timeout of one merge
 MERGES, MERGE_PAUSE_S = 60, 0.7
-SLICE = 5000  # records that one intent names
-NOTHING: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
-BLANKS_S = 600  # how long a late request may come
+RECORDS_PER_INTENT = 5000
+NO_CHANGES: Mapping[str, Any] = {"gone": [], "again": [], "heirs": {}, "blocks": None}
+BLANKS_S = 600  # age from which no late request can meet a blank
 
 
 async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) -> ForgetReport:
@@ -52,7 +52,7 @@ async def forget(session: Session, select: Select, redo: Any, *, dry_run: bool) 
 
 
 async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored, str]:
-    async with user_lock.writing(session, select.user, "forget", NOTHING, 0, redo) as intent:
+    async with user_lock.writing(session, select.user, "forget", NO_CHANGES, 0, redo) as intent:
         await session.refresh()
         removal = await _plan(session, select)
         slices = _slices(removal, select)
@@ -67,22 +67,22 @@ async def _forget(session: Session, select: Select, redo: Any) -> Removal[Stored
 
 
 def _slices(removal: Removal[Stored, str], select: Select) -> list[dict[str, Any]]:
-    """Split a removal into intents: derived records go before their sources.
+    """Split a removal into intents, derived records before their sources.
 
-    "blocks" is the agent whose blocks go with it, "" for all agents, None for none; "label" that of the only block.
+    "blocks" is the agent whose blocks are removed, "" for all agents, None for none; "label" the only block, if one is.
     """
     whose = (select.agent or "") if selects_blocks(select) else None
     gone = list(reversed(removal.rows.items()))
-    heirs = {record_id: one.record.superseded_by for record_id, one in gone if not isinstance(one.record, Turn)}
-    linked = {record_id: heir for record_id, heir in heirs.items() if heir is not None}
+    heirs = {record_id: entry.record.superseded_by for record_id, entry in gone if not isinstance(entry.record, Turn)}
+    linked = {record_id: successor for record_id, successor in heirs.items() if successor is not None}
     slices: list[dict[str, Any]] = []
-    for start in range(0, max(1, len(gone)), SLICE):
-        part = gone[start : start + SLICE]
-        own = {record_id: None for record_id, one in part if not isinstance(one.record, Turn)}
+    for start in range(0, max(1, len(gone)), RECORDS_PER_INTENT):
+        part = gone[start : start + RECORDS_PER_INTENT]
+        memories = {record_id: None for record_id, entry in part if not isinstance(entry.record, Turn)}
         about = {
-            "gone": [[record_id, one.parts, one.number] for record_id, one in part],
+            "gone": [[record_id, entry.parts, entry.number] for record_id, entry in part],
             "again": removal.again if start == 0 else [],
-            "heirs": {**own, **linked},
+            "heirs": {**memories, **linked},
             "blocks": whose,
             "label": select.block,
         }
@@ -92,16 +92,13 @@ def _slices(removal: Removal[Stored, str], select: Select) -> list[dict[str, Any
 
 async def _plan(session: Session, select: Select) -> Removal[Stored, str]:
     gone: dict[str, Stored] = {}
-    fresh = {id_of(one.record): one async for page in reading.selected(session, select) for one in page}
+    fresh = {id_of(entry.record): entry async for page in reading.selected(session, select) for entry in page}
     while fresh:
         gone |= fresh
-        found = await session.find_any(select.user, "sources", fresh)
-        sources = {
-            source for one in fresh.values() if not isinstance(one.record, Turn) for source in one.record.sources
-        }
-        made_for = await session.load(select.user, sources - gone.keys())
-        found = falls_with(found, made_for.values())
-        fresh = {id_of(one.record): one for one in found if id_of(one.record) not in gone}
+        fallen = await session.find_any(select.user, "sources", fresh)
+        made_for = await session.load(select.user, statements_of(fresh.values(), gone))
+        fallen = cascade(fallen, made_for.values())
+        fresh = {id_of(entry.record): entry for entry in fallen if id_of(entry.record) not in gone}
     ordered = dict(sorted(gone.items(), key=lambda item: item[1].number))
     return Removal(
         ordered,
@@ -112,26 +109,27 @@ async def _plan(session: Session, select: Select) -> Removal[Stored, str]:
 
 
 async def _fallen_from(session: Session, user: str, gone: Mapping[str, Stored]) -> list[str]:
-    left = await session.load(user, left_behind({record_id: one.record for record_id, one in gone.items()}))
-    return [record_id for record_id, one in left.items() if waits_for(one.record) is not None]
+    sources = sources_to_rederive({record_id: entry.record for record_id, entry in gone.items()})
+    left = await session.load(user, sources)
+    return [record_id for record_id, entry in left.items() if next_stage(entry.record) is not None]
 
 
 async def _vectors(session: Session, user: str, gone: Mapping[str, Stored]) -> int:
-    active, numbers = session.vectors.active, [one.number for one in gone.values()]
+    active, numbers = session.vectors.active, [entry.number for entry in gone.values()]
     count = 0
     for start in range(0, len(numbers) if active else 0, 10_000):
         clauses = [{"term": {"scope": scope_hash(user)}}, {"terms": {"number": numbers[start : start + 10_000]}}]
-        clauses += [{"exists": {"field": active.field}}, {"terms": {"kind": list(KINDS)}}]
+        clauses += [{"exists": {"field": active.field}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]
         query = {"bool": {"filter": clauses}}
         count += await session.cluster.count(session.names.memory, query, routing=scope_hash(user))
     return count
 
 
 def _stop_work(state: UserState, intent: WriteIntent) -> None:
-    """Dissolve batches that hold a forgotten record; those of the stage embed only lose its units.
+    """End the batches with a forgotten record, but of stage embed remove only its units.
 
-    The user's other batches lose lease and saved reply too: the model was shown the user's memories beside them, and
-    its reply may rest on a forgotten one. That costs one call at most.
+    The user's other batches lose lease and saved reply: the model was shown the user's memories beside each batch, so
+    its reply may contain what was forgotten. The cost is at most one model call.
     """
     if state.intent is None or state.intent.token != intent.token:
         return
@@ -147,13 +145,14 @@ def _stop_work(state: UserState, intent: WriteIntent) -> None:
 
 
 def _let_go(batch: Batch, numbers: Set[int]) -> None:
-    """Remove units of these records from a batch of the stage embed; its lease stays."""
-    kept = [pair for pair in zip(batch.items, batch.units, strict=True) if int(pair[0]) >> PARTS not in numbers]
-    batch.items, batch.units = [item for item, _ in kept], [unit for _, unit in kept]
+    """Remove the units of these records from a batch of stage embed; its lease stays."""
+    pairs = zip(batch.items, batch.units, strict=True)
+    remaining = [(item, unit) for item, unit in pairs if int(item) >> PART_BITS not in numbers]
+    batch.items, batch.units = [item for item, _ in remaining], [unit for _, unit in remaining]
 
 
 async def carry_out(session: Session, user: str, intent: WriteIntent) -> None:
-    """Finish a removal, from whichever step was reached."""
+    """Finish a removal from any step."""
     await _remove(session, user, intent)
     await user_lock.clear(session, user, intent, lambda state: None)
 
@@ -165,16 +164,16 @@ async def _remove(session: Session, user: str, intent: WriteIntent) -> None:
     whose = Select(user, ids=frozenset(ids)) if agent is None else Select(user, agent or None, block=about.get("label"))
     await session.cluster.bulk(_burials(session, scope, about["gone"]))
     await blocks.remove(session, whose, ids)
-    if made := about.get("receipt"):
-        await receipts.put(session, user, [receipt_from_json(made)], only=agent == "" and not about.get("label"))
+    if saved := about.get("receipt"):
+        await receipts.put(session, user, [receipt_from_json(saved)], only=agent == "" and not about.get("label"))
     if not ids:
         return
     session.wrote()
     await session.refresh()
     again: dict[str, Stage | None] = dict.fromkeys(about["again"])
     again |= await _reopen(session, user, ids, about["heirs"], intent.token)
-    found = await session.load(user, again)
-    await set_waiting(session, user, {record_id: waits_for(one.record) for record_id, one in found.items()})
+    entries = await session.load(user, again)
+    await set_waiting(session, user, {record_id: next_stage(entry.record) for record_id, entry in entries.items()})
     await session.refresh()
 
 
@@ -188,35 +187,37 @@ def _burials(session: Session, scope: str, gone: Iterable[Sequence[Any]]) -> Ite
 async def _reopen(
     session: Session, user: str, ids: Sequence[str], heirs: Mapping[str, str | None], token: str
 ) -> dict[str, Stage | None]:
-    """Make memories current again whose superseder is removed, or superseded by the next of its line."""
+    """Relink memories that a removed one superseded to its surviving successor, or make them current again."""
     superseded = await session.find_any(user, "superseded_by", ids)
     if not superseded:
         return {}
     pending = PendingWrites(session, user)
-    await pending.load({id_of(one.record) for one in superseded})
-    await pending.load({next_one for id in ids if (next_one := heir(id, heirs)) is not None})
+    await pending.load({id_of(entry.record) for entry in superseded})
+    await pending.load({next_one for id in ids if (next_one := surviving_successor(id, heirs)) is not None})
     opened = pending.changes.reopen(heirs)
     await pending.flush(token)
     return dict.fromkeys(opened)
 
 
-async def bury(session: Session, user: str, ids: Sequence[str], made_elsewhere: Sequence[Receipt] = ()) -> None:
-    """Write tombstones and receipts from another store, except for records that exist here."""
+async def add_tombstones(
+    session: Session, user: str, ids: Sequence[str], made_elsewhere: Sequence[Receipt] = ()
+) -> None:
+    """Write tombstones and receipts of another store; records that exist here get none."""
     await receipts.put(session, user, made_elsewhere)
     scope, names = scope_hash(user), session.names
     wanted = list(dict.fromkeys(ids))
     at = [session.at(scope, record_id)["_id"] for record_id in wanted]
-    made = [
+    creates = [
         BulkOperation("create", names.memory, id, scope, tombstone(scope, record_id))
         for id, record_id in zip(at, wanted, strict=True)
     ]
-    head = counters.save(names, user, counters.UserCounters())  # names the user; refused where there is one
-    await session.cluster.bulk([head, *made])
+    head = counters.save(names, user, counters.UserCounters())  # makes the user known; fails harmlessly if it exists
+    await session.cluster.bulk([head, *creates])
     session.wrote(user, at)
 
 
 async def compact(session: Session) -> ForgetReport:
-    """Merge deleted documents away, and sweep blanks that no late request can meet any more."""
+    """Delete old blanks and merge deleted documents away."""
     await session.refresh()
     before = session.now() - BLANKS_S * 1_000_000
     clauses = [{"term": {"kind": BLANK}}, {"range": {"at": {"lte": before}}}]
@@ -230,7 +231,7 @@ async def compact(session: Session) -> ForgetReport:
         await session.cluster.bulk(sweep)
         await session.refresh()
     deleted = 0
-    for _ in range(MERGES):  # what was deleted just now may be merged away once the shard knows it is safe everywhere
+    for _ in range(MERGES):  # a recent delete can be merged away only once all copies of the shard have it
         deleted = sum([await _merged(session, index) for index in (session.names.memory, session.names.work)])
         if not deleted:
             return ForgetReport(physical="wiped")
@@ -239,9 +240,9 @@ async def compact(session: Session) -> ForgetReport:
 
 
 async def _merged(session: Session, index: str) -> int:
-    """Merge segments that hold deleted documents; returns the number left."""
+    """Merge segments with deleted documents; return the number of deleted documents left."""
     await session.cluster.request("POST", f"/{index}/_flush", force="true")
     await session.cluster.request("POST", f"/{index}/_forcemerge", only_expunge_deletes="true", timeout_s=MERGE_S)
     await session.cluster.refresh(index)
-    found = await session.cluster.request("GET", f"/{index}/_stats/docs", filter_path="_all.total.docs.deleted")
-    return int(found.get("_all", {}).get("total", {}).get("docs", {}).get("deleted", 0))
+    stats = await session.cluster.request("GET", f"/{index}/_stats/docs", filter_path="_all.total.docs.deleted")
+    return int(stats.get("_all", {}).get("total", {}).get("docs", {}).get("deleted", 0))

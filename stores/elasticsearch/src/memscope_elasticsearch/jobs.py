@@ -3,7 +3,7 @@
 pending ──claim──▶ leased ──save_reply──▶ extracted ──complete: intent, documents, done──▶ done
                      └──fail──▶ failed ──▶ ... ──▶ parked
 
-A record waits for a stage by its own field ``wait``; a batch only gathers what is to be done together.
+A record waits for the stage in its field ``wait``; a batch groups records to be processed together.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 from memscope.errors import Conflict, MemscopeError
 from memscope.records import AppendResult, ChangeSet, Claim, Stage, TurnInsert
 from memscope.records.serialization import change_set_from_json, change_set_to_json
+from memscope.search.units import microseconds
 from memscope.stores import rules
-from memscope.stores.rules import Applied, check_user, claimable, furthest, owned, unfinished
-from memscope.text.units import microseconds
+from memscope.stores.rules import Applied, check_user, claimable, latest_valid_lease, owned, unfinished
 from memscope_elasticsearch import counters, forget, user_lock
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.apply import PendingWrites, settle
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch, UserState, WriteIntent
 
-USERS_AT_ONCE = 8
-LOOKED_AT = 64
+CONCURRENT_USERS = 8
+CLAIMABLE_LOOKED_AT = 64
 
 # ---- change sets without a claim
 
@@ -60,7 +60,7 @@ async def _write(
             owned(state.batches, claim)
             return
         batched = {item for batch in state.batches if batch.stage != "embed" for item in batch.items}
-        about["plan"]["done"] = [id for id in change_set.done if id not in batched]  # what a batch has waits on
+        about["plan"]["done"] = [id for id in change_set.done if id not in batched]  # items of batches keep waiting
 
     async def write() -> Applied:
         async with user_lock.writing(session, user, what, about, number, redo, prepare) as intent:
@@ -78,7 +78,7 @@ async def _carry_out(session: Session, user: str, intent: WriteIntent, change_se
             await pending.load(change_set.done)
         written = pending.decide(change_set, intent.number, intent.token)
     except MemscopeError as error:
-        if not error.retryable:  # refused, by what was read; otherwise who comes next does it again
+        if not error.retryable:  # a refusal is final; otherwise the next writer replays the intent
             await user_lock.clear(session, user, intent, lambda state: None)
         raise
     await pending.flush(intent.token)
@@ -93,12 +93,12 @@ async def _carry_out(session: Session, user: str, intent: WriteIntent, change_se
 
 def _close(state: UserState, batch: dict[str, Any] | None) -> None:
     if batch is not None:
-        state.batches = [one for one in state.batches if one.id != batch["id"]]
+        state.batches = [other for other in state.batches if other.id != batch["id"]]
         state.done.append([batch["id"], batch["token"]])
 
 
 async def redo(session: Session, user: str, intent: WriteIntent) -> None:
-    """Replay another writer's intent; a change set that conflicts by now counts as never begun."""
+    """Replay another writer's intent; a change set that conflicts by now is dropped."""
     if intent.what == "forget":
         await forget.carry_out(session, user, intent)
         return
@@ -109,13 +109,18 @@ async def redo(session: Session, user: str, intent: WriteIntent) -> None:
 
 
 async def finish_abandoned(session: Session) -> None:
-    """Finish operations whose process died, of any user."""
+    """Finish the operations of dead processes, for all users."""
     now = session.now()
     ended = [
         {"range": {"due": {"lte": now}}},
-        {"range": {"due": {"gt": furthest(now, session.cluster.options.lease_s)}}},
+        {"range": {"due": {"gt": latest_valid_lease(now, session.cluster.options.lease_s)}}},
     ]
-    body = {"size": LOOKED_AT, "query": {"bool": {"should": ended}}, "_source": ["user"], "track_total_hits": False}
+    body = {
+        "size": CLAIMABLE_LOOKED_AT,
+        "query": {"bool": {"should": ended}},
+        "_source": ["user"],
+        "track_total_hits": False,
+    }
     answer = await session.cluster.search(session.names.work, body, paths="hits.hits._source")
     for hit in answer.get("hits", {}).get("hits", []):
         user = hit["_source"]["user"]
@@ -129,21 +134,21 @@ async def finish_abandoned(session: Session) -> None:
 
 async def claim(session: Session, stage: Stage, limit: int, lease_s: float, user: str | None) -> list[Claim]:
     if user is not None:
-        found = await claim_one(session, user, stage, limit, lease_s)
-        return [found] if found is not None else []
+        claimed = await claim_one(session, user, stage, limit, lease_s)
+        return [claimed] if claimed is not None else []
     await finish_abandoned(session)
     claims: list[Claim] = []
     async for name in due_users(session, stage):
-        found = await claim_one(session, name, stage, limit, lease_s)
-        claims += [found] if found is not None else []
-        if len(claims) == USERS_AT_ONCE:
+        claimed = await claim_one(session, name, stage, limit, lease_s)
+        claims += [claimed] if claimed is not None else []
+        if len(claims) == CONCURRENT_USERS:
             break
     return claims
 
 
 async def due_users(session: Session, stage: Stage) -> Any:
-    """Returns users with waiting records, from a random place on, so that workers do not meet."""
-    if stage == "embed":  # what this process wrote lately is known without a refresh
+    """Yield users with waiting records, from a random start, so that workers rarely meet."""
+    if stage == "embed":  # unrefreshed writes of this process are known without a search
         for name in session.unrefreshed.users():
             yield name
     else:
@@ -159,13 +164,13 @@ async def due_users(session: Session, stage: Stage) -> Any:
             for scope, document in zip(names, states, strict=True):
                 if claimable(user_lock.read(document).batches, stage, session.now()):
                     yield names[scope]
-            if len(scopes) < LOOKED_AT or len(within) < len(scopes):
+            if len(scopes) < CLAIMABLE_LOOKED_AT or len(within) < len(scopes):
                 break
             after = scopes[-1]
 
 
 async def _waiting_scopes(session: Session, stage: Stage, after: str | None) -> list[str]:
-    sources: dict[str, Any] = {"size": LOOKED_AT, "sources": [{"scope": {"terms": {"field": "scope"}}}]}
+    sources: dict[str, Any] = {"size": CLAIMABLE_LOOKED_AT, "sources": [{"scope": {"terms": {"field": "scope"}}}]}
     if after is not None:
         sources["after"] = {"scope": after}
     body = {"size": 0, "query": {"bool": session.vectors.waiting(stage)}, "aggs": {"scopes": {"composite": sources}}}
@@ -198,7 +203,7 @@ async def claim_one(session: Session, user: str, stage: Stage, limit: int, lease
 
 
 def _lease(state: UserState, stage: Stage, formed: Batch | None, now: int, until: int) -> Batch | None:
-    """Lease the stage's oldest batch, else the one just formed; None if another worker was quicker."""
+    """Lease the stage's oldest batch, else the one just formed; None if another worker was faster."""
     if not claimable(state.batches, stage, now) or state.intent is not None:
         return None
     first = unfinished(state.batches, stage)
@@ -216,7 +221,7 @@ def _taken(state: UserState, stage: Stage) -> set[str]:
 
 
 async def _form(session: Session, user: str, stage: Stage, limit: int, state: UserState) -> Batch | None:
-    """Form a new batch of waiting records, in order; search results are checked against the documents themselves."""
+    """Form a batch of waiting records, in order; hits are checked by reading the documents in real time."""
     taken = _taken(state, stage)
     if stage == "embed":
         formed: Batch | None = await session.vectors.form(user, limit, taken)
@@ -225,9 +230,9 @@ async def _form(session: Session, user: str, stage: Stage, limit: int, state: Us
     items: list[str] = []
     async for hits in session.walk(user, session.vectors.waiting(stage), "number", size=limit, _source=["rid"]):
         free = [hit["_source"]["rid"] for hit in hits if hit["_source"]["rid"] not in taken]
-        found = await session.load(user, free)
+        records = await session.load(user, free)
         items += [
-            record_id for record_id in free if record_id in found and found[record_id].source.get("wait") == stage
+            record_id for record_id in free if record_id in records and records[record_id].source.get("wait") == stage
         ]
         if len(items) >= limit:
             break

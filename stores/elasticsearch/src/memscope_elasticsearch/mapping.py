@@ -1,6 +1,6 @@
-"""The two indices: records (``-mem``), and state of the work (``-work``). Explicit mappings, checked.
+"""The two indices: records (``-mem``) and state of the work (``-work``), with explicit mappings, checked on open.
 
-An alias stands for each, so that a new index can take its place. Nothing is ever mapped from what users wrote.
+Each has an alias, so that a new index can replace it. Dynamic mapping is off: no user content becomes a field.
 """
 
 from __future__ import annotations
@@ -10,67 +10,69 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memscope.errors import MemscopeError, StoreCorrupt, StoreError, StoreTooNew
-from memscope.search.bm25 import K1
+from memscope.search.bm25 import BM25_K1
 from memscope.text.vectors import DIMENSIONS
 from memscope_elasticsearch.client import Body, Cluster
 from memscope_elasticsearch.documents import DERIVED
 
-VERSION = 3
-COPIED = 0  # the last format whose indices are copied; later ones get the fields that they lack
+MAPPING_VERSION = 3
+COPIED = 0  # indices up to this format are copied; later ones get their missing fields
 META = "memscope"
 META_ID, META_ROUTING = "meta", "meta"
-ANOTHER = "choose another prefix, as in elasticsearch://host/PREFIX"
+ANOTHER_PREFIX = "choose another prefix, as in elasticsearch://host/PREFIX"
 
-_KEYWORD, _LONG, _FLAG, _KEPT = (
+_KEYWORD_FIELD, _LONG_FIELD, _FLAG_FIELD, _STORED_FIELD = (
     {"type": "keyword"},
     {"type": "long"},
     {"type": "boolean"},
     {"type": "object", "enabled": False},
 )
-# Words are looked for as BM25 has it; in "count" without a part for the length: a score tells how often one is there.
+# "words" is scored by BM25; "words.count" without length normalization, so that a score gives the term frequency.
 _COUNT = {"type": "text", "analyzer": "whitespace", "index_options": "freqs", "norms": False, "similarity": "count"}
 _TERMS = {"type": "text", "analyzer": "whitespace", "fields": {"count": _COUNT}}
-# Compared exactly, within one user's units: a graph pays only for scopes of hundreds of thousands.
-_MEANING = {
+# Exact search within one user's units: a graph pays off only from hundreds of thousands of units per user.
+_MEANING_FIELD = {
     "type": "dense_vector", "element_type": "byte", "dims": DIMENSIONS, "similarity": "cosine", "index": True,
     "index_options": {"type": "flat"},
 }  # fmt: skip
-SIMILARITY = {"count": {"type": "BM25", "k1": K1, "b": 0.0}}
+SIMILARITY = {"count": {"type": "BM25", "k1": BM25_K1, "b": 0.0}}
 
-# Of a unit; the first unit of a record carries the record.
+# A document is a unit; the first unit of a record carries the record.
 MEMORY: Mapping[str, Body] = {
-    "scope": _KEYWORD,  # hashed user: first sort key, in every filter, and the routing
-    "kind": _KEYWORD,  # turn, observation, insight; gone (a tombstone), blank (its further units)
-    "rid": _KEYWORD,  # the record's key or id
+    "scope": _KEYWORD_FIELD,  # hashed user: first sort key, in every filter, and the routing
+    "kind": _KEYWORD_FIELD,  # turn, observation, insight; gone (a tombstone), blank (its other units)
+    "rid": _KEYWORD_FIELD,  # the record's key or id
     "part": {"type": "integer"},
-    "number": _LONG,
-    "seq": _LONG,
-    "target": _KEYWORD,  # the record whose hit this unit is
-    "agent": _KEYWORD, "session": _KEYWORD, "role": _KEYWORD, "speaker": _LONG,
-    "time": _LONG, "closed": _LONG, "expires": _LONG,  # microseconds since 1970
-    "proposed": _FLAG, "spare": _FLAG,
-    "place": _LONG, "sitting": _LONG, "length": {"type": "integer"},
-    "size": {"type": "integer"},  # bytes of the record, for those who bring it along
+    "number": _LONG_FIELD,
+    "seq": _LONG_FIELD,
+    "target": _KEYWORD_FIELD,  # record that a hit on this unit returns
+    "agent": _KEYWORD_FIELD, "session": _KEYWORD_FIELD, "role": _KEYWORD_FIELD, "speaker": _LONG_FIELD,
+    "time": _LONG_FIELD, "closed": _LONG_FIELD, "expires": _LONG_FIELD,  # microseconds since 1970
+    "proposed": _FLAG_FIELD, "spare": _FLAG_FIELD,
+    "place": _LONG_FIELD, "sitting": _LONG_FIELD, "length": {"type": "integer"},
+    "size": {"type": "integer"},  # bytes of the record, to plan the second request
     "words": _TERMS,
     "header": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
-    "topics": _KEYWORD, "personal": _FLAG, "meaning": _MEANING,  # text.topics, text.flags, text.vectors
-    "named": {"type": "long_range"},  # intervals that its words are about
-    "facts": _KEYWORD,  # of metadata or data, see metadata_tokens.py
-    "space": {"type": "integer"},  # the vector space it was embedded for last
-    "terms": _KEYWORD,  # text.units_version
-    "columns": _KEPT,  # base64 of the columns of text.units, without the built-in vector
-    "packed": _KEPT,  # that vector, for units that no search finds yet
-    "sessions": _KEYWORD, "start": _LONG, "end": _LONG, "current": _FLAG, "statement": _FLAG,
-    "name": _KEYWORD, "namespace": _KEYWORD, "sources": _KEYWORD, "roots": _KEYWORD,
-    "superseded_by": _KEYWORD, "supersedes": _KEYWORD, "wait": _KEYWORD,
-    "places": _LONG,  # of the units of a turn, or of the turns a memory rests on
-    "body": _KEPT, "older": _KEPT, "at": _LONG,
+    # text.topics, languages.flags, text.vectors
+    "topics": _KEYWORD_FIELD, "personal": _FLAG_FIELD, "meaning": _MEANING_FIELD,
+    "named": {"type": "long_range"},  # intervals that it mentions
+    "facts": _KEYWORD_FIELD,  # of metadata or data, see metadata_tokens.py
+    "space": {"type": "integer"},  # vector space of its latest vector
+    "terms": _KEYWORD_FIELD,  # documents.DERIVED
+    "columns": _STORED_FIELD,  # base64 of the columns of search.units, without the built-in vector
+    "packed": _STORED_FIELD,  # the built-in vector, for unrefreshed units
+    "sessions": _KEYWORD_FIELD, "start": _LONG_FIELD, "end": _LONG_FIELD, "current": _FLAG_FIELD,
+    "statement": _FLAG_FIELD,
+    "name": _KEYWORD_FIELD, "namespace": _KEYWORD_FIELD, "sources": _KEYWORD_FIELD, "roots": _KEYWORD_FIELD,
+    "superseded_by": _KEYWORD_FIELD, "supersedes": _KEYWORD_FIELD, "wait": _KEYWORD_FIELD,
+    "places": _LONG_FIELD,  # of the units of a turn, or of the turns of a memory
+    "body": _STORED_FIELD, "older": _STORED_FIELD, "at": _LONG_FIELD,
 }  # fmt: skip
 WORK: Mapping[str, Body] = {
-    "scope": _KEYWORD, "kind": _KEYWORD, "user": _KEYWORD,
-    "due": _LONG,  # when an operation that was begun may be finished by others
-    "troubled": _FLAG,  # has batches that failed or are parked
-    "state": _KEPT,
+    "scope": _KEYWORD_FIELD, "kind": _KEYWORD_FIELD, "user": _KEYWORD_FIELD,
+    "due": _LONG_FIELD,  # when others may replay the open intent
+    "troubled": _FLAG_FIELD,  # has failed or parked batches
+    "state": _STORED_FIELD,
 }  # fmt: skip
 
 
@@ -81,7 +83,7 @@ class IndexNames:
         self.memory, self.work = f"{prefix}-mem", f"{prefix}-work"
 
     def index(self, alias: str) -> str:
-        return f"{alias}-{VERSION:06d}"
+        return f"{alias}-{MAPPING_VERSION:06d}"
 
 
 def definition(alias: str, names: IndexNames, *, shards: int, replicas: int | None) -> Body:
@@ -96,7 +98,7 @@ def definition(alias: str, names: IndexNames, *, shards: int, replicas: int | No
     else:
         index |= {"refresh_interval": "200ms"}
     fields = MEMORY if alias == names.memory else WORK
-    about = {META: {"version": VERSION, "terms": DERIVED}}
+    about = {META: {"version": MAPPING_VERSION, "terms": DERIVED}}
     mappings = {"dynamic": False, "_routing": {"required": True}, "_meta": about, "properties": dict(fields)}
     return {"settings": {"index": index}, "mappings": mappings, "aliases": {alias: {"is_write_index": True}}}
 
@@ -109,29 +111,31 @@ async def prepare(cluster: Cluster, names: IndexNames) -> None:
 
 
 async def examine(cluster: Cluster, names: IndexNames) -> None:
-    """Check existing indices. ``StoreTooNew`` and ``StoreCorrupt`` as any store."""
+    """Check existing indices; raise ``StoreTooNew`` or ``StoreCorrupt``."""
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         check(alias, fields, await described(cluster, alias))
 
 
 async def described(cluster: Cluster, alias: str) -> tuple[str, Mapping[str, Any]]:
-    """Returns the index that an alias stands for, and its description."""
+    """Return the index of an alias, and its description."""
     answer = await cluster.request("GET", f"/{alias}")
     if len(answer) != 1:
-        raise StoreCorrupt(f"the alias {alias!r} stands for {len(answer)} indices", hint=f"it must be one; {ANOTHER}")
+        raise StoreCorrupt(
+            f"the alias {alias!r} points to {len(answer)} indices", hint=f"it must be one; {ANOTHER_PREFIX}"
+        )
     ((index, about),) = answer.items()
     return index, about
 
 
 def notes(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns what memscope noted of an index when it made it; nothing for an index of somebody else."""
+    """Return the ``_meta`` that memscope wrote; empty for an index of another program."""
     meta = about["mappings"].get("_meta", {})
-    found = meta.get(META) if isinstance(meta, Mapping) else None
-    return found if isinstance(found, Mapping) and isinstance(found.get("version"), int) else {}
+    noted = meta.get(META) if isinstance(meta, Mapping) else None
+    return noted if isinstance(noted, Mapping) and isinstance(noted.get("version"), int) else {}
 
 
 async def describe(cluster: Cluster, names: IndexNames) -> None:
-    """Create the document shared by all processes, unless it exists."""
+    """Create the meta document that all processes share, unless it exists."""
     about = {"scope": META, "kind": "meta", "state": {"secret": secrets.token_bytes(32).hex(), "spaces": []}}
     try:
         await cluster.request(
@@ -153,7 +157,7 @@ async def exists(cluster: Cluster, alias: str) -> bool:
 
 
 async def create(cluster: Cluster, alias: str, names: IndexNames, *, alone: bool = False) -> None:
-    """Create an index of this format under its alias; without the alias for ``alone``."""
+    """Create an index of the current format, with its alias unless ``alone``."""
     chosen = cluster.options
     try:
         body = definition(alias, names, shards=chosen.shards, replicas=chosen.replicas)
@@ -166,19 +170,19 @@ async def create(cluster: Cluster, alias: str, names: IndexNames, *, alone: bool
         if not alone and not await exists(cluster, alias):
             raise StoreCorrupt(
                 f"there is an index {names.index(alias)!r} without its alias {alias!r}",
-                hint=f"give it the alias if memscope made it, else {ANOTHER}",
+                hint=f"give it the alias if memscope made it, else {ANOTHER_PREFIX}",
             ) from None
 
 
-def check(alias: str, fields: Mapping[str, Body], found: tuple[str, Mapping[str, Any]]) -> None:
-    """Check that the alias names an index of ours, with its mapping as created."""
-    index, about = found
+def check(alias: str, fields: Mapping[str, Body], described_index: tuple[str, Mapping[str, Any]]) -> None:
+    """Check that the alias points to an index of memscope with the mapping as created."""
+    index, about = described_index
     if index == alias:
-        raise StoreCorrupt(f"{alias!r} is an index and not an alias; memscope did not make it", hint=ANOTHER)
+        raise StoreCorrupt(f"{alias!r} is an index and not an alias; memscope did not make it", hint=ANOTHER_PREFIX)
     ours = notes(about)
     if not ours:
-        raise StoreCorrupt(f"the index {index!r} was not made by memscope", hint=ANOTHER)
-    if ours["version"] > VERSION:
+        raise StoreCorrupt(f"the index {index!r} was not made by memscope", hint=ANOTHER_PREFIX)
+    if ours["version"] > MAPPING_VERSION:
         raise StoreTooNew(f"the index {index!r} has format {ours['version']}", hint="upgrade memscope")
     for trouble in differences(fields, about):
         raise StoreCorrupt(
@@ -187,12 +191,12 @@ def check(alias: str, fields: Mapping[str, Body], found: tuple[str, Mapping[str,
 
 
 def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterator[str]:
-    """Returns the differences between an index and its definition."""
+    """Yield the differences between an index and its definition."""
     mappings, settings = about["mappings"], about["settings"]["index"]
     if str(mappings.get("dynamic", "true")).lower() != "false":
-        yield "it maps what it does not know (dynamic)"
+        yield "it maps unknown fields (dynamic)"
     if not mappings.get("_routing", {}).get("required"):
-        yield "it takes documents without routing"
+        yield "it accepts documents without routing"
     for name, wanted in fields.items():
         have = mappings.get("properties", {}).get(name)
         if have is None or not _covers(have, wanted):
@@ -202,20 +206,20 @@ def differences(fields: Mapping[str, Body], about: Mapping[str, Any]) -> Iterato
 
 
 def _covers(have: Any, wanted: Any) -> bool:
-    """Returns whether a mapping has all wanted fields; the server leaves out the type of an object."""
+    """Return whether a mapping has all wanted fields; the server omits the type of an object."""
     if not isinstance(wanted, Mapping):
         return str(have).lower() == str(wanted).lower()
-    told = {"type": "object", **have}
-    return all(key in told and _covers(told[key], value) for key, value in wanted.items())
+    mapping = {"type": "object", **have}
+    return all(key in mapping and _covers(mapping[key], value) for key, value in wanted.items())
 
 
 async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
-    """Returns the state of indices and cluster: version, mappings, refresh, durability, room on the disks."""
-    found: dict[str, Any] = {}
+    """Return the state of indices and cluster: versions, mappings, refresh, durability, disk space."""
+    indices: dict[str, Any] = {}
     for alias, fields in ((names.memory, MEMORY), (names.work, WORK)):
         index, about = await described(cluster, alias)
         settings = about["settings"]["index"]
-        found[alias] = {
+        indices[alias] = {
             "index": index,
             "format": notes(about).get("version"),
             "differences": list(differences(fields, about)),
@@ -223,11 +227,11 @@ async def health(cluster: Cluster, names: IndexNames) -> Mapping[str, Any]:
             "translog_durability": settings.get("translog", {}).get("durability", "request"),
             "blocks": sorted(name for name, on in settings.get("blocks", {}).items() if str(on) == "true"),
         }
-    return {**found, **await _cluster(cluster)}
+    return {**indices, **await _cluster(cluster)}
 
 
 async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
-    """Returns the state of the cluster; a user without the right to see it sees nothing here."""
+    """Return the state of the cluster, or the error's code for a user without that privilege."""
     try:
         status = await cluster.request("GET", "/_cluster/health", filter_path="status")
         nodes = await cluster.request("GET", "/_nodes/stats/fs", filter_path="nodes.*.fs.total")
@@ -244,10 +248,10 @@ async def _cluster(cluster: Cluster) -> Mapping[str, Any]:
 
 
 __all__ = [
+    "MAPPING_VERSION",
     "MEMORY",
     "META_ID",
     "META_ROUTING",
-    "VERSION",
     "WORK",
     "IndexNames",
     "check",

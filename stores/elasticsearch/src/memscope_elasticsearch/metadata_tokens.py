@@ -1,7 +1,8 @@
-"""Metadata and data as tokens of one keyword field, and filters on them as queries over these tokens.
+"""Metadata and data as tokens of one keyword field, and filters as queries over these tokens.
 
-A query may find more than the filter means (long texts and large numbers are cut), never less: callers check hits
-with ``filters.matches``. Keys and values of users are hashed or encoded, never part of a query's language.
+A query finds every match of a filter, and sometimes more: long texts and large numbers are cut; nested keys, names and
+keywords have no tokens. If it is not ``is_exact``, callers check the hits with ``filters.record_matches``. Keys and
+values of users are hashed or encoded, so that they cannot act as query syntax.
 """
 
 from __future__ import annotations
@@ -13,16 +14,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from memscope.records import Json
-from memscope.records.filters import ABOUT, KEYWORD
+from memscope.records import Json, Record, Turn
+from memscope.records.filters import ABOUT_FIELD, AND, EXISTS, IN, KEYWORD_FIELD, NOT, NOT_IN, OR
 from memscope_elasticsearch.client import Body
 
-TEXT = 64  # characters of a text that ranges see
+TEXT = 64  # characters of a text that ranges compare
+STATEMENT = "statement"  # the only token of a statement, which no filter matches
+EXACT_INTEGERS = 2**53  # integers below it are exact as doubles
 _NUMBER, _STRING = "n", "s"
+_NOTHING: Body = {"match_none": {}}
+_EVERYTHING: Body = {"match_all": {}}
+_MEMORY: Body = {"bool": {"must_not": [{"term": {"kind": "turn"}}]}}
+
+
+def tokens_of(record: Record) -> list[str]:
+    if isinstance(record, Turn):
+        return [STATEMENT] if record.statement else tokens(record.metadata)
+    return tokens(record.data)
 
 
 def tokens(mapping: Mapping[str, Json]) -> list[str]:
-    """Returns per key one token of equality, and one of order for numbers and texts."""
+    """Return per key a token for equality, and for numbers and texts a token for order."""
     return [token for key, value in mapping.items() for token in _tokens(key, value)]
 
 
@@ -42,7 +54,7 @@ def _equality(key: str, value: Json) -> str:
 
 
 def _canonical(value: Json) -> Json:
-    """Normalise equal values: 1 and 1.0, 0 and -0.0."""
+    """Normalise equal values, such as 1 and 1.0 or 0 and -0.0."""
     if isinstance(value, float) and not isinstance(value, bool) and math.isfinite(value) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
@@ -53,7 +65,7 @@ def _canonical(value: Json) -> Json:
 
 
 def _order(value: Json) -> str | None:
-    """Returns a text that sorts as the value does, among values of its kind."""
+    """Return a text that sorts like the value among values of its type; None without an order."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -63,7 +75,7 @@ def _order(value: Json) -> str | None:
 
 
 def _sortable(value: int | float) -> str:
-    """Rearrange the bits of a double, so that their texts sort as the numbers do."""
+    """Encode a double as hex digits that sort like the numbers."""
     try:
         number = float(value)
     except OverflowError:
@@ -72,25 +84,95 @@ def _sortable(value: int | float) -> str:
     return f"{bits ^ (0xFFFFFFFFFFFFFFFF if bits >> 63 else 1 << 63):016x}"
 
 
+# ---- queries
+
+
 def query(filter: Mapping[str, Json]) -> list[Body]:
-    """Returns filter clauses that every match of ``filter`` fulfils."""
-    known = ((key, wanted) for key, wanted in filter.items() if key not in (ABOUT, KEYWORD))
-    return [clause for key, wanted in known for clause in _clauses(key, wanted)]
+    """Return filter clauses that every match of ``filter`` meets."""
+    return [*_filter(filter, loose=True), _negated([{"term": {"facts": STATEMENT}}])]
 
 
-def _clauses(key: str, wanted: Json) -> Iterator[Body]:
+def is_exact(filter: Mapping[str, Json]) -> bool:
+    """Return whether only matches of ``filter`` meet its query."""
+    return _filter(filter, loose=True) == _filter(filter, loose=False)
+
+
+def _filter(filter: Mapping[str, Json], *, loose: bool) -> list[Body]:
+    """``loose``: clauses that every match meets (necessary); else clauses that only matches meet (sufficient).
+
+    ``$not`` swaps the two.
+    """
+    return [clause for key, wanted in filter.items() for clause in _part(key, wanted, loose=loose)]
+
+
+def _part(key: str, wanted: Json, *, loose: bool) -> Iterator[Body]:
+    if key == NOT:
+        yield _negated(_filter(wanted, loose=not loose))
+    elif key == AND:
+        for part in wanted:
+            yield from _filter(part, loose=loose)
+    elif key == OR:
+        yield _any([_all(_filter(part, loose=loose)) for part in wanted])
+    elif key in (ABOUT_FIELD, KEYWORD_FIELD):
+        yield _MEMORY if loose else _NOTHING
+    else:
+        yield from _conditions(key, wanted, loose=loose)
+
+
+def _conditions(key: str, wanted: Json, *, loose: bool) -> Iterator[Body]:
     operators = isinstance(wanted, Mapping) and any(str(name).startswith("$") for name in wanted)
     conditions: Iterable[tuple[str, Any]] = wanted.items() if operators else [("$eq", wanted)]
     for operator, value in conditions:
-        if operator == "$eq":
-            yield {"term": {"facts": _equality(key, value)}}
-        elif operator != "$ne":  # what is not equal is judged on the record itself
-            yield _range(key, operator, _order(value) or "")
+        if operator == NOT:
+            yield _negated(list(_conditions(key, value, loose=not loose)))
+        elif "." in key:
+            yield _within(key, operator, value) if loose else _NOTHING
+        else:
+            yield _condition(key, operator, value, loose=loose)
 
 
-def _range(key: str, operator: str, order: str) -> Body:
-    """Returns a range from the value to the end of its kind, the value itself always included."""
+def _condition(key: str, operator: str, value: Json, *, loose: bool) -> Body:
+    if operator in ("$eq", "$ne", IN, NOT_IN):
+        values = value if operator in (IN, NOT_IN) else [value]
+        among: Body = {"terms": {"facts": sorted({_equality(key, item) for item in values})}}
+        return among if operator in ("$eq", IN) else _negated([among])
+    if operator == EXISTS:
+        return _exists(key) if value else _negated([_exists(key)])
+    return _range(key, operator, value, loose=loose)
+
+
+def _exists(key: str) -> Body:
+    return {"prefix": {"facts": f"{_digest(key)}="}}
+
+
+def _within(path: str, operator: str, value: Json) -> Body:
+    """Return a necessary condition for a nested key: a parent object or the literal key exists."""
+    if operator in ("$ne", NOT_IN) or (operator == EXISTS and not value):
+        return _EVERYTHING
+    heads = [path[:at] for at, char in enumerate(path) if char == "."]
+    return _any([_exists(key) for key in (*heads, path)])
+
+
+def _range(key: str, operator: str, value: Json, *, loose: bool) -> Body:
+    """Return a range up to the end of the value's type; equality with a cut value counts only if ``loose``."""
+    if value != value:  # nothing compares with NaN
+        return _NOTHING
+    order = _order(value) or ""
+    whole = len(value) < TEXT if isinstance(value, str) else abs(value) < EXACT_INTEGERS
+    equal = "e" * (operator in ("$gte", "$lte") if whole else loose)
     kind, bound = f"{_digest(key)}:{order[:1]}", f"{_digest(key)}:{order}"
     if operator in ("$gt", "$gte"):
-        return {"range": {"facts": {"gte": bound, "lt": kind + "\U0010ffff"}}}
-    return {"range": {"facts": {"gte": kind, "lte": bound + "\U0010ffff"}}}
+        return {"range": {"facts": {f"gt{equal}": bound, "lt": kind[:-1] + chr(ord(kind[-1]) + 1)}}}
+    return {"range": {"facts": {"gte": kind, f"lt{equal}": bound}}}
+
+
+def _all(clauses: list[Body]) -> Body:
+    return clauses[0] if len(clauses) == 1 else {"bool": {"filter": clauses}}
+
+
+def _any(clauses: list[Body]) -> Body:
+    return clauses[0] if len(clauses) == 1 else {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def _negated(clauses: list[Body]) -> Body:
+    return {"bool": {"must_not": [_all(clauses)]}}

@@ -1,7 +1,7 @@
-"""Migration from an older format, and from other terms, to the current ones. Both resume after an interruption.
+"""Migration from older formats and derived fields to the current ones; both resume after an interruption.
 
-An older index is copied into a new one while nobody can write the old; then the alias changes its place, in one step.
-Units whose terms were made otherwise are made again from their records, in place.
+An index of an old format is write-blocked and copied into a new one; then the alias is switched atomically. Units of
+another ``DERIVED`` version are renewed from their records, in place.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from memscope.errors import StoreGone
 from memscope.records import Turn
 from memscope_elasticsearch import mapping
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import DERIVED, KINDS, Place, Stored, documents, stored
+from memscope_elasticsearch.documents import DERIVED, DOCUMENT_KINDS, Place, Stored, documents, stored
 from memscope_elasticsearch.mapping import META, IndexNames
 from memscope_elasticsearch.session import Session
 
-PAGE = 500
-# Derived from a record.
+DOCUMENTS_PER_PAGE = 500
 FIELDS = (
     "columns",
     "packed",
@@ -30,32 +29,33 @@ FIELDS = (
     "personal",
     "meaning",
     "named",
+    "facts",
     "terms",
-)  # derived
+)  # derived from a record
 
 # ---- the format
 
 
 async def upgrade(cluster: Cluster, names: IndexNames) -> None:
-    """Bring each index of an older format to this one."""
+    """Upgrade each index of an older format."""
     for alias in (names.memory, names.work):
         index, about = await mapping.described(cluster, alias)
-        version = mapping.notes(about).get("version", mapping.VERSION)
-        if index == alias or version == mapping.VERSION:
+        version = mapping.notes(about).get("version", mapping.MAPPING_VERSION)
+        if index == alias or version == mapping.MAPPING_VERSION:
             continue
         if version <= mapping.COPIED:
-            with suppress(StoreGone):  # another process was quicker
+            with suppress(StoreGone):  # another process was faster
                 await _move(cluster, names, alias, index, about)
-        elif version < mapping.VERSION:
+        elif version < mapping.MAPPING_VERSION:
             await _extend(cluster, names, alias, index, about)
 
 
 async def _extend(cluster: Cluster, names: IndexNames, alias: str, index: str, about: Mapping[str, Any]) -> None:
-    """Add the fields that an older index lacks; from here on, processes of the older version cannot open it."""
+    """Add the missing fields of an older index; processes of the older version can no longer open it."""
     wanted = mapping.MEMORY if alias == names.memory else mapping.WORK
     have, meta = about["mappings"].get("properties", {}), about["mappings"]["_meta"]
     lacking = {name: field for name, field in wanted.items() if name not in have}
-    changed = {**meta, META: {**meta[META], "version": mapping.VERSION}}
+    changed = {**meta, META: {**meta[META], "version": mapping.MAPPING_VERSION}}
     await cluster.request("PUT", f"/{index}/_mapping", body={"properties": lacking, "_meta": changed})
 
 
@@ -70,7 +70,7 @@ async def _move(cluster: Cluster, names: IndexNames, alias: str, old: str, about
             await cluster.request("PUT", f"/{new}/_mapping", body={"properties": vectors})
     await cluster.refresh(old)
     async with aclosing(_everything(cluster, old)) as pages:
-        async for hits in pages:  # what an earlier attempt copied is there
+        async for hits in pages:  # ``create`` skips what an earlier attempt copied
             copies = ((hit["_id"], hit["_routing"], hit["_source"]) for hit in hits)
             await cluster.bulk(BulkOperation("create", new, *copy, by_alias=False) for copy in copies)
     await cluster.refresh(new)
@@ -82,12 +82,16 @@ async def _move(cluster: Cluster, names: IndexNames, alias: str, old: str, about
 
 
 async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mapping[str, Any]], None]:
-    """Yields pages of all documents, vectors included, as they are at one moment."""
+    """Yield pages of all documents, vectors included, at one point in time."""
     opened = await cluster.request("POST", f"/{index}/_pit", keep_alive="10m")
     pit, after = opened["id"], None
     try:
         while True:
-            body: Body = {"size": PAGE, "pit": {"id": pit, "keep_alive": "10m"}, "sort": [{"_shard_doc": "asc"}]}
+            body: Body = {
+                "size": DOCUMENTS_PER_PAGE,
+                "pit": {"id": pit, "keep_alive": "10m"},
+                "sort": [{"_shard_doc": "asc"}],
+            }
             body |= {"_source": {"exclude_vectors": False}} | ({"search_after": after} if after is not None else {})
             answer = await cluster.request("POST", "/_search", body=body)
             hits = answer["hits"]["hits"]
@@ -103,7 +107,7 @@ async def _everything(cluster: Cluster, index: str) -> AsyncGenerator[list[Mappi
 
 
 async def renew(session: Session) -> int:
-    """Renew units derived by another version; returns the number of records. Processes of that version may go on."""
+    """Renew units of another ``DERIVED`` version while other processes go on; return the number of records."""
     index, about = await mapping.described(session.cluster, session.names.memory)
     meta, count = about["mappings"]["_meta"], 0
     outdated = meta[META].get("terms") != DERIVED
@@ -111,7 +115,7 @@ async def renew(session: Session) -> int:
         await session.refresh()
     while hits := await _outdated(session):
         for scope in dict.fromkeys(hit["_source"]["scope"] for hit in hits):
-            of_scope = [one for hit in hits if (one := stored(hit, scope)) is not None]
+            of_scope = [entry for hit in hits if (entry := stored(hit, scope)) is not None]
             count += await _again(session, scope, of_scope)
         await session.refresh()
     if outdated:
@@ -121,8 +125,8 @@ async def renew(session: Session) -> int:
 
 
 async def _outdated(session: Session) -> list[Mapping[str, Any]]:
-    clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]}
-    body = {"size": PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": DERIVED}}]}}}
+    clauses = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]}
+    body = {"size": DOCUMENTS_PER_PAGE, "query": {"bool": {**clauses, "must_not": [{"term": {"terms": DERIVED}}]}}}
     answer = await session.cluster.search(
         session.names.memory, {**body, "seq_no_primary_term": True}, paths="hits.hits"
     )
@@ -130,36 +134,37 @@ async def _outdated(session: Session) -> list[Mapping[str, Any]]:
     return hits
 
 
-async def _again(session: Session, scope: str, found: Sequence[Stored]) -> int:
-    """Renew units in place: texts and their number did not change, so vectors stay."""
-    if not found:
+async def _again(session: Session, scope: str, entries: Sequence[Stored]) -> int:
+    """Renew units in place; their texts are the same, so vectors stay."""
+    if not entries:
         return 0
-    user = found[0].record.scope.user
-    roots = await session.load(user, {record_id for one in found for record_id in one.source.get("roots") or ()})
-    made = {one.id: _derived(one, roots) for one in found}
-    further = [id for units in made.values() for id in list(units)[1:]]
-    known = {one["_id"]: one for one in await session.documents(scope, further, includes="kind")}
+    user = entries[0].record.scope.user
+    roots = await session.load(user, {record_id for entry in entries for record_id in entry.source.get("roots") or ()})
+    bodies = {entry.id: _derived(entry, roots) for entry in entries}
+    further = [id for units in bodies.values() for id in list(units)[1:]]
+    known = {entry["_id"]: entry for entry in await session.documents(scope, further, includes="kind")}
     rest = [
         BulkOperation("update", session.names.memory, id, scope, units[id], _version(known[id]))
-        for units in made.values()
+        for units in bodies.values()
         for id in list(units)[1:]
-        if known[id].get("_source", {}).get("kind") in KINDS  # not forgotten meanwhile
+        if known[id].get("_source", {}).get("kind") in DOCUMENT_KINDS  # not forgotten meanwhile
     ]
     behind = {op.id for op, outcome in zip(rest, await session.cluster.bulk(rest), strict=True) if not outcome.ok}
-    whole = [one for one in found if behind.isdisjoint(made[one.id])]  # the first unit last: it says what is done
-    await session.cluster.bulk(
-        BulkOperation("update", session.names.memory, one.id, scope, made[one.id][one.id], one.version) for one in whole
+    whole = [entry for entry in entries if behind.isdisjoint(bodies[entry.id])]
+    await session.cluster.bulk(  # the first unit last: its ``terms`` mark the record as renewed
+        BulkOperation("update", session.names.memory, entry.id, scope, bodies[entry.id][entry.id], entry.version)
+        for entry in whole
     )
     return len(whole)
 
 
-def _derived(one: Stored, roots: Mapping[str, Stored]) -> dict[str, Body]:
-    """Returns by document what is derived from a record."""
-    on = [roots[record_id] for record_id in one.source.get("roots") or () if record_id in roots]
+def _derived(entry: Stored, roots: Mapping[str, Stored]) -> dict[str, Body]:
+    """Return the derived fields of a record's documents by id."""
+    on = [roots[record_id] for record_id in entry.source.get("roots") or () if record_id in roots]
     turns = [(root.number, root.record) for root in on if isinstance(root.record, Turn)]
-    place = Place.at(one.source["places"][0]) if isinstance(one.record, Turn) else None
-    made = documents(one.record, one.number, sorted(turns), place=place)
-    return {id: {name: body[name] for name in FIELDS} for id, body in made.items()}
+    place = Place.at(entry.source["places"][0]) if isinstance(entry.record, Turn) else None
+    bodies = documents(entry.record, entry.number, sorted(turns), place=place)
+    return {id: {name: body[name] for name in FIELDS} for id, body in bodies.items()}
 
 
 def _version(document: Mapping[str, Any]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Counters by name, each a document of its own, changed by compare-and-swap on ``_seq_no``."""
+"""Counters by name, one document each, changed by compare-and-swap on ``_seq_no``."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
 KIND = "counters"
-TRIES, PAUSE_S = 50, 0.05
+MAX_TRIES, RETRY_PAUSE_S = 50, 0.05
 
 
 async def read(session: Session, name: str) -> dict[str, Json]:
-    found = (await _document(session, name)).get("_source", {})
-    return dict(found.get("state", {}))
+    source = (await _document(session, name)).get("_source", {})
+    return dict(source.get("state", {}))
 
 
 async def change(session: Session, name: str, step: Callable[[dict[str, Json]], None]) -> None:
     scope = scope_hash(f"{KIND} {name}")
-    for _ in range(TRIES):
-        found = await _document(session, name)
-        state = dict(found.get("_source", {}).get("state", {}))
+    for _ in range(MAX_TRIES):
+        document = await _document(session, name)
+        state = dict(document.get("_source", {}).get("state", {}))
         step(state)
         body = {"scope": scope, "kind": KIND, "state": state}
-        version = (found["_seq_no"], found["_primary_term"]) if "_source" in found else None
+        version = (document["_seq_no"], document["_primary_term"]) if "_source" in document else None
         action = "index" if version else "create"
         operation = BulkOperation(action, session.names.work, document_id(scope, KIND), scope, body, version)
         if (await session.cluster.bulk([operation]))[0].ok:
             return
-        await asyncio.sleep(random.uniform(0, PAUSE_S))
-    raise StoreBusy("the counters of the store change all the time", hint="try again")
+        await asyncio.sleep(random.uniform(0, RETRY_PAUSE_S))
+    raise StoreBusy("too many processes write the same counters at once", hint="try again")
 
 
 async def _document(session: Session, name: str) -> Body:
     scope = scope_hash(f"{KIND} {name}")
     at = {"_index": session.names.work, "_id": document_id(scope, KIND), "routing": scope}
-    (found,) = await session.cluster.documents([at])
-    return found
+    (document,) = await session.cluster.documents([at])
+    return document

@@ -1,4 +1,4 @@
-"""The address of the cluster and the options of the client, from a location and the section of the settings."""
+"""Address of the cluster and options of the client, from a location and the settings' section ``elasticsearch``."""
 
 from __future__ import annotations
 
@@ -10,22 +10,28 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from memscope.errors import ConfigError, nearest
 
-PORT, PREFIX = 9200, "memscope"
+DEFAULT_PORT, DEFAULT_PREFIX = 9200, "memscope"
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,80}")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True)
 class Options:
-    """``client`` goes to ``AsyncElasticsearch`` as it is: hosts or cloud_id, api_key or basic_auth, ca_certs, ...
+    """Options of a store.
 
-    ``prefix`` begins the name of every index. ``vectors`` is the ``index_options`` type of new vector fields.
-    ``request_s``: one request; ``deadline_s``: with its retries, or waiting for another writer of the same user.
-    ``lease_s``: how long a writer may hold a user's lock before others finish what it began.
+    Attributes:
+        client: Arguments of ``AsyncElasticsearch``: hosts or cloud_id, api_key or basic_auth, ca_certs, ...
+        prefix: Start of the names of the indices.
+        shards: Shards of a new index.
+        replicas: Replicas of a new index; None for the cluster's default.
+        vectors: ``index_options`` type of new vector fields.
+        request_s: Timeout of one request.
+        deadline_s: Timeout of a call with its retries, and of waiting for another writer of the same user.
+        lease_s: Lease of a writer on a user's lock, after which others replay its intent.
     """
 
     client: Mapping[str, Any] = field(repr=False, default_factory=dict)
-    prefix: str = PREFIX
+    prefix: str = DEFAULT_PREFIX
     shards: int = 1
     replicas: int | None = None
     vectors: str = "bbq_flat"
@@ -40,7 +46,7 @@ class Options:
         return ", ".join(re.sub(r"//[^/]*@", "//", str(host)) for host in hosts)
 
 
-_KINDS: Mapping[str, Any] = {
+_OPTION_TYPES: Mapping[str, Any] = {
     "shards": int, "replicas": int, "vectors": str, "request_s": float, "deadline_s": float, "lease_s": float,
 }  # fmt: skip
 _TO_CLIENT = ("ca_certs", "ssl_assert_fingerprint", "verify_certs")
@@ -49,38 +55,45 @@ _TO_CLIENT = ("ca_certs", "ssl_assert_fingerprint", "verify_certs")
 def parse_location(location: str, configured: Mapping[str, Any] | None = None) -> Options:
     """Parse ``elasticsearch[+https]://[user:password@]host[:port][,host...][/prefix][?name=value]``.
 
-    ``configured`` is the settings' section ``elasticsearch``; the address goes before it. ``ConfigError``
-    names the fault, never a password.
+    Args:
+        location: The address; its values override the configured ones.
+        configured: The settings' section ``elasticsearch``.
+
+    Returns:
+        The options.
+
+    Raises:
+        ConfigError: Names the fault, never a password.
     """
     parts = urlsplit(location)
-    given: dict[str, Any] = {name: value for name, value in (configured or {}).items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in (configured or {}).items() if value is not None}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        given[name] = value
+        values[name] = value
     if prefix := parts.path.strip("/"):
-        given["prefix"] = prefix
-    client = _client(parts.scheme, parts.netloc, given)
-    made = Options(client=client, prefix=_prefix(given.pop("prefix", PREFIX)))
-    unknown = given.keys() - _KINDS.keys()
+        values["prefix"] = prefix
+    client = _client(parts.scheme, parts.netloc, values)
+    options = Options(client=client, prefix=_prefix(values.pop("prefix", DEFAULT_PREFIX)))
+    unknown = values.keys() - _OPTION_TYPES.keys()
     if unknown:
-        known = [*_KINDS, *_TO_CLIENT, "api_key", "cloud_id", "hosts", "password", "prefix", "user"]
+        known = [*_OPTION_TYPES, *_TO_CLIENT, "api_key", "cloud_id", "hosts", "password", "prefix", "user"]
         raise ConfigError(f"elasticsearch has no setting {min(unknown)!r}", hint=nearest(min(unknown), known))
-    return replace(made, **{name: _number(name, value) for name, value in given.items()})
+    return replace(options, **{name: _number(name, value) for name, value in values.items()})
 
 
-def _client(scheme: str, netloc: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Take the arguments of the client out of ``given``."""
+def _client(scheme: str, netloc: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Pop the arguments of the client from ``values``."""
     login, _, where = netloc.rpartition("@")
-    client: dict[str, Any] = {name: given.pop(name) for name in _TO_CLIENT if name in given}
+    client: dict[str, Any] = {name: values.pop(name) for name in _TO_CLIENT if name in values}
     if "verify_certs" in client:
         client["verify_certs"] = _truth("verify_certs", client["verify_certs"])
     user, _, password = login.partition(":")
-    user, password = unquote(user) or given.pop("user", ""), unquote(password) or given.pop("password", "")
-    given.pop("user", None), given.pop("password", None)
-    if key := given.pop("api_key", None):
+    user, password = unquote(user) or values.pop("user", ""), unquote(password) or values.pop("password", "")
+    values.pop("user", None), values.pop("password", None)
+    if key := values.pop("api_key", None):
         client["api_key"] = key
     elif user:
         client["basic_auth"] = (user, password)
-    hosts, cloud = given.pop("hosts", None), given.pop("cloud_id", None)
+    hosts, cloud = values.pop("hosts", None), values.pop("cloud_id", None)
     if cloud and not where:
         return {**client, "cloud_id": cloud}
     web = "https" if scheme.endswith("+https") else "http"
@@ -93,33 +106,35 @@ def _client(scheme: str, netloc: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_port(host: str) -> str:
-    return host if re.search(r":\d+$", host) else f"{host}:{PORT}"
+    return host if re.search(r":\d+$", host) else f"{host}:{DEFAULT_PORT}"
 
 
 def _listed(hosts: object) -> list[str]:
-    found = hosts.split(",") if isinstance(hosts, str) else list(hosts) if isinstance(hosts, list | tuple) else []
-    return [str(host).strip() for host in found if str(host).strip()]
+    names = hosts.split(",") if isinstance(hosts, str) else list(hosts) if isinstance(hosts, list | tuple) else []
+    return [str(host).strip() for host in names if str(host).strip()]
 
 
 def _prefix(name: str) -> str:
     if not _PREFIX.fullmatch(name):
-        raise ConfigError(f"{name!r} cannot begin the name of an index", hint="lower-case letters, digits, - _ .")
+        raise ConfigError(
+            f"{name!r} is not a valid prefix of an index", hint="use lower-case letters, digits, - _ and ."
+        )
     return name
 
 
 def _number(name: str, value: Any) -> Any:
     try:
-        made = _KINDS[name](value)
+        number = _OPTION_TYPES[name](value)
     except (TypeError, ValueError):
-        raise ConfigError(f"elasticsearch: {name} is not a {_KINDS[name].__name__}") from None
-    if not isinstance(made, str) and made < (0 if name == "replicas" else 1e-3):
-        raise ConfigError(f"elasticsearch: {name} is too small")
-    return made
+        raise ConfigError(f"elasticsearch: {name} is not a {_OPTION_TYPES[name].__name__}") from None
+    if not isinstance(number, str) and number < (0 if name == "replicas" else 1e-3):
+        raise ConfigError(f"elasticsearch: {name} is too small", hint="give a larger number")
+    return number
 
 
 def _truth(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if str(value).lower() not in (*_TRUE, *_FALSE):
-        raise ConfigError(f"elasticsearch: {name} is true or false")
+        raise ConfigError(f"elasticsearch: {name} is neither true nor false", hint=f"set {name}=true or {name}=false")
     return str(value).lower() in _TRUE

@@ -7,30 +7,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memscope.records import ROLES, Search
-from memscope.text.units import microseconds, scope_key
+from memscope.search.candidates import DAY_US
+from memscope.search.units import microseconds, scope_key
 from memscope.text.vectors import scaled
-from memscope_elasticsearch import metadata_tokens
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import KINDS, scope_hash, spelled
-from memscope_elasticsearch.term_frequencies import HEADER
+from memscope_elasticsearch.documents import DOCUMENT_KINDS, scope_hash, spelled
+from memscope_elasticsearch.term_frequencies import HEADER_PREFIX
 
 if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit
 
-TEXT, PERIOD, OF_USER, VECTOR, MEANING, TOPIC = 110, 40, 60, 80, 40, 25  # hits; the first: those of other speakers
-NEIGHBOURS_OF, WIDE_OF = 40, 20  # one on either side, two
-ROOM = 350_000  # bytes of both answers
-ENVELOPE, UNIT = 200, 250  # of them around each hit; for a unit beside, most are shared
-BESIDE = 0.5  # of the room left: for records beside the best
-SHORT, SHARE = 1200, 4
-BEST = 36  # beside three for every hit wanted: records brought along
-LASTING = 0.2  # of a rare topic
-FAINT = 0.1  # a cosine of built-in vectors below it says nothing
-REQUIRED, OF_RECORD = 20, 20  # hits that have what is required; units of each
-FOUND = 100.0  # more than all clauses only counted score
-STEPS, NEXT = (-2, -1, 1, 2), (-1, 1)
-HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter: to be told, not to be found by
-DAY = 86_400_000_000
+TEXT_HITS, PERIOD_HITS, USER_HITS, VECTOR_HITS, MEANING_HITS, TOPIC_HITS = (
+    110,
+    40,
+    60,
+    80,
+    40,
+    25,
+)  # hits; TEXT_HITS without the user's own
+NEIGHBOURS_OF, WIDE_OF = 40, 20  # best units with one neighbour on either side, with two
+MAX_ANSWER_BYTES = 350_000  # both answers together
+ENVELOPE, UNIT = 200, 250  # bytes of a hit around its record; of a neighbour without its record
+BESIDE = 0.5  # share of the remaining room for the records of neighbours
+SHORT_QUERY_HITS, SHORT_QUERY_SHARE = 1200, 4
+BEST = 36  # records in the answer, plus 3 per hit wanted
+DURABLE_TOPIC_WEIGHT = 0.2  # bonus of a durable statement on a shared topic
+FAINT = 0.1  # cosines of built-in vectors below it are noise
+REQUIRED, OF_RECORD = 20, 20  # hits with all required terms; units of each
+MATCH_SCORE = 100.0  # more than all named clauses score together
+NEIGHBOUR_DISTANCES, NEXT_DISTANCES = (-2, -1, 1, 2), (-1, 1)
+HEADER_BOOST, COUNT_BOOST = 0.3, 0.001  # the latter reports frequencies without changing the order
 _BESIDE = ["columns", "target", "rid", "place", "supersedes"]
 _UNIT = [*_BESIDE, "size"]
 _RECORD = ["kind", "part", "rid", "number", "body"]
@@ -39,42 +45,42 @@ _RECORD = ["kind", "part", "rid", "number", "body"]
 # ---- what may be seen
 
 
-def seen(asked: Search) -> list[Body]:
-    """Returns filter clauses for visible records: as ``pool._seen``."""
-    scope = asked.scope
-    clauses: list[Body] = [{"term": {"scope": scope_hash(scope.user)}}, {"terms": {"kind": list(KINDS)}}]
+def seen(query: Search) -> list[Body]:
+    """Return filter clauses for visible records, as ``search.matching.look`` decides."""
+    scope = query.scope
+    clauses: list[Body] = [{"term": {"scope": scope_hash(scope.user)}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]
     hidden: list[Body] = [{"term": {"proposed": True}}]
-    if asked.as_of is None:
+    if query.as_of is None:
         hidden.append({"exists": {"field": "closed"}})
     else:
-        clauses.append({"range": {"time": {"lte": microseconds(asked.as_of)}}})
-        hidden.append({"range": {"closed": {"lte": microseconds(asked.as_of)}}})
+        clauses.append({"range": {"time": {"lte": microseconds(query.as_of)}}})
+        hidden.append({"range": {"closed": {"lte": microseconds(query.as_of)}}})
     if scope.session is None:
         hidden.append({"term": {"spare": True}})
     else:
         clauses.append({"term": {"session": str(scope_key(scope.session))}})
     if scope.agent is not None:
         clauses.append({"term": {"agent": str(scope_key(scope.agent))}})
-    if asked.now is not None:
-        hidden.append({"range": {"expires": {"lte": microseconds(asked.now)}}})
-    if asked.exclude:
-        hidden.append({"terms": {"target": sorted(asked.exclude)}})
+    if query.now is not None:
+        hidden.append({"range": {"expires": {"lte": microseconds(query.now)}}})
+    if query.exclude:
+        hidden.append({"terms": {"target": sorted(query.exclude)}})
     return [*clauses, {"bool": {"must_not": hidden}}]
 
 
-def _wanted(asked: Search) -> list[Body]:
-    """Returns the clauses of ``seen``, with the kinds and the metadata asked for."""
-    clauses = seen(asked)
-    clauses[1] = {"terms": {"kind": sorted(asked.kinds)}}
-    return clauses + (metadata_tokens.query(asked.filter) if asked.filter else [])
+def _wanted(query: Search, fitting: Sequence[Body]) -> list[Body]:
+    """Return the clauses of ``seen`` limited to the query's kinds and filter."""
+    clauses = seen(query)
+    clauses[1] = {"terms": {"kind": sorted(query.kinds)}}
+    return [*clauses, *fitting]
 
 
-def _named(asked: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
-    """Returns two named clauses per term: the score of one in a hit gives the term's frequency; one of its header."""
-    fields = {"": ("words.count", COUNT_BOOST), HEADER: ("header", header_boost)}
+def _named(query: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
+    """Return two named clauses per term, on words and header; the score of the first gives the term frequency."""
+    fields = {"": ("words.count", COUNT_BOOST), HEADER_PREFIX: ("header", header_boost)}
     return [
         {"term": {field: {"value": spelled(term), "boost": boost, "_name": f"{name}{i}"}}}
-        for i, term in enumerate(asked.terms)
+        for i, term in enumerate(query.terms)
         for name, (field, boost) in fields.items()
     ]
 
@@ -82,76 +88,80 @@ def _named(asked: Search, header_boost: float = COUNT_BOOST) -> list[Body]:
 # ---- the first request
 
 
-def legs(asked: Search, vector: Body | None) -> dict[str, Body]:
-    """Returns the searches for hits by name. Hits by a vector come without their words; the second request asks."""
-    fields = [*_UNIT, "body"] if asked.filter else _UNIT
-    filters = _wanted(asked)
-    terms = _words(asked) + _named(asked, HEADER_BOOST)
-    shared: Body = {"_source": fields, "track_total_hits": False}
+def channels(query: Search, vector: Body | None, fitting: Sequence[Body] = ()) -> dict[str, Body]:
+    """Return the searches of the channels by name; the words of hits by vector come with the second request.
+
+    ``fitting``: clauses for the records that match the filter.
+    """
+    filters = _wanted(query, fitting)
+    terms = _words(query) + _named(query, HEADER_BOOST)
+    shared: Body = {"_source": _UNIT, "track_total_hits": False}
 
     def text(size: int, more: Sequence[Body] = ()) -> Body:
-        query = {"filter": [*filters, *more], "should": terms, "minimum_should_match": 1}
-        return {**shared, "size": size, "query": {"bool": query}}
+        bool_query = {"filter": [*filters, *more], "should": terms, "minimum_should_match": 1}
+        return {**shared, "size": size, "query": {"bool": bool_query}}
 
     of_user = {"term": {"role": str(ROLES.index("user"))}}
-    made = {"text": text(TEXT, [{"bool": {"must_not": [of_user]}}]), "of user": text(OF_USER, [of_user])}
-    if asked.periods:
-        made["period"] = {**shared, "size": PERIOD, "query": _in_periods(asked, filters, terms)}
-    if asked.topics:
-        made["topic"] = {
+    searches = {"text": text(TEXT_HITS, [{"bool": {"must_not": [of_user]}}]), "of user": text(USER_HITS, [of_user])}
+    if query.periods:
+        searches["period"] = {**shared, "size": PERIOD_HITS, "query": _in_periods(query, filters, terms)}
+    if query.topics:
+        searches["topic"] = {
             **shared,
-            "size": TOPIC,
-            "query": _on_topics(asked, filters),
+            "size": TOPIC_HITS,
+            "query": _on_topics(query, filters),
             "sort": ["_score", {"time": "desc"}],
         }
-    if asked.meaning is not None:
-        made["meaning"] = {**shared, "size": MEANING, "knn": _in_meaning(asked, vector, MEANING, filters)}
+    if query.meaning is not None:
+        searches["meaning"] = {**shared, "size": MEANING_HITS, "knn": _in_meaning(query, vector, MEANING_HITS, filters)}
     if vector is not None:
-        made["vector"] = {**shared, "size": VECTOR, "knn": _nearest(vector, VECTOR, filters)}
-    return made
+        searches["vector"] = {**shared, "size": VECTOR_HITS, "knn": _nearest(vector, VECTOR_HITS, filters)}
+    return searches
 
 
-def required(asked: Search, vector: Body | None, credited: Sequence[str]) -> dict[str, Body]:
-    """Returns the searches for the units that have all terms of a required group, and for the turns ``credited``.
+def required(
+    query: Search, vector: Body | None, attributed: Sequence[str], fitting: Sequence[Body] = ()
+) -> dict[str, Body]:
+    """Return the searches for units with all terms of a required group, and for the turns ``attributed``.
 
-    With each come the other units of its turn or insight, visible or not: the memories on it. The best by words first.
+    Each hit brings the other units of its turn or insight, visible or not, since memories on it are among them.
     """
     groups: list[Body] = [
-        {"bool": {"filter": [{"term": {"words": spelled(one)}} for one in group]}} for group in asked.required
+        {"bool": {"filter": [{"term": {"words": spelled(term)}} for term in group]}} for group in query.required
     ]
-    groups.append({"terms": {"rid": sorted({*credited})}})
-    filters = [*_wanted(asked), {"bool": {"should": groups, "minimum_should_match": 1}}]
-    found = {"filter": filters, "must": {"constant_score": {"filter": {"match_all": {}}, "boost": FOUND}}}
-    mine = {"term": {"scope": scope_hash(asked.scope.user)}}
-    query = {"filter": mine, "should": [{"bool": {**found, "should": _words(asked)}}, *_named(asked)]}
+    groups.append({"terms": {"rid": sorted({*attributed})}})
+    filters = [*_wanted(query, fitting), {"bool": {"should": groups, "minimum_should_match": 1}}]
+    every = {"constant_score": {"filter": {"match_all": {}}, "boost": MATCH_SCORE}}
+    matching = {"bool": {"filter": filters, "must": every, "should": _words(query)}}
+    mine = {"term": {"scope": scope_hash(query.scope.user)}}
     units = {"name": "units", "size": OF_RECORD, "_source": sorted({*_UNIT, *_RECORD})}
-    made: dict[str, Body] = {
+    searches: dict[str, Body] = {
         "required": {
             "size": REQUIRED,
             "_source": False,
             "track_total_hits": False,
-            "min_score": FOUND,  # not of the units beside
-            "query": {"bool": query},
+            "min_score": MATCH_SCORE,  # drops units that only match a named clause
+            "query": {"bool": {"filter": mine, "should": [matching, *_named(query)]}},
             "collapse": {"field": "target", "inner_hits": units},
         }
     }
     shared: Body = {"size": 2 * REQUIRED, "_source": _UNIT, "track_total_hits": False}
-    if asked.meaning is not None:
-        made["meaning"] = {**shared, "knn": _in_meaning(asked, vector, 2 * REQUIRED, filters)}
+    if query.meaning is not None:
+        searches["meaning"] = {**shared, "knn": _in_meaning(query, vector, 2 * REQUIRED, filters)}
     if vector is not None:
-        made["vector"] = {**shared, "knn": _nearest(vector, 2 * REQUIRED, filters)}
-    return made
+        searches["vector"] = {**shared, "knn": _nearest(vector, 2 * REQUIRED, filters)}
+    return searches
 
 
-def _words(asked: Search) -> list[Body]:
-    return [{"term": {"words": spelled(term)}} for term in asked.terms]
+def _words(query: Search) -> list[Body]:
+    return [{"term": {"words": spelled(term)}} for term in query.terms]
 
 
-def _in_meaning(asked: Search, vector: Body | None, count: int, filters: Sequence[Body]) -> Body:
-    """Returns the search by built-in vector; beside an embedder, for units that it has not reached."""
-    assert asked.meaning is not None
+def _in_meaning(query: Search, vector: Body | None, count: int, filters: Sequence[Body]) -> Body:
+    """Return the search by built-in vector; with an embedder, only for units that it has not embedded yet."""
+    assert query.meaning is not None
     without = [{"bool": {"must_not": {"exists": {"field": vector["field"]}}}}] if vector is not None else []
-    meaning = {"field": "meaning", "query_vector": scaled(asked.meaning).hex()}
+    meaning = {"field": "meaning", "query_vector": scaled(query.meaning).hex()}
     return _nearest(meaning, count, [*filters, *without])
 
 
@@ -159,43 +169,43 @@ def _nearest(vector: Body, count: int, filters: Sequence[Body]) -> Body:
     return {**vector, "k": count, "num_candidates": count, "filter": list(filters)}
 
 
-def _on_topics(asked: Search, filters: list[Body]) -> Body:
-    """Order hits by the rarity of the query's topics in them, lasting statements a little before the others."""
-    named = [{"term": {"topics": str(topic)}} for topic in asked.topics]
-    lasting = {"term": {"personal": {"value": True, "boost": LASTING}}}
+def _on_topics(query: Search, filters: list[Body]) -> Body:
+    """Score hits by the rarity of the query's topics in them, with a bonus for durable statements."""
+    named = [{"term": {"topics": str(topic)}} for topic in query.topics]
+    lasting = {"term": {"personal": {"value": True, "boost": DURABLE_TOPIC_WEIGHT}}}
     shared = {"bool": {"should": named, "minimum_should_match": 1}}
-    return {"bool": {"filter": filters, "must": [shared], "should": [lasting, *_named(asked)]}}
+    return {"bool": {"filter": filters, "must": [shared], "should": [lasting, *_named(query)]}}
 
 
-def _in_periods(asked: Search, filters: list[Body], terms: list[Body]) -> Body:
-    """Order hits inside a period, or about it, before those said soon after it; then by words."""
+def _in_periods(query: Search, filters: list[Body], terms: list[Body]) -> Body:
+    """Score hits inside a period, or mentioning it, above those said up to 20 days after it; then by words."""
     inside: list[Body] = []
     near: list[Body] = []
     about: list[Body] = []
-    for period in asked.periods:
+    for period in query.periods:
         start, end = microseconds(period.start), microseconds(period.end)
-        slack = 7 if end - start <= 2 * DAY else 20
+        slack = 7 if end - start <= 2 * DAY_US else 20
         inside.append({"range": {"time": {"gte": start, "lt": end}}})
-        near.append({"range": {"time": {"gte": start, "lt": end + slack * DAY}}})
+        near.append({"range": {"time": {"gte": start, "lt": end + slack * DAY_US}}})
         about.append({"range": {"named": {"gte": start, "lt": end, "relation": "intersects"}}})
     first = {"constant_score": {"filter": {"bool": {"should": [*inside, *about]}}, "boost": 1000}}
-    said = {"filter": [{"terms": {"kind": ["turn", "insight"]}}], "should": near, "minimum_should_match": 1}
-    filter = [*filters, {"bool": {"should": [{"bool": said}, *about], "minimum_should_match": 1}}]
+    soon_after = {"filter": [{"terms": {"kind": ["turn", "insight"]}}], "should": near, "minimum_should_match": 1}
+    filter = [*filters, {"bool": {"should": [{"bool": soon_after}, *about], "minimum_should_match": 1}}]
     return {"bool": {"filter": filter, "should": [first, *terms], "minimum_should_match": 0}}
 
 
-def counting(asked: Search) -> Body:
-    """Returns the counting part, without hits: statistics of the scope for the ranking, and document frequencies."""
+def counting(query: Search) -> Body:
+    """Return the search without hits that counts the scope: statistics for the ranking, document frequencies."""
     units = {"term": {"kind": "turn"}}
     frequency = {
         field + str(i): {"filter": {"term": {name: term}}, "aggs": {"kinds": {"terms": {"field": "kind"}}}}
-        for i, term in enumerate(map(spelled, asked.terms))
+        for i, term in enumerate(map(spelled, query.terms))
         for field, name in (("word", "words"), ("header", "header"))
     }
     keys = [{"terms": {"kind": ["turn", "insight"]}}]
     topics = {
         f"topic{topic}": {"filter": {"bool": {"filter": [*keys, {"term": {"topics": str(topic)}}]}}}
-        for topic in asked.topics
+        for topic in query.topics
     }
     counted: Body = {
         "keys": {"filter": {"terms": {"kind": ["turn", "insight"]}}, "aggs": {"length": {"sum": {"field": "length"}}}},
@@ -211,7 +221,7 @@ def counting(asked: Search) -> Body:
         **frequency,
         **topics,
     }
-    return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": seen(asked)}}, "aggs": counted}
+    return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": seen(query)}}, "aggs": counted}
 
 
 # ---- the second request
@@ -222,8 +232,11 @@ def _around(unit: FoundUnit, steps: Sequence[int]) -> set[int]:
 
 
 def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
-    """Returns clauses for places beside the best, turns credited with the words of observations, and hits by vector."""
-    near = (_around(unit, STEPS if i < WIDE_OF else NEXT) for i, unit in enumerate(front[:NEIGHBOURS_OF]))
+    """Return clauses for the neighbours of the best units, and for the turns of observations."""
+    near = (
+        _around(unit, NEIGHBOUR_DISTANCES if i < WIDE_OF else NEXT_DISTANCES)
+        for i, unit in enumerate(front[:NEIGHBOURS_OF])
+    )
     places = set[int]().union(*near)
     places -= {unit.place for unit in pool.units.values()}
     turns = [
@@ -234,16 +247,16 @@ def _beside(pool: CandidateSet, front: Sequence[FoundUnit]) -> Body:
 
 
 def _credited(pool: CandidateSet) -> list[str]:
-    """Returns the turns of observations that were not found themselves."""
+    """Return the turns of observations that are not hits themselves."""
     return sorted({unit.target for unit in pool.units.values()} - {unit.record_id for unit in pool.units.values()})
 
 
 def _short(wanted: Wanted) -> Body:
-    return {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]}}
+    return {"bool": {"filter": [{"terms": {"place": wanted.places}}, {"range": {"size": {"lte": SHORT_QUERY_HITS}}}]}}
 
 
 def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -> tuple[Body, Body]:
-    """Returns the search for neighbours with the query's terms; the first one brings along the ``wanted`` records."""
+    """Return two searches for neighbours, with and without the ``wanted`` records."""
     filters = [*seen(pool.search), _beside(pool, front)]
     short = _short(wanted)
 
@@ -255,7 +268,7 @@ def neighbours(pool: CandidateSet, front: Sequence[FoundUnit], wanted: Wanted) -
 
 
 def words(pool: CandidateSet) -> Body:
-    """Returns the search for the query's terms in hits by vector."""
+    """Return the search for the query's terms in hits by vector."""
     filters = [*seen(pool.search), {"terms": {"seq": sorted(pool.unread)}}]
     query = {"filter": filters, "should": _named(pool.search), "minimum_should_match": 0}
     size = max(1, len(pool.unread))
@@ -263,11 +276,11 @@ def words(pool: CandidateSet) -> Body:
 
 
 def windows(pool: CandidateSet) -> Body:
-    """Returns the search for the lengths of the conversation windows with hits in them."""
-    found = sorted({unit.window for unit in pool.units.values() if unit.window >= 0})
-    filters = [*seen(pool.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": found}}]
+    """Return the search for the lengths of the conversation windows of the hits."""
+    window_ids = sorted({unit.window for unit in pool.units.values() if unit.window >= 0})
+    filters = [*seen(pool.search), {"term": {"kind": "turn"}}, {"terms": {"sitting": window_ids}}]
     sums = {
-        "terms": {"field": "sitting", "size": max(1, len(found))},
+        "terms": {"field": "sitting", "size": max(1, len(window_ids))},
         "aggs": {"length": {"sum": {"field": "length"}}},
     }
     return {"size": 0, "track_total_hits": False, "query": {"bool": {"filter": filters}}, "aggs": {"sittings": sums}}
@@ -275,7 +288,7 @@ def windows(pool: CandidateSet) -> Body:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records to bring along: by id, and short ones that have a place. ``whole``: none was left out for its length."""
+    """Records to return with the second request: by id, and short ones by place. ``whole``: none was left out."""
 
     record_ids: list[str]
     places: list[int]
@@ -283,20 +296,20 @@ class Wanted:
 
 
 def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
-    """Choose the records to bring along, as far as there is room in the answer.
+    """Choose records to return, within ``MAX_ANSWER_BYTES``: the best, and short neighbours.
 
-    They are the best, from which the ranking takes ``k``, and short ones beside. A long one must not keep many out.
+    One record takes at most a quarter of the room, lest it crowd out many others.
     """
     k = pool.search.k
-    room = ROOM - pool.characters - NEIGHBOURS_OF * len(STEPS) * UNIT
+    room = MAX_ANSWER_BYTES - pool.characters - NEIGHBOURS_OF * len(NEIGHBOUR_DISTANCES) * UNIT
     places = _places(front[: min(10 + k, NEIGHBOURS_OF)], room * BESIDE) - {unit.place for unit in pool.units.values()}
-    short = [unit.size + ENVELOPE for unit in pool.units.values() if unit.size <= SHORT]
+    short = [unit.size + ENVELOPE for unit in pool.units.values() if unit.size <= SHORT_QUERY_HITS]
     room -= len(places) * sum(short) // max(1, len(pool.units))
     record_ids: dict[str, None] = {}
     whole = True
     for unit in [*front[:k], *_without_turn(pool)[:k], *front[k : BEST + 3 * k]]:
         cost = unit.size + ENVELOPE
-        if unit.target not in record_ids and cost < room / SHARE:
+        if unit.target not in record_ids and cost < room / SHORT_QUERY_SHARE:
             record_ids[unit.target] = None
             room -= cost
         whole = whole and unit.target in record_ids
@@ -304,18 +317,18 @@ def affordable(pool: CandidateSet, front: Sequence[FoundUnit]) -> Wanted:
 
 
 def _without_turn(pool: CandidateSet) -> list[FoundUnit]:
-    """Returns observations whose turns were not found themselves, those with most of the query's terms first."""
+    """Return observations whose turns are not hits themselves, those with most of the query's terms first."""
     here = {unit.record_id for unit in pool.units.values()}
-    found = [unit for unit in pool.units.values() if unit.target not in here]
-    return sorted(found, key=lambda unit: (len(unit.tf), pool.cosine.get(unit.seq, -1.0)), reverse=True)
+    observations = [unit for unit in pool.units.values() if unit.target not in here]
+    return sorted(observations, key=lambda unit: (len(unit.tf), pool.cosine.get(unit.seq, -1.0)), reverse=True)
 
 
 def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
-    """Returns short places beside the best, as many as their records fit into the answer."""
-    typical = min(SHORT, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
+    """Return the places of neighbours whose records fit into the room."""
+    typical = min(SHORT_QUERY_HITS, sum(unit.size for unit in front) / max(1, len(front))) + ENVELOPE
     places: set[int] = set()
     for unit in front:
-        beside = _around(unit, STEPS)
+        beside = _around(unit, NEIGHBOUR_DISTANCES)
         if len(places | beside) * typical > room:
             break
         places |= beside
@@ -323,12 +336,12 @@ def _places(front: Sequence[FoundUnit], room: float) -> set[int]:
 
 
 def records(scope: str, wanted: Wanted) -> Body:
-    """Returns the search for the records wanted by id, and those that rest on any of them."""
-    resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT}}}]
+    """Return the search for the records wanted by id, and for the memories on wanted records."""
+    resting = [{"terms": {"places": wanted.places}}, {"range": {"size": {"lte": SHORT_QUERY_HITS}}}]
     turns = {"term": {"kind": "turn"}}
     should: list[Body] = [{"terms": {name: wanted.record_ids}} for name in ("rid", "sources")]
     should.append({"bool": {"filter": resting, "must_not": turns}})
-    filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(KINDS)}}]
+    filters = [{"term": {"scope": scope}}, {"term": {"part": 0}}, {"terms": {"kind": list(DOCUMENT_KINDS)}}]
     query = {"bool": {"filter": filters, "should": should, "minimum_should_match": 1}}
     return {"size": 1000, "_source": _RECORD, "track_total_hits": False, "query": query}
 
@@ -339,11 +352,11 @@ def missing_cosines(pool: CandidateSet, vector: Body) -> Body:
 
 
 def missing_meanings(pool: CandidateSet, vector: Body | None, wanted: Wanted) -> Body:
-    """Returns the search for the other cosines of built-in vectors, of units beside the best as well."""
+    """Return the search for missing cosines of built-in vectors, those of neighbours included."""
     seqs = sorted(pool.units.keys() - pool.meaning.keys())
-    credited = _credited(pool)
-    which = [_short(wanted), {"terms": {"seq": seqs}}, {"terms": {"rid": credited}}]
-    count = max(1, len(seqs) + len(wanted.places) + len(credited))
+    attributed = _credited(pool)
+    which = [_short(wanted), {"terms": {"seq": seqs}}, {"terms": {"rid": attributed}}]
+    count = max(1, len(seqs) + len(wanted.places) + len(attributed))
     knn = _in_meaning(pool.search, vector, count, [{"bool": {"should": which, "minimum_should_match": 1}}])
     return _scores(pool, {**knn, "similarity": FAINT})
 

@@ -10,17 +10,17 @@ from typing import Any
 
 from memscope.records import FetchResult, Handle, Insight, Observation, Select, Stats, Turn
 from memscope.search.changes import RecordChanges
+from memscope.search.units import microseconds, scope_key
 from memscope.stores import RecordKey
 from memscope.stores.rules import STAGES, expired, in_words, record_key
 from memscope.stores.rules import record_id as id_of
-from memscope.text.units import microseconds, scope_key
 from memscope_elasticsearch import blocks, counters, metadata_tokens, receipts, user_lock
-from memscope_elasticsearch.client import LEAN, Body
-from memscope_elasticsearch.documents import BULKY, GONE, KINDS, Stored, decode, scope_hash, stored
+from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body
+from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, GONE, Stored, decode, scope_hash, stored
 from memscope_elasticsearch.mapping import health
 from memscope_elasticsearch.session import Session
 
-OVERLAP = 200  # writes of a shard that may become visible out of order
+OVERLAP = 200  # writes of a shard that may become visible in another order
 
 # ---- by id
 
@@ -28,26 +28,26 @@ LISTED = ("number", "rid", "kind", "time", "statement")
 
 
 async def fetch(session: Session, user: str, ids: Sequence[Handle]) -> FetchResult:
-    """Returns current records; derived ones as a search finds them, plus those just written by this process."""
+    """Read records in real time; memories on them by a search, plus the unrefreshed ones of this process."""
     record_ids = [id for id in dict.fromkeys(ids) if isinstance(id, str)]
     if not record_ids:
         session.cluster.check_open()
         return FetchResult({}, {})
     ids = await session.fresh(user)
-    fresh, records, found = await asyncio.gather(
+    fresh, records, derived_entries = await asyncio.gather(
         fresh_memories(session, user, ids),
         session.load(user, record_ids),
         session.find_any(user, "sources", record_ids),
     )
-    known = {one.id: one for one in found} | fresh
-    memories = {id: one for id, one in known.items() if one is not None}
+    known = {entry.id: entry for entry in derived_entries} | fresh
+    memories = {id: entry for id, entry in known.items() if entry is not None}
     return FetchResult(
-        {record_id: one.record for record_id, one in records.items()}, derived(records, memories.values())
+        {record_id: entry.record for record_id, entry in records.items()}, derived(records, memories.values())
     )
 
 
 async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dict[str, Stored | None]:
-    """Returns memories among the unrefreshed writes, None for removed ones."""
+    """Read the memories among the unrefreshed writes by document id, None for removed ones."""
     scope = scope_hash(user)
     documents = await session.documents(scope, ids, excludes=BULKY)
     return {document["_id"]: stored(document, scope) for document in documents}
@@ -56,33 +56,34 @@ async def fresh_memories(session: Session, user: str, ids: Sequence[str]) -> dic
 def derived(
     record_ids: Iterable[Handle], memories: Iterable[Stored]
 ) -> dict[Handle, tuple[Observation | Insight, ...]]:
-    """Returns per record the memories that name it as a source, in the order stored."""
-    made: dict[Handle, list[Observation | Insight]] = {record_id: [] for record_id in record_ids}
-    for one in sorted(memories, key=lambda one: one.number):
-        if not isinstance(one.record, Turn):
-            for source in dict.fromkeys(one.record.sources):
-                made.get(source, []).append(one.record)
-    return {record_id: tuple(resting) for record_id, resting in made.items() if resting}
+    """Map records to the memories that have them as a source, in the order of storing."""
+    memories_of: dict[Handle, list[Observation | Insight]] = {record_id: [] for record_id in record_ids}
+    for entry in sorted(memories, key=lambda entry: entry.number):
+        if not isinstance(entry.record, Turn):
+            for source in dict.fromkeys(entry.record.sources):
+                memories_of.get(source, []).append(entry.record)
+    return {record_id: tuple(resting) for record_id, resting in memories_of.items() if resting}
 
 
 async def history(session: Session, user: str, id: str) -> list[Observation | Insight]:
-    """Returns earlier versions and those linked by supersession, in both directions."""
+    """Follow supersession in both directions and return all versions, oldest first."""
     await session.settle()
     chain: dict[str, Stored] = {}
     waiting = {id}
     while waiting:
-        found = await session.load(user, waiting)
-        chain |= {record_id: one for record_id, one in found.items() if not isinstance(one.record, Turn)}
-        before = await session.find_any(user, "superseded_by", [record_id for record_id in found if record_id in chain])
-        after = {one.record.superseded_by for record_id, one in found.items() if not isinstance(one.record, Turn)}
-        waiting = {id_of(one.record) for one in before} | {record_id for record_id in after if record_id is not None}
-        waiting -= chain.keys()
-    versions = [version for one in sorted(chain.values(), key=lambda one: one.number) for version in _versions(one)]
+        entries = await session.load(user, waiting)
+        chain |= {record_id: entry for record_id, entry in entries.items() if not isinstance(entry.record, Turn)}
+        memories = [entry.record for entry in entries.values() if not isinstance(entry.record, Turn)]
+        before = await session.find_any(user, "superseded_by", [memory.id for memory in memories])
+        after = {memory.superseded_by for memory in memories if memory.superseded_by is not None}
+        waiting = ({id_of(entry.record) for entry in before} | after) - chain.keys()
+    ordered = sorted(chain.values(), key=lambda entry: entry.number)
+    versions = [version for entry in ordered for version in _versions(entry)]
     return sorted(versions, key=lambda memory: memory.recorded)
 
 
-def _versions(one: Stored) -> list[Observation | Insight]:
-    records = [*map(decode, one.source.get("older") or ()), one.record]
+def _versions(entry: Stored) -> list[Observation | Insight]:
+    records = [*map(decode, entry.source.get("older") or ()), entry.record]
     return [record for record in records if not isinstance(record, Turn)]
 
 
@@ -90,53 +91,53 @@ def _versions(one: Stored) -> list[Observation | Insight]:
 
 
 def clauses(select: Select) -> list[Body]:
-    """Returns filter clauses for a selection of records; ``rules.in_words`` judges the rest of it."""
-    found: list[Body] = []
+    """Return filter clauses for a selection; ``rules.in_words`` checks its text and filter."""
+    clauses: list[Body] = []
     if select.agent is not None:
-        found.append({"term": {"agent": str(scope_key(select.agent))}})
+        clauses.append({"term": {"agent": str(scope_key(select.agent))}})
     if select.session is not None:
-        found.append({"term": {"sessions": str(scope_key(select.session))}})
+        clauses.append({"term": {"sessions": str(scope_key(select.session))}})
     for name in ("name", "namespace"):
         if getattr(select, name) is not None:
-            found.append({"term": {name: getattr(select, name)}})
+            clauses.append({"term": {name: getattr(select, name)}})
     if select.period is not None:
-        found.append(_period(microseconds(select.period.start), microseconds(select.period.end)))
+        clauses.append(_period(microseconds(select.period.start), microseconds(select.period.end)))
     if select.current:
-        found.append({"term": {"current": True}})
+        clauses.append({"term": {"current": True}})
     if select.pending is not None:
-        found.append({"term": {"wait": select.pending}})
+        clauses.append({"term": {"wait": select.pending}})
     if select.expired_by is not None:
-        found.append({"range": {"expires": {"lte": microseconds(select.expired_by)}}})
+        clauses.append({"range": {"expires": {"lte": microseconds(select.expired_by)}}})
     if select.live_at is not None:
-        found.append({"bool": {"must_not": [{"range": {"expires": {"lte": microseconds(select.live_at)}}}]}})
-    return found + (metadata_tokens.query(select.filter) if select.filter else [])
+        clauses.append({"bool": {"must_not": [{"range": {"expires": {"lte": microseconds(select.live_at)}}}]}})
+    return clauses + (metadata_tokens.query(select.filter) if select.filter else [])
 
 
 def _period(start: int, end: int) -> Body:
-    said = {"range": {"time": {"gte": start, "lt": end}}}
+    within = {"range": {"time": {"gte": start, "lt": end}}}
     about = [{"range": {"start": {"lt": end}}}, {"range": {"end": {"gt": start}}}]
-    return {"bool": {"should": [said, {"bool": {"filter": about}}], "minimum_should_match": 1}}
+    return {"bool": {"should": [within, {"bool": {"filter": about}}], "minimum_should_match": 1}}
 
 
 async def selected(session: Session, select: Select) -> AsyncIterator[list[Stored]]:
-    """Yields pages of the selection, by rising number."""
+    """Yield pages of the selected records, by number."""
     scope = scope_hash(select.user)
     async for hits in _found(session, select):
-        page = [one for hit in hits if (one := stored(hit, scope)) is not None and in_words(select, one.record)]
+        page = [entry for hit in hits if (entry := stored(hit, scope)) is not None and in_words(select, entry.record)]
         if page:
             yield page
 
 
 async def keys(session: Session, select: Select) -> list[RecordKey]:
-    """Only records with a condition on words or metadata are decoded."""
+    """Decode records only for a condition on text or metadata."""
     if select.text is not None or select.filter is not None:
-        return [record_key(one.number, one.record) async for page in selected(session, select) for one in page]
+        return [record_key(entry.number, entry.record) async for page in selected(session, select) for entry in page]
     sources = [hit["_source"] async for hits in _found(session, select, LISTED) for hit in hits]
-    return [RecordKey(one["number"], one["rid"], one["kind"], one["time"]) for one in sources]
+    return [RecordKey(source["number"], source["rid"], source["kind"], source["time"]) for source in sources]
 
 
 async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -> AsyncIterator[list[Body]]:
-    """Yields pages of hits on what is selected, but for conditions on words and metadata."""
+    """Yield pages of hits; conditions on text and metadata are not exact."""
     await session.settle()
     for ids in _portions(select.ids):
         narrowed = clauses(select) + ([{"terms": {"rid": ids}}] if ids is not None else [])
@@ -145,15 +146,16 @@ async def _found(session: Session, select: Select, fields: Sequence[str] = ()) -
 
 
 async def changed(session: Session, user: str, since: int) -> AsyncIterator[RecordChanges]:
-    """Yields pages of what was written and removed since, by sequence number of the user's shard.
+    """Yield pages of what was written and removed since, by sequence number of the user's shard.
 
-    Of concurrent writes a later one may be seen first, so that the last ``OVERLAP`` come again.
+    A later one of concurrent writes may be visible first, so the last ``OVERLAP`` writes are repeated.
     """
     await session.settle()
-    scope, query = scope_hash(user), {"filter": [{"term": {"part": 0}}, {"terms": {"kind": [*sorted(KINDS), GONE]}}]}
+    scope = scope_hash(user)
+    query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": [*sorted(DOCUMENT_KINDS), GONE]}}]}
     fields: dict[str, Any] = {"seq_no_primary_term": True, "_source": {"excludes": BULKY.split(",")}}
     async for hits in session.walk(user, query, "_seq_no", after=max(-1, since - OVERLAP), **fields):
-        written = [one.record for hit in hits if (one := stored(hit, scope)) is not None]
+        written = [entry.record for hit in hits if (entry := stored(hit, scope)) is not None]
         gone = [hit["_source"]["rid"] for hit in hits if hit["_source"]["kind"] == GONE]
         yield RecordChanges(hits[-1]["sort"][0], written, gone)
 
@@ -166,14 +168,14 @@ def _portions(ids: frozenset[str] | None) -> list[list[str] | None]:
 
 
 async def _living(session: Session, select: Select, hits: list[Body]) -> list[Body]:
-    """Drop statements whose memory has expired."""
+    """Drop the statements of expired memories."""
     statements = [hit["_source"]["rid"] for hit in hits if hit["_source"].get("statement")]
     if select.live_at is None or not statements:
         return hits
     over = {
-        source for one in await session.find_any(select.user, "sources", statements)
-        if not isinstance(one.record, Turn) and expired(one.record, select.live_at)
-        for source in one.record.sources
+        source for entry in await session.find_any(select.user, "sources", statements)
+        if not isinstance(entry.record, Turn) and expired(entry.record, select.live_at)
+        for source in entry.record.sources
     }  # fmt: skip
     return [hit for hit in hits if not hit["_source"].get("statement") or hit["_source"]["rid"] not in over]
 
@@ -183,25 +185,25 @@ async def tombstones(session: Session, user: str) -> list[str]:
     scope = scope_hash(user)
     query = {"bool": {"filter": [{"term": {"scope": scope}}, {"term": {"kind": GONE}}]}}
     body = {"size": 5000, "sort": [{"rid": "asc"}], "search_after": [""], "_source": ["rid"], "query": query}
-    pages = session.cluster.walk(session.names.memory, body, routing=scope, paths=LEAN)
+    pages = session.cluster.walk(session.names.memory, body, routing=scope, paths=PAGE_FILTER_PATH)
     return sorted([hit["_source"]["rid"] async for page in pages for hit in page])
 
 
 async def users(session: Session, *, forgotten: bool = False) -> list[str]:
     await session.settle()
-    found = [*await blocks.counts(session), *(await receipts.users(session) if forgotten else ())]
-    kinds = [*KINDS, GONE] if forgotten else list(KINDS)
+    names = [*await blocks.counts(session), *(await receipts.users(session) if forgotten else ())]
+    kinds = [*DOCUMENT_KINDS, GONE] if forgotten else list(DOCUMENT_KINDS)
     after: dict[str, Any] = {}
     while True:
         sources = {"size": 1000, "sources": [{"scope": {"terms": {"field": "scope"}}}], **after}
         body = {"size": 0, "query": {"terms": {"kind": kinds}}, "aggs": {"scopes": {"composite": sources}}}
         answer = await session.cluster.search(session.names.memory, body, paths="aggregations.scopes.buckets.key")
         buckets = answer.get("aggregations", {}).get("scopes", {}).get("buckets", [])
-        found += (
-            await counters.names_of(session.cluster, session.names, [one["key"]["scope"] for one in buckets])
+        names += (
+            await counters.names_of(session.cluster, session.names, [bucket["key"]["scope"] for bucket in buckets])
         ).values()
         if len(buckets) < 1000:
-            return sorted(set(found))
+            return sorted(set(names))
         after = {"after": buckets[-1]["key"]}
 
 
@@ -211,7 +213,7 @@ async def users(session: Session, *, forgotten: bool = False) -> list[str]:
 async def stats(session: Session, user: str | None) -> Stats:
     await session.settle()
     await session.vectors.meta()
-    kinds: Body = {"terms": {"kind": list(KINDS)}}
+    kinds: Body = {"terms": {"kind": list(DOCUMENT_KINDS)}}
     scope = scope_hash(user) if user is not None else None
     filters = [kinds] if scope is None else [kinds, {"term": {"scope": scope}}]
     active = session.vectors.active
@@ -223,9 +225,10 @@ async def stats(session: Session, user: str | None) -> Stats:
     }
     body = {"size": 0, "track_total_hits": True, "query": {"bool": {"filter": filters}}, "aggs": counts}
     answer = await session.cluster.search(session.names.memory, body, routing=scope)
-    found = answer["aggregations"]
-    records = {one["key"]: one["doc_count"] for one in found["records"]["kinds"]["buckets"]}
-    waits = {one["key"]: one["doc_count"] for one in found["waits"]["buckets"]} | {"embed": found["embed"]["doc_count"]}
+    aggregations = answer["aggregations"]
+    records = {bucket["key"]: bucket["doc_count"] for bucket in aggregations["records"]["kinds"]["buckets"]}
+    waits = {bucket["key"]: bucket["doc_count"] for bucket in aggregations["waits"]["buckets"]}
+    waits["embed"] = aggregations["embed"]["doc_count"]
     troubles = await _troubles(session, user)
     with_blocks = await blocks.counts(session, user)
     return Stats(
@@ -235,7 +238,7 @@ async def stats(session: Session, user: str | None) -> Stats:
         insights=records.get("insight", 0),
         blocks=sum(with_blocks.values()),
         units=answer["hits"]["total"]["value"],
-        vectors=found["vectors"]["doc_count"],
+        vectors=aggregations["vectors"]["doc_count"],
         pending={stage: max(0, waits.get(stage, 0) - troubles.waiting[stage]) for stage in STAGES},
         failed={stage: troubles.failed[stage] for stage in STAGES},
         parked={stage: troubles.parked[stage] for stage in STAGES},
@@ -247,9 +250,9 @@ async def stats(session: Session, user: str | None) -> Stats:
 
 @dataclass(slots=True)
 class _Troubles:
-    """Items of batches that failed or are parked, by stage, the codes of these batches, and the items that still wait.
+    """Items of failed and parked batches by stage, the codes of these batches, and how many items still wait.
 
-    What was closed since is in its batch, but waits no more.
+    A memory that was closed meanwhile is still in its batch, but no longer waits.
     """
 
     failed: Counter[str] = field(default_factory=Counter)
@@ -259,21 +262,21 @@ class _Troubles:
 
 
 async def _troubles(session: Session, user: str | None) -> _Troubles:
-    found = _Troubles()
+    troubles = _Troubles()
     states = (
         [(user, await user_lock.load(session, user))]
         if user is not None
-        else [one async for one in user_lock.troubled(session)]
+        else [pair async for pair in user_lock.troubled(session)]
     )
-    wanted: list[tuple[str, Body]] = []  # stage, and where the document of an item is
+    wanted: list[tuple[str, Body]] = []  # stage and document of an item
     for name, batch in ((name, batch) for name, state in states for batch in state.batches if batch.code):
-        (found.parked if batch.parked else found.failed)[batch.stage] += len(batch.items)
-        found.codes[batch.code] += 1
+        (troubles.parked if batch.parked else troubles.failed)[batch.stage] += len(batch.items)
+        troubles.codes[batch.code] += 1
         if batch.stage == "embed":
-            found.waiting[batch.stage] += len(batch.items)
+            troubles.waiting[batch.stage] += len(batch.items)
         else:
             wanted += [(batch.stage, session.at(scope_hash(name), id)) for id in batch.items]
     documents = await session.cluster.documents([at for _, at in wanted], includes="wait")
     for (stage, _), document in zip(wanted, documents, strict=True):
-        found.waiting[stage] += document.get("_source", {}).get("wait") == stage
-    return found
+        troubles.waiting[stage] += document.get("_source", {}).get("wait") == stage
+    return troubles

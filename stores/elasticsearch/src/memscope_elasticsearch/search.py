@@ -1,14 +1,15 @@
-"""A query in two requests; records too long to come along are fetched if they are chosen.
+"""A search in two requests; chosen records that were too long for the answer are fetched later.
 
 Scope is a filter in every part and the routing, so no other user's records are searched.
 
-1. the best by words, in the periods asked for, of the user's, by vector; and what counts the scope, without hits
-2. neighbours of the best and the turns credited by observations; lengths of their conversation windows;
-   missing cosines; the records themselves
+1. the best units per channel (words, period, user, topic, vector), and statistics of the scope
+2. neighbours of the best and the turns of observations, lengths of conversation windows, missing cosines, records
 
-One request where terms are required: the units that have them, without neighbours, and the records themselves.
+A search with required terms takes one request: the units that have them, without neighbours, and their records.
 
-What this process wrote too lately to be found is read directly, beside the first (before the only one: it names turns).
+A filter that tokens cannot express exactly is resolved to ids first (``_fitting``).
+
+Unrefreshed writes of this process are read directly, beside the first request (before it, if terms are required).
 """
 
 from __future__ import annotations
@@ -18,11 +19,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from memscope.records import Candidates, FetchResult, Handle, Record, Search
+from memscope.records import Candidates, FetchResult, Handle, Record, Search, Select
 from memscope.records.filters import record_matches
-from memscope_elasticsearch import queries, reading
+from memscope_elasticsearch import metadata_tokens, queries, reading
 from memscope_elasticsearch.client import Body
-from memscope_elasticsearch.documents import KINDS, decode, document_id, holds_record, scope_hash, spelled, stored
+from memscope_elasticsearch.documents import (
+    DOCUMENT_KINDS,
+    decode,
+    document_id,
+    holds_record,
+    scope_hash,
+    spelled,
+    stored,
+)
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.vectors import encoded_vector
 
@@ -30,25 +39,31 @@ if TYPE_CHECKING:
     from memscope_elasticsearch.candidates import CandidateSet, FoundUnit, TermCounts
 
 _HITS = "responses.hits.hits."
-_TOLD = "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound,-**.sittings.buckets.doc_count"
-_UNITS = f"{_HITS}inner_hits.units.hits.hits."
-_PATHS = ",".join([*(f"{of}{what}" for of in (_HITS, _UNITS) for what in ("_source", "matched_queries")), _TOLD])
-BY_VECTOR = ("vector", "meaning")
+_AGGREGATION_PATHS = (
+    "responses.aggregations,-**.sum_other_doc_count,-**.doc_count_error_upper_bound,-**.sittings.buckets.doc_count"
+)
+_UNIT_HITS = f"{_HITS}inner_hits.units.hits.hits."
+_PATHS = ",".join(
+    [*(f"{of}{what}" for of in (_HITS, _UNIT_HITS) for what in ("_source", "matched_queries")), _AGGREGATION_PATHS]
+)
+VECTOR_CHANNELS = ("vector", "meaning")
 SCORED = ("vector", "meaning", "cosines", "meanings")
 SourceFields = Mapping[str, Mapping[str, Any]]
+MOST_LISTED = 10_000  # ids in a query
 
 
-async def search(session: Session, asked: Search) -> Candidates:
+async def search(session: Session, query: Search) -> Candidates:
     from memscope_elasticsearch.candidates import CandidateSet, best, candidates, measure
 
-    pool, vector = CandidateSet(asked), await _vector(session, asked)
-    ids = await session.fresh(asked.scope.user)
-    if asked.required:
-        await _require(session, pool, vector, await _fresh(session, asked, ids))
+    pool, vector = CandidateSet(query), await _vector(session, query)
+    fitting, pool.allowed = await _fitting(session, query)
+    ids = await session.fresh(query.scope.user)
+    if query.required:
+        await _require(session, pool, vector, await _fresh(session, query, ids), fitting)
         return candidates(pool)
-    bodies = queries.legs(asked, vector)
-    bodies["counts"] = queries.counting(asked)
-    fresh, answers = await asyncio.gather(_fresh(session, asked, ids), _ask(session, asked, bodies))
+    bodies = queries.channels(query, vector, fitting)
+    bodies["counts"] = queries.counting(query)
+    fresh, answers = await asyncio.gather(_fresh(session, query, ids), _ask(session, query, bodies))
     _take(pool, answers, fresh)
     if not pool.units:
         return candidates(pool)
@@ -57,45 +72,46 @@ async def search(session: Session, asked: Search) -> Candidates:
     return candidates(pool)
 
 
-async def _ask(session: Session, asked: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
-    """Returns the answers under the names of their searches."""
+async def _ask(session: Session, query: Search, bodies: Mapping[str, Body]) -> dict[str, Any]:
+    """Return the answers by the names of their searches."""
     paths = f"{_PATHS},{_HITS}_score" if any(name in bodies for name in SCORED) else _PATHS
-    found = await session.cluster.searches(
-        session.names.memory, list(bodies.values()), routing=scope_hash(asked.scope.user), paths=paths
+    answers = await session.cluster.searches(
+        session.names.memory, list(bodies.values()), routing=scope_hash(query.scope.user), paths=paths
     )
-    return dict(zip(bodies, found, strict=True))
+    return dict(zip(bodies, answers, strict=True))
 
 
 # ---- the first request
 
 
-async def _vector(session: Session, asked: Search) -> Body | None:
-    """Returns the common part of all knn queries; None if the store has no such vectors."""
-    if asked.vector is None or asked.space is None:
+async def _vector(session: Session, query: Search) -> Body | None:
+    """Return the shared part of all knn queries; None if the store has no vectors of the query's space."""
+    if query.vector is None or query.space is None:
         return None
-    if all(known.space != asked.space for known in session.vectors.known):
+    if all(known.space != query.space for known in session.vectors.known):
         await session.vectors.meta()
     active = session.vectors.active
-    if active is None or active.space != asked.space:
+    if active is None or active.space != query.space:
         return None
     import numpy as np
 
-    vector = encoded_vector(np.asarray(asked.vector, np.float32))
+    vector = encoded_vector(np.asarray(query.vector, np.float32))
     return {"field": active.field, "query_vector": vector} if vector else None
 
 
-async def _fresh(session: Session, asked: Search, ids: Sequence[str]) -> SourceFields:
-    """Returns unrefreshed units by id, as they are now."""
-    scope = scope_hash(asked.scope.user)
+async def _fresh(session: Session, query: Search, ids: Sequence[str]) -> SourceFields:
+    """Read the unrefreshed units by id."""
+    scope = scope_hash(query.scope.user)
     documents = await session.documents(scope, ids, excludes="facts")
-    return {one["_id"]: one["_source"] for one in documents if one.get("_source", {}).get("scope") == scope}
+    here = (document for document in documents if document.get("_source", {}).get("scope") == scope)
+    return {document["_id"]: document["_source"] for document in here}
 
 
 def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: SourceFields) -> None:
-    """Add the hits to the candidate set; those by a vector come without words."""
+    """Add the hits to the candidate set; hits by vector come without words."""
     pool.counts = _counts(answers["counts"].get("aggregations", {}), pool.search)
     hits = {name: answer.get("hits", {}).get("hits", []) for name, answer in answers.items()}
-    worded = [hit for name, found in hits.items() if name not in BY_VECTOR for hit in found]
+    worded = [hit for name, of_search in hits.items() if name not in VECTOR_CHANNELS for hit in of_search]
     pool.frequencies.see(worded)
     pool.add_hits(worded)
     known = set(pool.units)
@@ -106,73 +122,90 @@ def _take(pool: CandidateSet, answers: Mapping[str, Mapping[str, Any]], fresh: S
     pool.unread = (pool.cosine.keys() | nearest.keys()) - known
     pool.replace(fresh)
     if pool.search.filter:
-        sources = [hit["_source"] for found in hits.values() for hit in found]
-        pool.allowed = frozenset(_fitting(pool.search, [*sources, *fresh.values()]))
+        here = pool.allowed if pool.allowed is not None else {unit.record_id for unit in pool.units.values()}
+        replaced = {source["rid"] for source in fresh.values() if "rid" in source}
+        pool.allowed = frozenset(here - replaced | _fresh_matches(pool, fresh))
+
+
+def _fresh_matches(pool: CandidateSet, fresh: SourceFields) -> set[str]:
+    """Return the ids of unrefreshed records that match the filter."""
+    records = {source["rid"]: decode(source["body"]) for source in fresh.values() if source.get("body")}
+    return {rid for rid, record in records.items() if record_matches(pool.search.filter or {}, record)}
+
+
+async def _fitting(session: Session, query: Search) -> tuple[list[Body], frozenset[str] | None]:
+    """Return clauses for the records that match the filter, and their ids if the clauses are not exact.
+
+    Required terms need the ids too, since a hit brings along units that do not match.
+    """
+    if not query.filter:
+        return [], None
+    if not query.required and metadata_tokens.is_exact(query.filter):
+        return metadata_tokens.query(query.filter), None
+    listed = [key.id for key in await reading.keys(session, Select(query.scope.user, filter=query.filter))]
+    if len(listed) > MOST_LISTED:
+        return metadata_tokens.query(query.filter), frozenset(listed)
+    return [{"terms": {"rid": sorted(listed)}}], frozenset(listed)
 
 
 def _cosine(hit: Mapping[str, Any]) -> float:
-    """Returns the cosine that the score of a hit by vector stands for."""
+    """Convert the score of a hit by vector to a cosine."""
     score: float = hit["_score"]
     return 2 * score - 1
 
 
-def _fitting(asked: Search, sources: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Returns records that meet the filter, judged on themselves."""
-    if not asked.filter:
-        return set()
-    records = {source["rid"]: decode(source["body"]) for source in sources if source.get("body")}
-    return {record_id for record_id, record in records.items() if record_matches(asked.filter, record)}
-
-
-def _counts(found: Mapping[str, Any], asked: Search) -> TermCounts:
+def _counts(aggregations: Mapping[str, Any], query: Search) -> TermCounts:
     from memscope_elasticsearch.candidates import TermCounts
 
-    if not found:
+    if not aggregations:
         return TermCounts()
-    turns = found["turns"]
+    turns = aggregations["turns"]
     return TermCounts(
-        units=found["keys"]["doc_count"],
-        length=found["keys"]["length"]["value"],
+        units=aggregations["keys"]["doc_count"],
+        length=aggregations["keys"]["length"]["value"],
         turn_length=turns["length"]["value"],
         windows=turns["sittings"]["value"],
-        speakers=tuple(int(one["key"]) for one in turns["speakers"]["buckets"]),
+        speakers=tuple(int(bucket["key"]) for bucket in turns["speakers"]["buckets"]),
         has_roles=turns["roles"]["doc_count"] > 0,
         frequency=tuple(
-            _frequency(found[f"word{i}"]) or _frequency(found[f"header{i}"]) for i in range(len(asked.terms))
+            _frequency(aggregations[f"word{i}"]) or _frequency(aggregations[f"header{i}"])
+            for i in range(len(query.terms))
         ),
-        topics={topic: found[f"topic{topic}"]["doc_count"] for topic in asked.topics},
+        topics={topic: aggregations[f"topic{topic}"]["doc_count"] for topic in query.topics},
     )
 
 
 def _frequency(counted: Mapping[str, Any]) -> int:
-    """Count units with a term; an observation mostly repeats its turn's words."""
-    of = {one["key"]: int(one["doc_count"]) for one in counted["kinds"]["buckets"]}
+    """Count units with a term; turns and observations count once, since an observation repeats its turn's words."""
+    of = {bucket["key"]: int(bucket["doc_count"]) for bucket in counted["kinds"]["buckets"]}
     return max(of.get("turn", 0), of.get("observation", 0)) + of.get("insight", 0)
 
 
 # ---- the only request, where terms are required
 
 
-async def _require(session: Session, pool: CandidateSet, vector: Body | None, fresh: SourceFields) -> None:
-    asked, scope = pool.search, scope_hash(pool.search.scope.user)
-    groups = [{spelled(term) for term in group} for group in asked.required]
-    credited = [
+async def _require(
+    session: Session, pool: CandidateSet, vector: Body | None, fresh: SourceFields, fitting: Sequence[Body]
+) -> None:
+    query, scope = pool.search, scope_hash(pool.search.scope.user)
+    groups = [{spelled(term) for term in group} for group in query.required]
+    attributed = [
         source["target"]
         for source in fresh.values()
-        if source.get("kind") in KINDS and any(group <= {*source.get("words", "").split()} for group in groups)
+        if source.get("kind") in DOCUMENT_KINDS and any(group <= {*source.get("words", "").split()} for group in groups)
     ]
-    bodies = queries.required(asked, vector, credited)
-    bodies["counts"] = queries.counting(asked)
-    answers = await _ask(session, asked, bodies)
-    found = answers["required"].get("hits", {}).get("hits", [])
-    units = [hit["inner_hits"]["units"]["hits"]["hits"] for hit in found]
+    bodies = queries.required(query, vector, attributed, fitting)
+    bodies["counts"] = queries.counting(query)
+    answers = await _ask(session, query, bodies)
+    collapsed = answers["required"].get("hits", {}).get("hits", [])
+    units = [hit["inner_hits"]["units"]["hits"]["hits"] for hit in collapsed]
     answers["required"] = {"hits": {"hits": [hit for hits in units for hit in hits]}}
     _take(pool, answers, fresh)
     pool.brought, pool.brought_all = _of_whole(units, fresh, scope), False
 
 
 def _of_whole(units: Sequence[Sequence[Mapping[str, Any]]], fresh: SourceFields, scope: str) -> FetchResult:
-    """Returns the records that came with all memories on them, as ``fetch`` would. ``units``: by turn or insight."""
+    """Return the records that came with all memories on them, as ``fetch`` does. ``units``: by turn or insight."""
     sources = [hit["_source"] for hits in units for hit in hits]
     here = {source["rid"] for source in sources if source["part"] == 0}
     partial = {source["target"] for source in sources if source["rid"] not in here}
@@ -208,7 +241,7 @@ async def _complete(
     pool.cosine |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("cosines", ())}
     pool.meaning |= {hit["_source"]["seq"]: _cosine(hit) for hit in hits.get("meanings", ())}
     sums = answers["sittings"].get("aggregations", {}).get("sittings", {}).get("buckets", [])
-    pool.lengths = {int(one["key"]): int(one["length"]["value"]) for one in sums}
+    pool.lengths = {int(bucket["key"]): int(bucket["length"]["value"]) for bucket in sums}
     pool.replace(fresh)
     pool.brought_all = wanted.whole
     sources = [hit["_source"] for hit in hits["records"] + hits["beside"]]
@@ -216,7 +249,7 @@ async def _complete(
 
 
 class LazyRecords(Mapping[Handle, Record]):
-    """Records of the answer, each parsed on demand: of many that came, few are shown."""
+    """Records of the answer, parsed on demand: few of them become hits."""
 
     def __init__(self, bodies: Mapping[Handle, str]) -> None:
         self._bodies = bodies
@@ -237,14 +270,14 @@ class LazyRecords(Mapping[Handle, Record]):
 def _lazy_records(
     sources: Iterable[Mapping[str, Any]], fresh: SourceFields, scope: str, partial: AbstractSet[str] = frozenset()
 ) -> FetchResult:
-    """Returns the records of the answer as ``fetch`` would, but those whose memories did not all come."""
+    """Return the records of the answer as ``fetch`` does, without ``partial`` ones, which lack memories."""
     first = (source for source in sources if source["part"] == 0)
-    made = {document_id(scope, source["rid"]): {**source, "scope": scope} for source in first} | dict(fresh)
-    documents: list[Body] = [{"_id": id, "_source": source} for id, source in made.items()]
+    by_id = {document_id(scope, source["rid"]): {**source, "scope": scope} for source in first} | dict(fresh)
+    documents: list[Body] = [{"_id": id, "_source": source} for id, source in by_id.items()]
     documents = [document for document in documents if holds_record(document, scope)]
-    whole = [one["_source"] for one in documents if one["_source"]["rid"] not in partial]
+    whole = [document["_source"] for document in documents if document["_source"]["rid"] not in partial]
     bodies: dict[Handle, str] = {source["rid"]: source["body"] for source in whole}
     memories = [
-        one for document in documents if document["_source"]["kind"] != "turn" and (one := stored(document, scope))
+        entry for document in documents if document["_source"]["kind"] != "turn" and (entry := stored(document, scope))
     ]
     return FetchResult(LazyRecords(bodies), reading.derived(bodies, memories))

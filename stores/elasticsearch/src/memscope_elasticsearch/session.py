@@ -1,7 +1,7 @@
 """State shared by the store's parts: cluster, index names, clock, and ids written since the last refresh.
 
-A search finds a document only after the next refresh, up to a second later. ``UnrefreshedIds`` keeps the ids that this
-process wrote since: they are read directly and replace the hits of a search (read-your-writes).
+A search finds a document only after the next refresh, up to a second later. For read-your-writes, ``UnrefreshedIds``
+keeps the ids that this process wrote since: they are read directly and replace the hits of a search.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from itertools import count
 from typing import Any
 
 from memscope.errors import ClosedError, MemscopeError, StoreUnavailable
-from memscope.text.units import microseconds
+from memscope.search.units import microseconds
 from memscope_elasticsearch.client import Body, BulkOperation, Cluster
-from memscope_elasticsearch.documents import BULKY, KINDS, Stored, document_id, scope_hash, stored
+from memscope_elasticsearch.documents import BULKY, DOCUMENT_KINDS, Stored, document_id, scope_hash, stored
 from memscope_elasticsearch.mapping import IndexNames
 
-PAGE = 500
-MOST_FRESH = 500  # ids that are read directly for one user
-KEPT_S = 300.0  # ids whose event loop ended, so that no task waits for them
-AGAIN_S = 1.0
-PATIENT_S, LONGEST_S = 5.0, 30.0  # to wait for a refresh: while somebody waits, while nobody does
+HITS_PER_PAGE = 500
+MOST_FRESH = 500  # ids read directly per user; more force a refresh
+KEPT_S = 300.0  # age at which ids are dropped whose event loop has ended
+REFRESH_RETRY_S = 1.0
+PATIENT_S, LONGEST_S = 5.0, 30.0  # wait for a refresh before forcing one: with a caller, without
 MARK = "mark"
 log = logging.getLogger("memscope")
 
-_lock = threading.Lock()  # several event loops may write; a fork must not find it held
+_lock = threading.Lock()  # event loops of several threads share the ids; a fork must not copy it locked
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -54,7 +54,7 @@ class UnrefreshedIds:
             self.drop(now - KEPT_S, self.users())
 
     def of(self, user: str) -> list[str]:
-        """Returns a user's ids. Read this before starting a search: ids dropped later are visible to later searches."""
+        """Return a user's ids. Call it before starting a search, which sees ids dropped earlier."""
         with _lock:
             return list(self._written.get(user, ()))
 
@@ -63,12 +63,12 @@ class UnrefreshedIds:
             return list(self._written)
 
     def drop(self, until: float, users: Iterable[str]) -> None:
-        """Drop the ids written until a moment: searches find them now."""
+        """Drop ids written until a moment, which searches find now."""
         with _lock:
             for user in users:
-                kept = {id: when for id, when in self._written.pop(user, {}).items() if when > until}
-                if kept:
-                    self._written[user] = kept
+                remaining = {id: when for id, when in self._written.pop(user, {}).items() if when > until}
+                if remaining:
+                    self._written[user] = remaining
 
 
 @dataclass
@@ -77,8 +77,8 @@ class Session:
     names: IndexNames
     clock: Callable[[], datetime]
     unrefreshed: UnrefreshedIds = field(default_factory=UnrefreshedIds)
-    vectors: Any = None  # spaces.Spaces
-    _wrote: float = field(default_factory=time.monotonic)  # or another process did, just before this one began
+    vectors: Any = None  # vectors.VectorFields
+    _wrote: float = field(default_factory=time.monotonic)  # at start: another process may just have written
     _settled: float = -1e9
     _to_shards: tuple[str, ...] = ()
 
@@ -91,43 +91,43 @@ class Session:
         return {"_index": self.names.memory, "_id": document_id(scope, record_id), "routing": scope}
 
     async def documents(self, scope: str, ids: Iterable[str], **fields: str) -> list[Body]:
-        """Returns documents of one user as they are now, refreshed or not."""
+        """Read documents of one user in real time."""
         wanted = [{"_index": self.names.memory, "_id": id, "routing": scope} for id in ids]
         return await self.cluster.documents(wanted, **fields)
 
-    def creates(self, scope: str, made: Mapping[str, Body]) -> list[BulkOperation]:
+    def creates(self, scope: str, bodies: Mapping[str, Body]) -> list[BulkOperation]:
         return [
-            BulkOperation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in made.items()
+            BulkOperation("create", self.names.memory, id, scope, without_nothing(body)) for id, body in bodies.items()
         ]
 
     async def load(self, user: str, record_ids: Iterable[str]) -> dict[str, Stored]:
-        """Returns current records by id; missing and foreign ones left out."""
+        """Read records in real time by id, without missing and foreign ones."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
-        found = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
-        pairs = zip(wanted, (stored(document, scope) for document in found), strict=True)
-        return {record_id: one for record_id, one in pairs if one is not None}
+        documents = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], excludes=BULKY)
+        pairs = zip(wanted, (stored(document, scope) for document in documents), strict=True)
+        return {record_id: entry for record_id, entry in pairs if entry is not None}
 
     async def taken(self, user: str, record_ids: Iterable[str]) -> dict[str, str]:
-        """Returns ids in use or forgotten, with the kind of the document at each."""
+        """Map ids in use or forgotten to the kind of their document."""
         scope, wanted = scope_hash(user), list(dict.fromkeys(record_ids))
-        found = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
-        pairs = zip(wanted, found, strict=True)
+        documents = await self.cluster.documents([self.at(scope, record_id) for record_id in wanted], includes="kind")
+        pairs = zip(wanted, documents, strict=True)
         return {record_id: document["_source"]["kind"] for record_id, document in pairs if "_source" in document}
 
     # ---- freshness
 
     def wrote(self, user: str = "", ids: Iterable[str] = ()) -> None:
-        """Note a write; ``ids``: documents that searches have to find."""
+        """Record a write; ``ids``: documents that searches must find."""
         if user:
             self.unrefreshed.note(user, ids)
         self._wrote = time.monotonic()
         self.watch()
 
     def watch(self) -> None:
-        """Start a task of this event loop that waits until searches find the writes."""
+        """Start a task in this event loop that waits until searches find the writes."""
         with suppress(ClosedError):
             local = self.cluster.local()
-            if local.watch is None or local.watch.done():  # its time is not that of the call that began it
+            if local.watch is None or local.watch.done():  # in a context without the deadline of this call
                 local.watch = asyncio.create_task(self._until_found(), name="memscope-refresh", context=Context())
 
     async def _until_found(self) -> None:
@@ -137,14 +137,14 @@ class Session:
                 await self._refreshed(await self._routings(), LONGEST_S)
             except ClosedError:
                 return
-            except Exception as error:  # whatever it is: nobody else would wait for the refresh
+            except Exception as error:  # keep waiting after any error: no other task does
                 log.debug("no refresh yet: %s", type(error).__name__)
-                await asyncio.sleep(AGAIN_S)
+                await asyncio.sleep(REFRESH_RETRY_S)
             else:
                 self._found(begun)
 
     async def _refreshed(self, routings: Iterable[str], within_s: float) -> None:
-        """Wait for the next refresh by writing a document; force one if none comes, or if that fails."""
+        """Wait for the next refresh by writing a document; force one if none comes or the write fails."""
         body = {"kind": MARK}
         marks = [BulkOperation("index", self.names.memory, document_id(at, MARK), at, body) for at in routings]
         try:
@@ -154,28 +154,30 @@ class Session:
             await self.refresh()
 
     async def _routings(self) -> Iterable[str]:
-        """Returns one routing per shard; the server assigns routings to shards."""
-        path, made = f"/{self.names.memory}/_search_shards", dict[int, str]()
+        """Find one routing value per shard."""
+        path, routings = f"/{self.names.memory}/_search_shards", dict[int, str]()
         if not self._to_shards:
             shards = len((await self.cluster.request("GET", path))["shards"])
             for at in map(str, count()):
                 (copies,) = (await self.cluster.request("GET", path, routing=at))["shards"]
                 if not copies:
-                    raise StoreUnavailable("a shard of the index is away", hint="'memscope doctor' checks the indices")
-                made.setdefault(copies[0]["shard"], at)
-                if len(made) == shards:
+                    raise StoreUnavailable(
+                        "a shard of the index is unavailable", hint="'memscope doctor' checks the indices"
+                    )
+                routings.setdefault(copies[0]["shard"], at)
+                if len(routings) == shards:
                     break
-            self._to_shards = tuple(made.values())
+            self._to_shards = tuple(routings.values())
         return self._to_shards
 
     async def searchable(self, user: str) -> None:
-        """Wait until searches find all writes of all processes for a user."""
+        """Wait until searches find the writes of all processes for a user."""
         begun = time.monotonic()
         await self._refreshed([scope_hash(user)], PATIENT_S)
         self.unrefreshed.drop(begun, [user])
 
     async def fresh(self, user: str) -> list[str]:
-        """Returns ids to read directly. Read this before starting a search: while they are few, it need not wait."""
+        """Return ids to read directly beside a search. Call it before starting the search."""
         ids = self.unrefreshed.of(user)
         if len(ids) > MOST_FRESH:
             await self.refresh()
@@ -185,7 +187,7 @@ class Session:
         return ids
 
     async def settle(self) -> None:
-        """Wait until searches find the writes of this process, and those of others made before it began."""
+        """Wait until searches find the writes of this process, and of others before it started."""
         if self._wrote > self._settled:
             await self.refresh()
 
@@ -201,36 +203,37 @@ class Session:
     # ---- searches of records
 
     def walk(
-        self, user: str, query: Body, by: str, *, size: int = PAGE, after: int = -1, **more: Any
+        self, user: str, query: Body, by: str, *, size: int = HITS_PER_PAGE, after: int = -1, **more: Any
     ) -> AsyncIterator[list[Body]]:
-        """Yields pages of a user's hits, by a rising number, without a limit. ``query``: the parts of a bool query."""
+        """Yield all pages of a user's hits, ordered by a field. ``query``: the parts of a bool query."""
         scope = scope_hash(user)
         mine = {"bool": {**query, "filter": [{"term": {"scope": scope}}, *query["filter"]]}}
-        body = {"size": max(1, min(size, PAGE)), "sort": [{by: "asc"}], "query": mine, "track_total_hits": False,
+        body = {"size": max(1, min(size, HITS_PER_PAGE)), "sort": [{by: "asc"}], "query": mine,
+                "track_total_hits": False,
                 "search_after": [after], **more}  # fmt: skip
         return self.cluster.walk(self.names.memory, body, routing=scope)
 
     def pages(
-        self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = KINDS, fields: Sequence[str] = ()
+        self, user: str, filters: Sequence[Body], *, kinds: Iterable[str] = DOCUMENT_KINDS, fields: Sequence[str] = ()
     ) -> Any:
-        """Yields pages of hits on records, with these fields or all but the bulky ones."""
+        """Yield pages of hits on records, with these fields or all but the ``BULKY`` ones."""
         query = {"filter": [{"term": {"part": 0}}, {"terms": {"kind": sorted(kinds)}}, *filters]}
         source = {"includes": fields} if fields else {"excludes": BULKY.split(",")}
         return self.walk(user, query, "number", seq_no_primary_term=True, _source=source)
 
     async def find(self, user: str, filters: Sequence[Body]) -> list[Stored]:
-        """Returns all records that a search finds, by rising number."""
+        """Return all records that a search finds, by number."""
         scope = scope_hash(user)
         hits = [hit async for page in self.pages(user, filters) for hit in page]
-        return [one for hit in hits if (one := stored(hit, scope)) is not None]
+        return [entry for hit in hits if (entry := stored(hit, scope)) is not None]
 
     async def find_any(self, user: str, field_name: str, values: Iterable[str]) -> list[Stored]:
-        """Returns records that have one of the values in a field; any number of values."""
-        wanted, found = list(values), dict[str, Stored]()
+        """Return records with one of any number of values in a field, by number."""
+        wanted, entries = list(values), dict[str, Stored]()
         for start in range(0, len(wanted), 1000):
             clause = {"terms": {field_name: wanted[start : start + 1000]}}
-            found.update({one.id: one for one in await self.find(user, [clause])})
-        return sorted(found.values(), key=lambda one: one.number)
+            entries.update({entry.id: entry for entry in await self.find(user, [clause])})
+        return sorted(entries.values(), key=lambda entry: entry.number)
 
 
 def without_nothing(body: Body) -> Body:

@@ -10,7 +10,7 @@ from memscope.config.settings import Count, Names, Seconds, Section
 
 
 class ElasticsearchSettings(Section):
-    """Options of the store that its address does not name; the address goes before them. See ``options.Options``."""
+    """Options of the store, overridden by its address. See ``options.Options``."""
 
     hosts: Names | None = None
     cloud_id: str | None = None
@@ -29,5 +29,5 @@ class ElasticsearchSettings(Section):
     lease_s: Seconds | None = None
 
     def options(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: v.get_secret_value() if isinstance(v, SecretStr) else v for name, v in given.items()}
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: v.get_secret_value() if isinstance(v, SecretStr) else v for name, v in values.items()}

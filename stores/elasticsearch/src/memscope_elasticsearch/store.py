@@ -1,7 +1,7 @@
 """ElasticsearchStore: the same memory for any number of processes and hosts, on Elasticsearch 8.19 or 9.
 
     settings.py options.py      the section of the settings; address and options
-    client.py answers.py        requests, retries; what is an answer, typed errors
+    client.py answers.py        requests, retries; checks of answers, typed errors
     session.py                  state shared by the store's parts
     mapping.py migrate.py       the two indices: creation, checks, upgrades from older formats
     documents.py                a record as documents; metadata_tokens.py: its metadata as tokens of a keyword field
@@ -12,7 +12,7 @@
     vectors.py                  vector spaces and their fields
     reading.py                  records by id and by condition
     search.py queries.py        a search: its two requests and their bodies
-    candidates.py               candidates made of the answers; term_frequencies.py: frequencies from scores
+    candidates.py               candidates from the answers; term_frequencies.py: frequencies from scores
     examination.py              findings for doctor
 
 docs/elasticsearch.md says which writes a reader can see, and when.
@@ -80,7 +80,7 @@ def utc_now() -> datetime:
 def one_deadline(
     call: Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[ElasticsearchStore, P], Coroutine[Any, Any, T]]:
-    """Give a call one deadline for all its requests. Opening, and what walks over everything, has one per request."""
+    """Give a call one deadline for all its requests; opening and scans have one per request."""
 
     @wraps(call)
     async def within(self: ElasticsearchStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -92,9 +92,12 @@ def one_deadline(
 
 
 class ElasticsearchStore:
-    """A store in a cluster. ``location``: see options.parse_location; ``configured`` is a mapping of the same names.
+    """A store in an Elasticsearch cluster.
 
-    ``clock``: the time that leases are measured by; the clocks of all hosts have to agree within a part of a lease.
+    Args:
+        location: Address (``options.parse_location``) or options.
+        configured: Options that the address does not set.
+        clock: Source of the time of leases; the clocks of all hosts must agree to a fraction of a lease.
     """
 
     def __init__(
@@ -169,13 +172,13 @@ class ElasticsearchStore:
 
     async def scan(self, select: Select) -> AsyncIterator[list[Record]]:
         async for page in reading.selected(await self._open(), select):
-            yield [one.record for one in page]
+            yield [entry.record for entry in page]
 
     async def keys(self, select: Select) -> list[RecordKey]:
         return await reading.keys(await self._open(), select)
 
     async def record_changes(self, user: str, since: int) -> AsyncIterator[RecordChanges]:
-        """Yields what was written and removed since a revision; the last writes before it come again."""
+        """Yield what was written and removed since a revision; the last writes before it are repeated."""
         async for page in reading.changed(await self._open(), user, since):
             yield page
 
@@ -188,8 +191,8 @@ class ElasticsearchStore:
     async def receipts(self, user: str) -> list[Receipt]:
         return await receipts.read(await self._open(), user)
 
-    async def bury(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
-        await forget.bury(await self._open(), user, ids, receipts)
+    async def add_tombstones(self, user: str, ids: Sequence[str], receipts: Sequence[Receipt] = ()) -> None:
+        await forget.add_tombstones(await self._open(), user, ids, receipts)
 
     async def forget(self, select: Select, *, dry_run: bool = False) -> ForgetReport:
         return await forget.forget(await self._open(), select, jobs.redo, dry_run=dry_run)
@@ -242,7 +245,7 @@ class ElasticsearchStore:
     # ---- vectors
 
     @one_deadline
-    async def use_space(self, space: VectorSpace, *, replace: bool = False) -> None:
+    async def set_vector_space(self, space: VectorSpace, *, replace: bool = False) -> None:
         await (await self._open()).vectors.use(space, replace=replace)
 
     # ---- the whole
@@ -251,15 +254,15 @@ class ElasticsearchStore:
         return await reading.stats(await self._open(), user)
 
     async def health(self) -> Mapping[str, Any]:
-        """Returns state of indices and cluster: see ``mapping.health``."""
+        """Return the state of indices and cluster (``mapping.health``)."""
         return await mapping.health((await self._open()).cluster, self._session.names)
 
     async def examine(self) -> list[examination.StoreFinding]:
-        """Returns findings for ``memscope doctor``."""
+        """Return findings for ``memscope doctor``."""
         return examination.findings(await self.health())
 
     async def backup(self, path: Path) -> None:
-        raise StoreError("Elasticsearch keeps its own backups", hint="use its snapshots, or export")
+        raise StoreError("this store has no backup", hint="use snapshots of Elasticsearch, or export")
 
     async def compact(self) -> ForgetReport:
         return await forget.compact(await self._open())
@@ -272,7 +275,7 @@ class ElasticsearchStore:
             try:
                 await self._prepare(self._session)
             except BaseException:
-                await self._session.cluster.disconnect()  # nobody closes what could not be opened
+                await self._session.cluster.disconnect()  # callers do not close a store that failed to open
                 raise
             self._ready = True
         return self._session

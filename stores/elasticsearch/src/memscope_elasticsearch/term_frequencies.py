@@ -1,15 +1,14 @@
 """Term frequencies, reconstructed from the scores of single terms.
 
-The ranking wants to know how often each term of a query occurs in a unit. Elasticsearch does not return term
-frequencies with hits; term vectors would cost a request and another copy of the words. But every query has a named
-clause per term on a field without length normalization, and the score of each named clause comes with the hit. There
-BM25 is
+The ranking needs the frequency of each query term in a unit. Elasticsearch does not return term frequencies with hits;
+term vectors would cost a request and another copy of the words. But every query has a named clause per term on a field
+without length normalization, and the score of each named clause comes with the hit. There BM25 is
 
     score = top * tf / (tf + k1)
 
-The factor ``top`` (idf times boost) is the same for all hits of a term in one shard, and is not returned either. It is
-found from the scores seen so far: the right one makes a whole number of ``tf = k1 * score / (top - score)`` for all of
-them. The smallest score is tried as tf = 1, 2, ... until that holds; if it never does, the smallest score counts as 1.
+The factor ``top`` (idf times boost) is the same for all hits of a term in one shard, and is not returned either. It
+follows from the scores seen so far: the right one makes ``tf = k1 * score / (top - score)`` an integer for all of them.
+The smallest score is assumed to be tf = 1, 2, ... until that holds; if it never does, it counts as 1.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.search.bm25 import K1
+from memscope.search.bm25 import BM25_K1
 
-HEADER = "h"  # before the name of a clause on the header
+HEADER_PREFIX = "h"  # before the name of a clause on the header
 MOST_TIMES, MOST_LEAST = 1000.0, 40
 
 
@@ -34,7 +33,7 @@ class TermFrequencies:
         self._tops: dict[int, float] = {}
 
     def see(self, hits: Sequence[Mapping[str, Any]]) -> None:
-        """Add the scores of more hits: the more there are, the more certain is the factor."""
+        """Add the scores of hits; more scores make the factor more certain."""
         for hit in hits:
             for term, score in _in_words(hit):
                 self._seen.setdefault(term, set()).add(score)
@@ -44,28 +43,30 @@ class TermFrequencies:
         return {term: self._times(term, score) for term, score in _in_words(hit)}
 
     def _times(self, term: int, score: float) -> float:
-        return float(round(min(K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
+        return float(round(min(BM25_K1 * score / max(self._tops[term] - score, 1e-9), MOST_TIMES)))
 
 
 def _in_words(hit: Mapping[str, Any]) -> list[tuple[int, float]]:
-    found = hit.get("matched_queries", {})
-    return [(int(name), score) for name, score in found.items() if not name.startswith(HEADER)]
+    scores = hit.get("matched_queries", {})
+    return [(int(name), score) for name, score in scores.items() if not name.startswith(HEADER_PREFIX)]
 
 
 def in_header(hit: Mapping[str, Any]) -> frozenset[int]:
-    """Returns the terms in the header of a hit, by index of the query's term."""
+    """Return the indices of the query's terms in the header of a hit."""
     return frozenset(
-        int(name.removeprefix(HEADER)) for name in hit.get("matched_queries", ()) if name.startswith(HEADER)
+        int(name.removeprefix(HEADER_PREFIX))
+        for name in hit.get("matched_queries", ())
+        if name.startswith(HEADER_PREFIX)
     )
 
 
 def _top(scores: NDArray[np.float64]) -> float:
-    """Returns the factor that makes whole numbers of all frequencies. ``scores`` are distinct and rising."""
+    """Return the factor that makes all frequencies integers. ``scores``: distinct, ascending."""
     for least in range(1, MOST_LEAST):
-        top = scores[0] * (least + K1) / least
+        top = scores[0] * (least + BM25_K1) / least
         if top <= scores[-1]:
             break
-        times = K1 * scores / (top - scores)
+        times = BM25_K1 * scores / (top - scores)
         if (np.abs(times - np.round(times)) < 0.01 + 0.001 * times).all():
             return float(top)
-    return float(scores[0] * (1 + K1))
+    return float(scores[0] * (1 + BM25_K1))

@@ -1,8 +1,8 @@
 """Per-user lock document, changed by compare-and-swap on ``_seq_no``.
 
-It holds the batches with their leases and saved replies, and a write-ahead intent. The intent says all that a writer
-is about to do. A writer that dies leaves it; the next writer replays it before its own. Every step of an intent is
-idempotent. The index calls the document ``lane``.
+It contains the batches with their leases and saved replies, and a write-ahead intent: all that a writer is about to do.
+If the writer dies, the next one replays the intent before its own. Every step of an intent is idempotent. The index
+calls the document ``lane``.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from memscope.errors import StoreBusy
 from memscope.records import Json
 from memscope.stores import rules
 from memscope.stores.rules import holds
-from memscope_elasticsearch.client import LEAN, Body, BulkOperation
+from memscope_elasticsearch.client import PAGE_FILTER_PATH, Body, BulkOperation
 from memscope_elasticsearch.documents import document_id, scope_hash
 from memscope_elasticsearch.session import Session
 
 T = TypeVar("T")
-KEEP_DONE = 32  # batches that are remembered as done, so that their worker can ask twice
-PAUSE_S = 0.02
-PAGE = 64
+MAX_DONE_BATCHES = 32  # completed batches remembered, so that ``complete`` can be repeated
+LOCK_PAUSE_S = 0.02
+WAITING_PER_PAGE = 64
 
 
 @dataclass(slots=True)
 class Batch(rules.Batch):
-    """``units`` of stage embed: document and revision each item was claimed in; ``plan``: the saved reply.
+    """A batch, stored under the names of its fields.
 
-    Stored under the names of its fields.
+    ``units``, of stage embed: document and revision of each item when claimed; ``plan``: the saved reply.
     """
 
     items: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Batch(rules.Batch):
 
 @dataclass(slots=True)
 class WriteIntent:
-    """A writer's next operation: ``what`` with ``about``; ``number`` is the first of those it may give."""
+    """A writer's operation: ``what`` with ``about``; ``number``: the first record number reserved for it."""
 
     token: str
     until: int
@@ -55,14 +55,14 @@ class WriteIntent:
 @dataclass(slots=True)
 class UserState:
     batches: list[Batch] = field(default_factory=list)
-    done: list[list[str]] = field(default_factory=list)  # [batch, token], the latest ones
+    done: list[list[str]] = field(default_factory=list)  # [batch, token] of the latest completed batches
     intent: WriteIntent | None = None
     version: tuple[int, int] | None = None
 
     def body(self, user: str) -> Body:
         state = {
             "batches": [asdict(batch) for batch in self.batches],
-            "done": self.done[-KEEP_DONE:],
+            "done": self.done[-MAX_DONE_BATCHES:],
             "intent": asdict(self.intent) if self.intent else None,
         }
         return {
@@ -91,7 +91,7 @@ async def load(session: Session, user: str) -> UserState:
 
 
 async def change(session: Session, user: str, step: Callable[[UserState], T]) -> T:
-    """Change the state by ``step``, which may run again on a newer state; an exception changes nothing."""
+    """Change the state by ``step``, which runs again after a lost race; an exception changes nothing."""
     clock, until = asyncio.get_running_loop().time, session.cluster.until()
     while True:
         state = await load(session, user)
@@ -100,8 +100,8 @@ async def change(session: Session, user: str, step: Callable[[UserState], T]) ->
         if state.body(user) == before or await save(session, user, state):
             return result
         if clock() > until:
-            raise StoreBusy("too many write for the same user at once", hint="try again")
-        await asyncio.sleep(random.uniform(0, PAUSE_S))
+            raise StoreBusy("too many processes write for the same user at once", hint="try again")
+        await asyncio.sleep(random.uniform(0, LOCK_PAUSE_S))
 
 
 async def save(session: Session, user: str, state: UserState) -> bool:
@@ -121,9 +121,9 @@ async def writing(
     session: Session, user: str, what: str, about: Json, number: int, redo: Callable[[Session, str, WriteIntent], Any],
     prepare: Callable[[UserState], None] = lambda state: None,
 ) -> AsyncIterator[WriteIntent]:  # fmt: skip
-    """Hold the user's lock; an intent that another writer left is replayed first by ``redo``.
+    """Hold the user's lock, after replaying another writer's abandoned intent with ``redo``.
 
-    ``prepare`` changes the state in the step that takes the lock, and may refuse. The caller ends with
+    ``prepare`` changes the state in the step that takes the lock, and may raise to refuse. The caller ends with
     ``clear``; an exception leaves the intent to the next writer.
     """
     async with _alone(session, user):
@@ -133,7 +133,7 @@ async def writing(
 
 @asynccontextmanager
 async def _alone(session: Session, user: str) -> AsyncIterator[None]:
-    """Hold the lock of this event loop: those of one process need not meet in the cluster."""
+    """Hold this event loop's lock of a user, so that its tasks do not contend in the cluster."""
     lock = session.cluster.local().lock(user)
     try:
         async with asyncio.timeout_at(session.cluster.until()):
@@ -153,7 +153,7 @@ async def _begin(
     redo: Callable[[Session, str, WriteIntent], Any],
     prepare: Callable[[UserState], None],
 ) -> WriteIntent:
-    clock, until, pause = asyncio.get_running_loop().time, session.cluster.until(), PAUSE_S
+    clock, until, pause = asyncio.get_running_loop().time, session.cluster.until(), LOCK_PAUSE_S
     while True:
         left = await change(session, user, lambda state: _take(state, intent, session, prepare))
         if left is None:
@@ -170,7 +170,7 @@ async def _begin(
 def _take(
     state: UserState, intent: WriteIntent, session: Session, prepare: Callable[[UserState], None]
 ) -> WriteIntent | None:
-    """Returns another writer's open intent; without one, takes the lock and returns None."""
+    """Take the lock, or return another writer's open intent."""
     if state.intent is not None and state.intent.token != intent.token:
         return state.intent
     if state.intent is None:
@@ -185,7 +185,7 @@ def abandoned(session: Session, intent: WriteIntent) -> bool:
 
 
 async def take_over(session: Session, user: str, left: WriteIntent) -> WriteIntent:
-    """Adopt an intent and restart its lease; two writers that adopt it write the same."""
+    """Adopt an intent and restart its lease; replaying it twice is harmless."""
 
     def step(state: UserState) -> None:
         if state.intent is not None and state.intent.token == left.token:
@@ -196,7 +196,7 @@ async def take_over(session: Session, user: str, left: WriteIntent) -> WriteInte
 
 
 async def clear(session: Session, user: str, intent: WriteIntent, step: Callable[[UserState], T]) -> T | None:
-    """Mark the intent as done, the last step. Returns None if another writer did that already."""
+    """Remove the completed intent as the last step; None if another writer did so already."""
 
     def end(state: UserState) -> T | None:
         if state.intent is None or state.intent.token != intent.token:
@@ -208,10 +208,10 @@ async def clear(session: Session, user: str, intent: WriteIntent, step: Callable
 
 
 async def troubled(session: Session) -> AsyncIterator[tuple[str, UserState]]:
-    """Returns users with failed batches, and their states."""
+    """Yield users with failed batches, and their states."""
     await session.cluster.refresh(session.names.work)
-    body = {"size": PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
+    body = {"size": WAITING_PER_PAGE, "query": {"term": {"troubled": True}}, "sort": [{"scope": "asc"}],
             "search_after": [""], "_source": ["user"]}  # fmt: skip
-    async for hits in session.cluster.walk(session.names.work, body, paths=LEAN):
+    async for hits in session.cluster.walk(session.names.work, body, paths=PAGE_FILTER_PATH):
         for hit in hits:
             yield hit["_source"]["user"], await load(session, hit["_source"]["user"])

@@ -1,7 +1,7 @@
-"""Vector spaces: one that serves, and at most one that is being filled to replace it. Vectors never mix.
+"""Vector spaces: one serves, at most one is being filled to replace it, and their vectors never mix.
 
-Each space has a field of its own, ``vec_<number>``, added to the mapping when it is declared. A unit's field ``space``
-says which one it was embedded for last: units with another wait for the stage embed.
+Each space has its own field ``vec_<number>``, added to the mapping when the space is declared. A unit's field ``space``
+names the space of its latest vector; units with another value wait for stage embed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memscope.errors import StoreBusy
 from memscope.records import Stage, Turn, VectorSpace
+from memscope.search.units import make_units
 from memscope.stores.spaces import check_declared, check_replaceable, check_space, checked_vectors
 from memscope.text.terms import term
-from memscope.text.units import make_units
 from memscope_elasticsearch.client import Body, BulkOperation
-from memscope_elasticsearch.documents import KINDS, PARTS, scope_hash, unit_id
+from memscope_elasticsearch.documents import DOCUMENT_KINDS, PART_BITS, scope_hash, unit_id
 from memscope_elasticsearch.mapping import META_ID, META_ROUTING
 from memscope_elasticsearch.session import Session
 from memscope_elasticsearch.user_lock import Batch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-_ROW = "scope,kind,seq,space,words,header,rid,part,number"
+_ROW_FIELDS = "scope,kind,seq,space,words,header,rid,part,number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,22 @@ class VectorFields:
 
     @property
     def target(self) -> VectorField | None:
-        """Returns the space of new vectors: the one being filled, else the one that serves."""
+        """The space of new vectors: the one being filled, else the serving one."""
         return next((known for known in self.known if not known.active), self.active)
 
     # ---- the document that all share
 
     async def meta(self) -> tuple[dict[str, Any], tuple[int, int]]:
         names = self._session.names
-        (found,) = await self._session.cluster.documents(
+        (document,) = await self._session.cluster.documents(
             [{"_index": names.work, "_id": META_ID, "routing": META_ROUTING}]
         )
-        state = found["_source"]["state"]
+        state = document["_source"]["state"]
         self.known = [
-            VectorField(one["number"], VectorSpace(one["model"], one["dims"]), one["active"]) for one in state["spaces"]
+            VectorField(known["number"], VectorSpace(known["model"], known["dims"]), known["active"])
+            for known in state["spaces"]
         ]
-        return state, (found["_seq_no"], found["_primary_term"])
+        return state, (document["_seq_no"], document["_primary_term"])
 
     async def change(self, step: Callable[[dict[str, Any]], T]) -> T:
         for _ in range(20):
@@ -86,7 +87,7 @@ class VectorFields:
             if (await self._session.cluster.bulk([operation]))[0].ok:
                 await self.meta()
                 return result
-        raise StoreBusy("the description of the store changes all the time", hint="try again")
+        raise StoreBusy("too many processes change the vector spaces at once", hint="try again")
 
     # ---- declaring
 
@@ -109,13 +110,14 @@ class VectorFields:
             check_replaceable(serving.space, space)
 
         def step(state: dict[str, Any]) -> int:
-            kept = [one for one in state["spaces"] if used and one["active"]]
-            if any(one["model"] == space.model and one["dims"] == space.dims for one in kept):
-                state["spaces"] = kept
+            remaining = [known for known in state["spaces"] if used and known["active"]]
+            if any(known["model"] == space.model and known["dims"] == space.dims for known in remaining):
+                state["spaces"] = remaining
                 return 0
             number = int(state.get("last_space", 0)) + 1
             state["last_space"] = number
-            state["spaces"] = [*kept, {"number": number, "model": space.model, "dims": space.dims, "active": not kept}]
+            declared = {"number": number, "model": space.model, "dims": space.dims, "active": not remaining}
+            state["spaces"] = [*remaining, declared]
             return number
 
         number = await self.change(step)
@@ -127,7 +129,7 @@ class VectorFields:
             )
 
     def _field(self, space: VectorSpace) -> Body:
-        """Returns the field's mapping; small or odd lengths are kept as plain floats."""
+        """Return the mapping of a vector field; bbq needs 64 dimensions, shorter vectors stay plain floats."""
         kind = self._session.cluster.options.vectors
         if kind.startswith("bbq") and space.dims < 64:
             kind = "flat"
@@ -140,7 +142,7 @@ class VectorFields:
         }
 
     async def switch_when_full(self) -> None:
-        """Let the filled space serve once no user's unit waits for it."""
+        """Activate the space being filled once no unit of any user waits for it."""
         target = self.target
         if target is None or target.active:
             return
@@ -161,16 +163,16 @@ class VectorFields:
     # ---- what waits
 
     def waiting(self, stage: Stage) -> Body:
-        """Returns the parts of a bool query for records that wait for a stage."""
+        """Return the parts of a bool query for records that wait for a stage."""
         if stage != "embed":
             return {"filter": [{"term": {"wait": stage}}]}
         target = self.target
         if target is None:
             return {"filter": [{"match_none": {}}]}
-        return {"filter": [{"terms": {"kind": list(KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
+        return {"filter": [{"terms": {"kind": list(DOCUMENT_KINDS)}}], "must_not": [{"term": {"space": target.number}}]}
 
     async def form(self, user: str, limit: int, taken: Set[str]) -> Batch | None:
-        """Returns units without a vector: those just written by this process, and those a search finds."""
+        """Form a batch of units without a vector: unrefreshed ones of this process, then those a search finds."""
         await self.meta()
         target = self.target
         if target is None or target.space != self.declared:
@@ -191,40 +193,39 @@ class VectorFields:
         return Batch(secrets.token_hex(16), "embed", items=items, units=units)
 
     async def _lacking(self, user: str, limit: int) -> AsyncIterator[list[str]]:
-        """Yields ids of units, page by page: a search still finds units that got a vector up to a second ago."""
+        """Yield pages of ids of units that may lack a vector; a search is up to a second behind."""
         yield await self._session.fresh(user)
         async for hits in self._session.walk(user, self.waiting("embed"), "seq", size=limit, _source=False):
             yield [hit["_id"] for hit in hits]
 
     async def _rows(self, scope: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Returns current units of this user."""
+        """Read the current units of this user."""
         rows = {}
-        for document in await self._session.documents(scope, ids, includes=_ROW):
+        for document in await self._session.documents(scope, ids, includes=_ROW_FIELDS):
             source = document.get("_source", {})
-            if source.get("scope") == scope and source.get("kind") in KINDS:
+            if source.get("scope") == scope and source.get("kind") in DOCUMENT_KINDS:
                 version = (document["_seq_no"], document["_primary_term"])
                 rows[document["_id"]] = {**source, "version": version, "rev": _revision(source)}
         return rows
 
     async def texts(self, user: str, batch: Batch) -> tuple[str, ...]:
-        """Returns the text to embed per item, made from the records again; "" for a removed one."""
+        """Rebuild the text to embed of each item; "" for a removed one."""
         scope = scope_hash(user)
         rows = await self._rows(scope, [id for id, _ in batch.units])
         records = await self._session.load(user, {row["rid"] for row in rows.values()})
-        roots = {root for one in records.values() for root in one.source.get("roots") or ()}
+        roots = {root for entry in records.values() for root in entry.source.get("roots") or ()}
         turns = {
-            record_id: one
-            for record_id, one in (await self._session.load(user, roots)).items()
-            if isinstance(one.record, Turn)
+            record_id: (entry.number, entry.record)
+            for record_id, entry in (await self._session.load(user, roots)).items()
+            if isinstance(entry.record, Turn)
         }
-        made: dict[str, str] = {}
-        for record_id, one in records.items():
-            on = [(turns[root].number, turns[root].record) for root in one.source.get("roots") or () if root in turns]
-            for part, unit in enumerate(
-                make_units(one.record, number=one.number, seq=one.number << PARTS, turns=sorted(on))  # type: ignore[arg-type]
-            ):
-                made[unit_id(scope, record_id, part, one.number)] = unit.text
-        return tuple(made.get(id, "") for id, _ in batch.units)
+        texts: dict[str, str] = {}
+        for record_id, entry in records.items():
+            of_memory = sorted(turns[root] for root in entry.source.get("roots") or () if root in turns)
+            units = make_units(entry.record, number=entry.number, seq=entry.number << PART_BITS, turns=of_memory)
+            for part, unit in enumerate(units):
+                texts[unit_id(scope, record_id, part, entry.number)] = unit.text
+        return tuple(texts.get(id, "") for id, _ in batch.units)
 
     # ---- vectors
 
@@ -235,8 +236,8 @@ class VectorFields:
         if target is None:
             return
         units = dict(zip(batch.items, batch.units, strict=True))
-        given = checked_vectors(vectors, target.space)
-        encoded = {item: encoded_vector(vector) for item, vector in given.items() if item in units}
+        checked = checked_vectors(vectors, target.space)
+        encoded = {item: encoded_vector(vector) for item, vector in checked.items() if item in units}
         scope, left = scope_hash(user), dict(encoded)
         for _ in range(20):
             rows = await self._rows(scope, [units[item][0] for item in left])
@@ -255,16 +256,16 @@ class VectorFields:
             left = {item: left[item] for item, outcome in zip(sent, outcomes, strict=True) if not outcome.ok}
             if not left:
                 return
-        raise StoreBusy("records change all the time", hint="try again")
+        raise StoreBusy("too many processes write these records at once", hint="try again")
 
 
 def _revision(source: Mapping[str, Any]) -> str:
-    """Returns a checksum of the words that a unit's vector is made from."""
+    """Return a checksum of the words that a unit's vector is computed from."""
     return f"{term(str(source.get('header')) + ' ' + str(source.get('words'))):08x}"
 
 
 def encoded_vector(values: NDArray[np.float32]) -> str:
-    """Encode a vector of length one as base64 of big-endian floats; "" for one that has no direction."""
+    """Normalise a vector and encode it as base64 of big-endian floats; "" for a zero vector."""
     import numpy as np
 
     norm = float(np.linalg.norm(values.astype(np.float64)))

@@ -1,0 +1,50 @@
+"""Agent Framework's messages as turns, and a request with memory in it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+
+from agent_framework import Content, Message
+
+from memscope.adapters.session import to_turn
+from memscope.prompts.memory_block import TurnInput
+
+
+def turns_of(messages: Iterable[Message]) -> list[TurnInput]:
+    """Convert what a person or a model said; instructions, tool calls and their results are left out."""
+    return [turn for message in messages if (turn := turn_of(message)) is not None]
+
+
+def turn_of(message: Message) -> TurnInput | None:
+    if message.role == "user":
+        return to_turn("user", message.text, speaker=message.author_name)
+    if message.role == "assistant":
+        return to_turn("assistant", message.text)  # by no name: a history shown again may leave it out
+    return None
+
+
+def with_memory(messages: Sequence[Message], text: str, beside: Message | None) -> list[Message]:
+    """Put ``text`` into a copy of the message ``beside``, before its words, else into the user's newest message."""
+    shown = list(messages)
+    place = next((at for at, message in enumerate(shown) if message is beside), None)
+    if place is None:
+        place = next((at for at in reversed(range(len(shown))) if shown[at].role == "user"), None)
+    if place is None:  # nobody said anything
+        return [*shown, Message("user", [text])]
+    changed = copy.copy(shown[place])
+    changed.contents = _prefixed(changed.contents, text)
+    shown[place] = changed
+    return shown
+
+
+def _prefixed(contents: Sequence[Content], text: str) -> list[Content]:
+    """Put ``text`` before the first words, in the same part: some clients send each part as a message."""
+    place = next((at for at, content in enumerate(contents) if content.type == "text"), None)
+    if place is None:
+        return [Content.from_text(text), *contents]
+    return [*contents[:place], Content.from_text(f"{text}\n\n{contents[place].text}"), *contents[place + 1 :]]
+
+
+def users_newest(messages: Sequence[Message]) -> Message | None:
+    return next((message for message in reversed(messages) if message.role == "user"), None)

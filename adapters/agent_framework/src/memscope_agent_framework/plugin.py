@@ -1,0 +1,12 @@
+"""Plugin that memscope loads at start; imports no framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memscope.plugins.loader import Register
+
+
+def memscope_register_adapters(register: Register) -> None:
+    register("agent-framework", "memscope_agent_framework:MemoryScopeContextProvider")

@@ -1,0 +1,152 @@
+"""``Agent(model, capabilities=[MemoryScopeCapability(user="alice")])``.
+
+    for_run              a capability for this run, with its tools
+    wrap_model_request   first request: history and the user's turn ──▶ record; recall. Every request: the block before
+                         the user's newest words; the model's words ──▶ record
+    after_run            an answer that is no text ──▶ record
+
+Memory is put into the request alone: it is in no message history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_core import to_json
+
+from memscope.adapters.instances import MemoryLike
+from memscope.adapters.memory_tools import Tool as MemoryTool
+from memscope.adapters.memory_tools import ToolSet, choose_tools, described, schema, tool_answer
+from memscope.adapters.runs import RunMemory, begin_run
+from memscope.adapters.session import MemorySession, RecallFrom, RecordWho, SessionPool, to_turn
+from memscope.errors import ScopeError
+from memscope.records import Kind
+from memscope.validation import Zone
+from memscope_pydantic_ai.messages import turns_of, with_memory, words_of
+
+if TYPE_CHECKING:
+    from pydantic_ai.capabilities import WrapModelRequestHandler
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.run import AgentRunResult
+
+
+class MemoryScopeCapability(AbstractCapability[Any]):
+    """Long-term memory for an agent.
+
+    One capability serves any number of runs, at once too.
+
+    Args:
+        user: The user whose memory it is; by default ``user_id`` of the run's ``deps``, an attribute or a key.
+        session: The session that turns belong to; by default the run's ``conversation_id``.
+        agent: Written with every turn; on reading it narrows to this agent's turns.
+        memory: Settings, the path or URL of a store, an ``AsyncMemoryScope`` or ``MemoryScope``; by default what the
+            environment says, else one SQLite file.
+        recall: "user" for all of the user's sessions, "session" for this one.
+        k: The most memories that are shown.
+        tokens: The most tokens that are shown.
+        record: "both", "user", "assistant" or "none".
+        tools: True for search_memory, remember and forget, "core", "archival" or "all" for those sets, False for none.
+        strict: Raise when memory fails, instead of one warning and an answer without it.
+        kinds: Only these are shown: "turn", "observation", "insight".
+        zone: The user's time zone; by default that of the settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        agent: str | None = None,
+        memory: MemoryLike = None,
+        recall: RecallFrom = "user",
+        k: int = 10,
+        tokens: int = 1000,
+        record: RecordWho = "both",
+        tools: bool | ToolSet = True,
+        strict: bool = False,
+        kinds: Sequence[Kind] | None = None,
+        zone: Zone = None,
+    ) -> None:
+        super().__init__()
+        self._sessions = SessionPool(
+            memory, agent=agent, recall_from=recall, k=k, tokens=tokens, record_who=record, strict=strict,
+            kinds=kinds, zone=zone,
+        )  # fmt: skip
+        self._tools, self._strict = choose_tools(tools), strict
+        self.user, self.session = user, session
+        if user is not None:
+            self._sessions.to(user, session)  # checked now
+
+    def memory_session(self, ctx: RunContext[Any]) -> MemorySession:
+        """The memory of a run. ``ScopeError`` where nobody said whose it is."""
+        user = self.user if self.user is not None else _user_of(ctx.deps)
+        if user is None:
+            raise ScopeError("nobody said whose memory this is", hint="give user=, or deps with a user_id")
+        return self._sessions.to(user, self.session or ctx.conversation_id)
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
+        return _RunCapability(self.memory_session(ctx), self._tools, strict=self._strict)
+
+    async def close(self) -> None:
+        """Release the memory; the last release closes it. Using this one again opens it again."""
+        await self._sessions.close()
+
+    async def __aenter__(self) -> MemoryScopeCapability:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class _RunCapability(AbstractCapability[Any]):
+    """Memory of one run: recalled at the first request, shown at the same place in all of them."""
+
+    def __init__(self, session: MemorySession, tools: Sequence[MemoryTool], *, strict: bool) -> None:
+        super().__init__()
+        self._session, self._tools, self._strict = session, tools, strict
+        self._memory: RunMemory | None = None
+        self._answered = False
+
+    def get_toolset(self) -> FunctionToolset[Any]:
+        return FunctionToolset([self._tool(tool) for tool in self._tools])
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    ) -> ModelResponse:
+        if self._memory is None:
+            self._memory = await begin_run(self._session, turns_of(request_context.messages))
+        if self._memory.text:
+            shown = with_memory(request_context.messages, self._memory.text)
+            request_context = replace(request_context, messages=shown)
+        response = await handler(request_context)
+        words = words_of(response)
+        self._answered = bool(words.strip())
+        await self._session.record([to_turn("assistant", words)])
+        return response
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        if not self._answered and result.output is not None:
+            answer = result.output if isinstance(result.output, str) else _json(result.output)
+            await self._session.record([to_turn("assistant", answer)])
+        return result
+
+    def _tool(self, tool: MemoryTool) -> Tool[Any]:
+        async def call(**arguments: Any) -> str:
+            seen = self._memory.keys if self._memory else ()
+            return await tool_answer(tool, self._session, arguments, seen=seen, strict=self._strict)
+
+        return Tool.from_schema(call, name=tool.__name__, description=described(tool), json_schema=schema(tool))
+
+
+def _user_of(deps: Any) -> str | None:
+    user = deps.get("user_id") if isinstance(deps, Mapping) else getattr(deps, "user_id", None)
+    return user
+
+
+def _json(output: Any) -> str:
+    return to_json(output, fallback=str).decode()

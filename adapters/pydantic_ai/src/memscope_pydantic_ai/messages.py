@@ -1,0 +1,51 @@
+"""Pydantic AI's messages as turns, and a request with memory in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+
+from memscope.adapters.session import to_turn
+from memscope.prompts.memory_block import TurnInput
+
+
+def turns_of(messages: Iterable[ModelMessage]) -> list[TurnInput]:
+    """Convert what a person or a model said; instructions, tool calls and their results are left out."""
+    turns: list[TurnInput] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            turns.append(to_turn("assistant", words_of(message)))
+        else:
+            turns += [to_turn("user", _words(part)) for part in message.parts if isinstance(part, UserPromptPart)]
+    return turns
+
+
+def words_of(response: ModelResponse) -> str:
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def _words(part: UserPromptPart) -> str:
+    if isinstance(part.content, str):
+        return part.content
+    texts = (one if isinstance(one, str) else getattr(one, "content", None) for one in part.content)
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def with_memory(messages: Sequence[ModelMessage], text: str) -> list[ModelMessage]:
+    """Put ``text`` before the user's newest words, in the same part of a copy of the message."""
+    shown = list(messages)
+    for place in reversed(range(len(shown))):
+        message = shown[place]
+        parts = list(message.parts) if isinstance(message, ModelRequest) else []
+        for at in reversed(range(len(parts))):
+            part = parts[at]
+            if isinstance(part, UserPromptPart):
+                content = part.content
+                parts[at] = replace(
+                    part, content=f"{text}\n\n{content}" if isinstance(content, str) else [f"{text}\n\n", *content]
+                )
+                shown[place] = replace(message, parts=parts)  # type: ignore[arg-type]  # of a request
+                return shown
+    return [*shown, ModelRequest(parts=[UserPromptPart(text)])]  # nobody said anything

@@ -1,0 +1,117 @@
+"""Bodies of requests, read within limits: bytes of each, of each token's and of all; seconds; how many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from starlette.types import Message, Receive
+
+from memscope.errors import LimitError
+from memscope_server.limits import HttpLimits
+from memscope_server.problems import ServerBusy, TooSlow
+
+TOKEN_SHARES = 4  # of the memory for bodies, one of so many parts may be one token's
+
+
+class Disconnected(Exception):
+    """The client is gone, and what it sent is not whole."""
+
+
+class Bodies:
+    """All bodies that are in memory or on their way."""
+
+    def __init__(self, limits: HttpLimits) -> None:
+        self._limits = limits
+        self._held: Counter[str] = Counter()
+        self._unknown: OrderedDict[object, asyncio.Timeout] = OrderedDict()
+
+    @asynccontextmanager
+    async def read(self, receive: Receive, most: int, seconds: float, owner: str | None) -> AsyncIterator[bytes | None]:
+        """Read a body of at most so many bytes; counted as its owner's until the context ends; None if none may be.
+
+        ``LimitError``, ``TooSlow`` and ``ServerBusy``; ``Disconnected`` for a body that ends too early.
+        """
+        if not most:
+            yield None
+            return
+        parts: list[bytes] = []
+        try:
+            try:
+                with self._timed(seconds, owner) as timeout:
+                    async with timeout:
+                        await self._fill(parts, receive, most, owner)
+            except TimeoutError:
+                raise TooSlow("the body came too slowly", hint="send it again") from None
+            parts[:] = [b"".join(parts)]
+            yield parts[0]
+        finally:
+            self._release(owner, sum(map(len, parts)))
+
+    async def _fill(self, parts: list[bytes], receive: Receive, most: int, owner: str | None) -> None:
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            part = message.get("body", b"")
+            more, size = message.get("more_body", False), size + len(part)
+            if size > most:
+                raise LimitError("bytes of a body", limit=most, got=size, hint="send it in several requests")
+            if len(parts) >= self._limits.chunks:
+                parts[:] = [b"".join(parts)]
+            parts.append(part)
+            self._hold(owner, len(part))
+
+    def _hold(self, owner: str | None, size: int) -> None:
+        if owner is None:
+            return
+        self._held[owner] += size
+        if self._held[owner] > self._limits.bodies // TOKEN_SHARES or self._held.total() > self._limits.bodies:
+            raise ServerBusy("too many large requests at a time", hint="try again", retry_after=1.0)
+
+    def _release(self, owner: str | None, size: int) -> None:
+        if owner is not None:
+            self._held[owner] -= size
+            if not self._held[owner]:
+                del self._held[owner]
+
+    @contextmanager
+    def _timed(self, seconds: float, owner: str | None) -> Iterator[asyncio.Timeout]:
+        """Yield the time limit of a body. Of clients without a token, the oldest gives way to the newest."""
+        timeout, key = asyncio.timeout(seconds), object()
+        if owner is not None:
+            yield timeout
+            return
+        if len(self._unknown) >= self._limits.signing_in:
+            oldest = self._unknown.popitem(last=False)[1]
+            if not oldest.expired():
+                oldest.reschedule(asyncio.get_running_loop().time())
+        self._unknown[key] = timeout
+        try:
+            yield timeout
+        finally:
+            self._unknown.pop(key, None)
+
+    async def discard(self, receive: Receive) -> None:
+        """Take what a client still sends, for a moment."""
+        taken = 0
+        with suppress(TimeoutError), self._timed(self._limits.linger_s, None) as timeout:
+            async with timeout:
+                while taken < 2 * self._limits.body:
+                    message = await receive()
+                    taken += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
+
+
+def replay(body: bytes, receive: Receive) -> Receive:
+    """Return a ``receive`` that gives the body once, and then what the connection says."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replayed

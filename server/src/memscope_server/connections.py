@@ -1,0 +1,163 @@
+"""Connections to uvicorn with time limits on heads and answers, and a limit on those that wait.
+
+uvicorn waits without end for a head that does not come and for a client that does not read; a few hundred such
+connections leave no file for another. ``options`` are the keywords of ``uvicorn.run`` or ``uvicorn.Config``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import h11
+import uvicorn
+from fastapi.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from memscope.errors import LimitError
+from memscope_server.limits import HttpLimits
+from memscope_server.problems import problem, problem_of
+
+ACCEPTED = 128  # connections taken at a time: half of those that may wait, so that each is read before it gives way
+QUEUED = 2048
+FILES = 4096
+SERVER_DRAIN_S = 10  # at the end, for requests that are under way
+PARSED_BYTES = 16 * 2**10  # bytes that are parsed at a time: h11 limits a head where it has to wait for the rest of it
+
+
+def options(limits: HttpLimits | None = None) -> dict[str, Any]:
+    """Return the options of uvicorn for these limits."""
+    limits = limits or HttpLimits()
+    made = type("LimitedConnection", (Connection,), {"limits": limits, "waiting": {}})
+    return {
+        "http": made,
+        "ws": "none",
+        "server_header": False,
+        "backlog": ACCEPTED,
+        "timeout_graceful_shutdown": SERVER_DRAIN_S,
+    }
+
+
+class Server(uvicorn.Server):
+    """Takes few connections at a time from a long queue; uvicorn has one number for both."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        _allow_files()
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUED)
+
+
+def _allow_files() -> None:
+    """Let this process open more files than some systems allow at first (macOS: 256); a connection is one."""
+    with suppress(ImportError, ValueError, OSError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Connection(H11Protocol):
+    """One connection. It waits, until a whole head has come and again when the answer is sent; not for long."""
+
+    limits: ClassVar[HttpLimits]
+    waiting: ClassVar[dict[Connection, asyncio.TimerHandle]]  # of all connections, those that wait longest first
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = _CountedChunks(self.limits)
+        self._unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._follow()
+        if len(self.waiting) > self.limits.waiting:
+            next(iter(self.waiting))._give_way()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PARSED_BYTES):
+            if not self.transport.is_closing():
+                super().data_received(data[start : start + PARSED_BYTES])
+        self._follow()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Begin or stop waiting, as the request is."""
+        if not getattr(self.cycle, "response_complete", True):  # there is no cycle before the first head
+            self._stop_waiting()
+        elif self not in self.waiting:
+            self.waiting[self] = self.loop.call_later(self.limits.head_s, self._give_way)
+
+    def _give_way(self) -> None:
+        self._stop_waiting()
+        self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if timer := self.waiting.pop(self, None):
+            timer.cancel()
+
+    def pause_writing(self) -> None:
+        self._unread = self._unread or self.loop.call_later(self.limits.write_s, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._unread:
+            self._unread.cancel()
+            self._unread = None
+        super().resume_writing()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: any client can ask for a WebSocket, and is answered without one."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, or more than the limits, with a problem as every other error."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            reply = self._refusal(msg)
+            headers = [*reply.raw_headers, (b"connection", b"close")]
+            for event in (
+                h11.Response(status_code=reply.status_code, headers=headers, reason=b"Refused"),
+                h11.Data(data=bytes(reply.body)),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # the application may answer it no more
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def _refusal(self, msg: str) -> Response:
+        if isinstance(self.conn, _CountedChunks) and self.conn.too_many:
+            return problem_of(LimitError("chunks of a body", limit=self.limits.chunks, got=self.limits.chunks + 1))
+        return problem(400, "http", msg, "send a request as HTTP/1.1 has it")
+
+
+class _CountedChunks(h11.Connection):
+    """Refuses a body in too many chunks: each costs as much as a small request."""
+
+    def __init__(self, limits: HttpLimits) -> None:
+        super().__init__(h11.SERVER, limits.head)
+        self._most, self._chunks = limits.chunks, 0
+        self.too_many = False
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = 0
+        elif isinstance(event, h11.Data) and event.chunk_start:
+            self._chunks += 1
+            self.too_many = self._chunks > self._most
+            if self.too_many:
+                raise h11.RemoteProtocolError("too many chunks")
+        return event
