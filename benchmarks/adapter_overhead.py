@@ -3,10 +3,10 @@
     python benchmarks/adapter_overhead.py --adapter autogen [--blocks]
 
 The model answers at once, so that what is left is the framework and the memory. The user has ``--size`` turns in a
-SQLite file; conversations of ten turns take turns between the variants, in one run. The variants of an adapter are in
+SQLite file; conversations of ``--turns`` take turns between the variants, in one run. The variants of an adapter are in
 ``benchmarks/overhead/ADAPTER.py``: ``variants(core)`` gives a name and a maker of conversations each, "none" and
-"memscope" among them. ``--blocks`` adds a user with three blocks of 1,000 characters: ``blocks`` says what these cost.
-Prints one JSON object.
+"memscope" among them. ``uncached_tokens``: tokens of a request that no prompt cache has from the one before it.
+``--blocks`` adds a user with three blocks of 1,000 characters: ``blocks`` says what these cost. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
-from stalls import counted
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
-from memscope.prompts.memory_block import CLOSE, OPEN
+from memscope.prompts.memory_block import CLOSE_MARK, OPEN_MARK
 from memscope.text.tokens import estimate_tokens
 
-TURNS = 10
 USER = "alice"
 WITH_BLOCKS = "memscope_with_blocks"
 TOPICS = ("boat", "garden", "sister", "violin", "bakery", "train", "cat", "novel", "mountain", "kitchen")
@@ -60,26 +60,28 @@ async def fill_blocks(core: AsyncMemoryScope) -> None:
         await blocks.create(label, words)
 
 
-async def converse(talk: Talk, number: int) -> list[float]:
+async def converse(talk: Talk, number: int, turns: int) -> list[float]:
     """Milliseconds a turn."""
     took = []
-    for turn in range(TURNS):
+    for turn in range(turns):
         begin = time.perf_counter()
         await talk.say(f"What did I say about the {TOPICS[(number + turn) % 10]}, number {number}?")
         took.append((time.perf_counter() - begin) * 1000)
     return took
 
 
-async def measure(make: dict[str, Callable[[int], Talk]], repeats: int) -> dict[str, Any]:
+async def measure(make: dict[str, Callable[[int], Talk]], repeats: int, turns: int) -> dict[str, Any]:
     took: dict[str, list[float]] = defaultdict(list)
     shown: dict[str, list[str]] = defaultdict(list)
+    fresh: dict[str, list[int]] = defaultdict(list)
     for number in range(repeats + 1):
         for name, variant in make.items():
             talk = variant(number)
-            times = await converse(talk, number)
+            times = await converse(talk, number, turns)
             if number:  # the first round warms up
                 took[name] += times
                 shown[name] += talk.shown
+                fresh[name] += [uncached(before, after) for before, after in pairwise(talk.shown)]
     p50 = {name: statistics.median(times) for name, times in took.items()}
     tokens = {name: round(statistics.mean(map(injected, texts)), 1) for name, texts in shown.items()}
     costs = {
@@ -91,29 +93,40 @@ async def measure(make: dict[str, Callable[[int], Talk]], repeats: int) -> dict[
         "overhead_ms_p50": round(p50["memscope"] - p50["none"], 3),
         "model_calls_extra": len(shown["memscope"]) - len(shown["none"]),
         "injected_tokens": tokens["memscope"],
+        "uncached_tokens": {name: round(statistics.mean(fresh[name]), 1) for name in ("none", "memscope")},
         **({"blocks": costs} if WITH_BLOCKS in p50 else {}),
         "turn_ms_p50": {name: round(value, 3) for name, value in p50.items()},
         "turns": len(took["memscope"]),
     }
 
 
+def uncached(before: str, after: str) -> int:
+    """Tokens of a request behind what it has in common with the beginning of the one before it."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    return estimate_tokens(after[same:])
+
+
 def injected(request: str) -> int:
     """Tokens of what memory put into a request."""
-    return estimate_tokens(request[request.find(OPEN) : request.find(CLOSE) + len(CLOSE)]) if OPEN in request else 0
+    return (
+        estimate_tokens(request[request.find(OPEN_MARK) : request.find(CLOSE_MARK) + len(CLOSE_MARK)])
+        if OPEN_MARK in request
+        else 0
+    )
 
 
-async def run(adapter: str, size: int, repeats: int, *, blocks: bool = False) -> dict[str, Any]:
+async def run(adapter: str, size: int, repeats: int, turns: int, *, blocks: bool = False) -> dict[str, Any]:
     variants = importlib.import_module(f"overhead.{adapter}").variants
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncMemoryScope(Path(folder) / "memory.db", settings={}) as core:
             await fill(core, size)
             if not blocks:
-                return {"adapter": adapter, "size": size, **await measure(variants(core), repeats)}
+                return {"adapter": adapter, "size": size, **await measure(variants(core), repeats, turns)}
             async with AsyncMemoryScope(Path(folder) / "blocks.db", settings={}) as other:
                 await fill(other, size)
                 await fill_blocks(other)
                 make = {**variants(core), WITH_BLOCKS: variants(other)["memscope"]}
-                return {"adapter": adapter, "size": size, **await measure(make, repeats)}
+                return {"adapter": adapter, "size": size, **await measure(make, repeats, turns)}
 
 
 if __name__ == "__main__":
@@ -124,6 +137,8 @@ if __name__ == "__main__":
     )
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=10, help="turns of a conversation")
     parser.add_argument("--blocks", action="store_true")
     chosen = parser.parse_args()
-    print(json.dumps(asyncio.run(counted(run(chosen.adapter, chosen.size, chosen.repeats, blocks=chosen.blocks)))))
+    work = run(chosen.adapter, chosen.size, chosen.repeats, chosen.turns, blocks=chosen.blocks)
+    print(json.dumps(asyncio.run(counted(work))))

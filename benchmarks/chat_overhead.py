@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from stalls import counted
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.models import Message
+from memscope.models.clients import OpenAIChat, OpenAIEmbedder
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat, OpenAIEmbedder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FaultServer

@@ -1,7 +1,10 @@
 """The back end's calls of a chat model, counted at a scripted server: ``python benchmarks/consolidation.py``.
 
 Prints one JSON object: calls and prompt characters (schema included) for ten short messages, with a contradiction, for
-a reflect with 50 insights and nothing new, and for one with 20 new observations.
+a reflect with 50 insights and nothing new, and for one with 20 new observations; and what the background calls for a
+day of talk, 3,000 times as fast as with the default settings: 60 turns in 12 sittings, a fact each
+of the user's 36, two minutes between the turns of a sitting and 75 between sittings (``day_calls``,
+``day_calls_per_turn``, ``day_prompt_characters_per_turn``).
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from memscope import AsyncMemoryScope
+from memscope.config.settings import Settings
 from memscope.records import ChangeSet, Insight, Observation, Scope, Turn, TurnInsert
+from memscope_testing.models import ScriptedChat, data
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from servers.faults import FaultServer
@@ -123,7 +128,7 @@ def seeded(insights: int, observations: int) -> tuple[list[TurnInsert], ChangeSe
 async def reflecting(server: FaultServer) -> dict[str, Any]:
     async with memory(server) as opened:
         inserts, seen, new = seeded(50, 20)
-        store = opened.runtime.store
+        store = opened.runtime.services.store
         await store.append(USER, inserts, seen)
         await store.apply(USER, ChangeSet(done=tuple(f"o{n}" for n in range(50))))
         idle = [await timed(opened) for _ in range(20)]
@@ -144,9 +149,57 @@ async def timed(opened: AsyncMemoryScope) -> tuple[int, float]:
     return report.calls, 1000 * (time.perf_counter() - began)
 
 
+# ------------------------------------------------------------------------------------------------------- a day of talk
+
+SPEED = 3_000
+SITTINGS, TURNS = 12, 5
+PAUSE_S, BETWEEN_S = 120, 75 * 60
+THINGS = (
+    "piano chess tea garden boat camera bicycle violin tent kayak oven lamp desk kettle guitar clock mirror ladder rug"
+    " vase drum globe anvil quilt spade kite basket candle hammer scarf stamp fossil orchid cactus radio puzzle"
+).split()
+
+
+def taking_notes(messages: Any) -> dict[str, Any]:
+    """Note a fact of each of the user's turns; call every pair unrelated; put each fact alone."""
+    shown = data(messages)
+    if isinstance(shown, dict):
+        return {"insights": [], "alone": [one["n"] for one in shown["facts"]], "relations": []}
+    if "pair" in shown[0]:
+        return {"pairs": [{"pair": one["pair"], "relation": "unrelated"} for one in shown]}
+    heard = [line for line in shown if not line.get("context")]
+    own = [line for line in heard if line["by"] == "user"]
+    facts = [(line["n"], line["text"].replace("I own", "The user owns"), line["text"], "things") for line in own]
+    return noted(facts, [line["n"] for line in heard])
+
+
+async def day_of_talk() -> dict[str, Any]:
+    defaults, chat, things = Settings(), ScriptedChat(taking_notes), iter(THINGS)
+    paced: dict[str, Any] = {name: getattr(defaults, name) / SPEED for name in ("idle_s", "poll_s")}
+    paced["reflection"] = {"wait_s": defaults.reflection.wait_s / SPEED}
+    async with AsyncMemoryScope(":memory:", settings=paced, chat=chat) as memory:
+        for sitting in range(SITTINGS):
+            for number in range(TURNS):
+                role = "assistant" if number % 2 else "user"
+                text = "Nice!" if number % 2 else f"I own a {next(things)}."
+                await memory.add_turns([{"role": role, "content": text}], user=USER, session=f"s{sitting}")
+                memory.runtime.work.work_for(USER, 1)
+                await asyncio.sleep(PAUSE_S / SPEED)
+            await asyncio.sleep(BETWEEN_S / SPEED)
+        stats = await memory.runtime.services.store.stats(USER)
+        assert not stats.pending["consolidate"], stats
+    turns = SITTINGS * TURNS
+    characters = sum(len(message["content"]) for prompt in chat.prompts for message in prompt)
+    return {
+        "day_calls": len(chat.prompts),
+        "day_calls_per_turn": round(len(chat.prompts) / turns, 3),
+        "day_prompt_characters_per_turn": round(characters / turns),
+    }
+
+
 async def main() -> None:
     with FaultServer(script=SCRIPT) as server:
-        print(json.dumps({**await ten_messages(server), **await reflecting(server)}))
+        print(json.dumps({**await ten_messages(server), **await reflecting(server), **await day_of_talk()}))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memscope.dates import EARLIEST, LATEST, Mention, mentions
+from memscope.dates import FIRST_DAY, LAST_DAY, Mention, mentions
 
 COUNTED = frozenset({"date", "daterange", "datetime", "datetimerange", "time", "timerange"})
 UNITS = {"day": 0, "month": 1, "quarter": 3, "season": 3, "year": 12, "decade": 120, "century": 1200}
@@ -41,7 +41,7 @@ def written(mention: Mention) -> tuple[datetime | None, datetime | None]:
         end -= timedelta(days=1)
     elif shape == "after" and day:
         start -= timedelta(days=1)
-    return None if start == EARLIEST else start, None if end == LATEST else end
+    return None if start == FIRST_DAY else start, None if end == LAST_DAY else end
 
 
 def moment(text: str | None) -> datetime | None:

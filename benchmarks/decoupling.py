@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from stalls import counted
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 

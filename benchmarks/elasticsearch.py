@@ -1,4 +1,4 @@
-"""Elasticsearch against SQLite on the same data: ``elasticsearch_speed.py`` under the name it is looked for.
+"""Elasticsearch against SQLite on the same data: ``measuring/elasticsearch_speed.py`` under the name it is looked for.
 
 A script's folder is where Python imports from first, and the client has this file's name: so it makes way for it.
 """
@@ -14,7 +14,7 @@ OTHERS = [path for path in sys.path if str(Path(path or ".").resolve()) != HERE]
 
 if __name__ == "__main__":
     sys.path[:] = [*OTHERS, HERE]
-    importlib.import_module("elasticsearch_speed").main()
+    importlib.import_module("measuring.elasticsearch_speed").main()
 else:  # a benchmark beside this file wants the client
     del sys.modules[__name__]
     whole, sys.path[:] = sys.path[:], OTHERS

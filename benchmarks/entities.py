@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memscope import AsyncMemoryScope
+from memscope.languages.names import name_form, names
 from memscope.records import Select
-from memscope.text.names import name_form, names
 
 FOLDER = Path(__file__).parents[1] / "tests" / "entities"
 KINDS = {"p": "person", "l": "place", "o": "organisation", "t": "thing", "c": "topic"}
@@ -68,14 +68,14 @@ async def times(folder: Path, turns: int) -> dict[str, float]:
             for start in range(0, turns, 1000):
                 await memory.add_turns(said[start : start + 1000], user="u")
             at = time.perf_counter()
-            async for _ in memory.runtime.store.scan(Select("u")):
+            async for _ in memory.runtime.services.store.scan(Select("u")):
                 pass
             found["scan_ms"] = round(1000 * (time.perf_counter() - at), 2)
             for name in ("first_ms", "again_ms", "changed_ms"):
                 if name == "changed_ms":
                     await memory.add_turns([{"role": "user", "content": "Kim called me in Lisbon."}], user="u")
                 at = time.perf_counter()
-                await memory.entities("u", top=20)
+                await memory.entities("u").list(top=20)
                 found[name] = round(1000 * (time.perf_counter() - at), 2)
     return found
 

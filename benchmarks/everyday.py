@@ -1,12 +1,12 @@
 """Everyday talk with an assistant, and whether memory shows it when it is asked for.
 
-    python benchmarks/everyday.py SCENARIOS --noise FILE [--mode turns|facts] [--embedder URL] [--store URL]
+    python benchmarks/everyday.py SCENARIOS [--noise FILE] [--mode turns|facts] [--embedder URL] [--store URL]
 
 SCENARIOS: a short history and one question per line (JSON: ``turns``, ``facts``, ``relations``, ``question``, ``want``,
-``unwanted``), mixed with ``--others`` turns of the noise. In mode facts a model that notes the scenario's facts, and a
-passing fact of every third other remark, consolidates after each session and reflects before the question. A scenario
-is right when ``context(question)`` holds one text of each list in ``want``, and none of ``unwanted`` in a line that is
-not marked as changed.
+``unwanted``), mixed with ``--others`` turns of the noise (by default the 80 turns of ``unseen/noise_*.jsonl``). In mode
+facts a model that notes the scenario's facts, and a passing fact of every third other remark, consolidates after each
+session and reflects before the question. A scenario is right when ``context(question)`` holds one text of each list in
+``want``, and none of ``unwanted`` in a line that is not marked as changed.
 
 Prints one JSON object: percent right over all, by mode, by mode and category; ``tokens``, the mean of those shown;
 under "dump ..." the same of the newest statements alone; ``nonsense``: lines shown for questions about nothing that
@@ -15,8 +15,8 @@ stands in a full store.
 ``unseen/`` holds scenarios that the rules and weights were not made from, to check against them. Of ``en2`` and ``zh2``
 a half (by a hash of the id) was looked at, the other was only measured until ``en3`` was there: twenty scenarios
 written before any code was read, measured once, at the end. ``en4`` and ``en5`` are the two halves of thirty in
-many kinds of English, written before ``memscope.text.telling`` was: its weights were fitted on ``en``, ``en2`` and
-``en4`` beside the development half, ``en5`` was only measured. ``en_lists`` and ``zh_lists`` ask for all of a class;
+many kinds of English, written before ``memscope.languages.en.statement_score`` was: its weights were fitted on ``en``,
+``en2`` and ``en4`` beside the development half, ``en5`` was only measured. ``en_lists`` and ``zh_lists`` ask for lists;
 ``en_lists2`` and ``zh_lists2`` as well, written before any miss of the others was looked at, and measured once.
 """
 
@@ -37,16 +37,18 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
-from nonsense import QUESTIONS
-from stalls import counted
+from measuring.datasets import read
+from measuring.nonsense import QUESTIONS
+from measuring.recall import settings
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
-from memscope.testing.models import IdealChat
-from retrieval import settings
+from memscope_testing.models import IdealChat
 
 MARKED = re.compile(r"[(（](changed later|superseded|后来有变)[^()（）]*[)）]\s*$")
 QUESTION = re.compile(r"[?？]\s*$")
 TOKENS = 1000  # what context() shows by default
+OWN_NOISE = Path(__file__).parent / "unseen"
 PASSING: Mapping[str, Any] = {"about": "user", "when": "", "level": 2, "keywords": []}
 
 
@@ -218,8 +220,9 @@ def figures(answers: Sequence[Answer], prefix: str = "") -> dict[str, float]:
 # ------------------------------------------------------------------------------------------------------------- running
 
 
-def read(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+def own_noise(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    languages = sorted({one["lang"] for one in scenarios})
+    return [turn for language in languages for turn in read(OWN_NOISE / f"noise_{language}.jsonl")]
 
 
 def cases(scenarios: Sequence[Mapping[str, Any]], mode: str | None) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -235,17 +238,25 @@ async def measure(scenarios: Sequence[Mapping[str, Any]], mode: str | None, setu
 
 @click.command()
 @click.argument("scenarios")
-@click.option("--noise", required=True, help="turns to mix in, one JSON object a line")
+@click.option("--noise", help="turns to mix in, one JSON object a line; by default those of unseen/")
 @click.option("--mode", type=click.Choice(["turns", "facts"]), help="one of the two; by default both")
 @click.option("--others", default=150, show_default=True, help="turns of noise in each history")
 @click.option("--embedder", help="URL of an OpenAI-compatible endpoint (…/v1)")
 @click.option("--languages", default="en", show_default=True, help="what the embedder understands")
 @click.option("--store", help="a store's URL; by default each history has one in memory")
 def main(
-    scenarios: str, noise: str, mode: str | None, others: int, embedder: str | None, languages: str, store: str | None
+    scenarios: str,
+    noise: str | None,
+    mode: str | None,
+    others: int,
+    embedder: str | None,
+    languages: str,
+    store: str | None,
 ) -> None:
-    setup = Setup(read(noise), others, settings(embedder, languages), store)
-    print(json.dumps(asyncio.run(counted(measure(read(scenarios), mode, setup)))))
+    asked = read(scenarios)
+    mixed_in = read(noise) if noise else own_noise(asked)
+    setup = Setup(mixed_in, others, settings(embedder, languages), store)
+    print(json.dumps(asyncio.run(counted(measure(asked, mode, setup)))))
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import faults_backend
-import faults_chat
+import failing.backend
+import failing.chat
 from pydantic import BaseModel
 
 from memscope.errors import MemscopeError
 from memscope.models import Message
+from memscope.models.clients import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 from memscope.models.structured_output import ask
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -130,7 +130,7 @@ SUBJECTS: Mapping[str, Subject] = {
     ),
     "embed": Subject("embeddings", embed),
     "rerank": Subject("rerank", rerank),
-    **{name: Subject(*row) for name, row in {**faults_backend.ROWS, **faults_chat.ROWS}.items()},
+    **{name: Subject(*row) for name, row in {**failing.backend.ROWS, **failing.chat.ROWS}.items()},
 }
 
 

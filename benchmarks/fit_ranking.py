@@ -22,20 +22,20 @@ from typing import Any
 import click
 import everyday
 import numpy as np
-from datasets import ADVERSARIAL, Conversation, conversations
+from measuring.datasets import ADVERSARIAL, Conversation, conversations
+from measuring.recall import NOW, ingest, settings
 from numpy.typing import NDArray
 
 from memscope import AsyncMemoryScope
-from memscope.pipeline import WorkerContext
 from memscope.records import Scope
 from memscope.retrieval import Query, search, understand
-from memscope.retrieval.rank import FEATURES, WEIGHTS, Evidence, features
-from retrieval import NOW, ingest, settings
+from memscope.retrieval.features import FEATURES, RANK_WEIGHTS, FeatureInputs, features
+from memscope.services import Services
 
 L2 = 0.3  # how close to the present table
 OTHERS = 150  # turns of noise in a scenario
 FOLDS = 5
-PRESENT = np.array([WEIGHTS.get(column.name, 0.0) for column in FEATURES])
+PRESENT = np.array([RANK_WEIGHTS.get(column.name, 0.0) for column in FEATURES])
 ROUNDS = 3  # the best unit of a turn depends on the weights: choose, fit, choose again
 Floats = NDArray[np.float64]
 
@@ -60,9 +60,9 @@ async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
     name = Path(path).stem
     found: dict[str, list[List]] = {name: []}
     async with AsyncMemoryScope(":memory:", settings=settings(embedder, "en"), clock=lambda: NOW) as memory:
-        kits = {name: replace(memory.runtime.ctx, embedder=None)}
+        kits = {name: replace(memory.runtime.services, embedder=None)}
         if embedder is not None:
-            kits[f"{name} with vectors"] = memory.runtime.ctx
+            kits[f"{name} with vectors"] = memory.runtime.services
         for group, conversation in enumerate(conversations(path)):
             await ingest(memory, conversation)
             for variant, ctx in kits.items():
@@ -73,7 +73,7 @@ async def lists(path: str, embedder: str | None) -> dict[str, list[List]]:
     return found
 
 
-async def _of(ctx: WorkerContext, conversation: Conversation, group: int) -> list[List]:
+async def _of(ctx: Services, conversation: Conversation, group: int) -> list[List]:
     found = []
     for question in conversation.questions:
         if question.category != ADVERSARIAL:
@@ -84,14 +84,14 @@ async def _of(ctx: WorkerContext, conversation: Conversation, group: int) -> lis
 
 
 async def _list(
-    ctx: WorkerContext, query: Query, is_evidence: Callable[[Any], bool], evidence: int, group: int
+    ctx: Services, query: Query, is_evidence: Callable[[Any], bool], evidence: int, group: int
 ) -> List | None:
     asked = await search(await understand(query, ctx), ctx)
     if asked.candidates is None:
         return None
     records = (await ctx.store.fetch(query.scope.user, list(set(asked.candidates.handle)))).records
     gold = [is_evidence(records[handle]) for handle in asked.candidates.handle]
-    values = features(Evidence(asked, asked.candidates)).astype(np.float64)
+    values = features(FeatureInputs(asked, asked.candidates)).astype(np.float64)
     turns = np.array(asked.candidates.handle, np.int64)
     return List(values, turns, np.array(gold, np.bool_), evidence, group)
 
@@ -120,7 +120,7 @@ async def _of_scenario(scenario: Mapping[str, Any], setup: everyday.Setup, group
         own = [turn["text"] for turn in scenario["turns"] if turn["role"] == "user" or not unwanted]
         evidence = {text for text in own if any(want in text.casefold() for want in wanted) and text[-1:] not in "?？"}
         query = Query(scenario["question"]["text"], Scope(user), asked_at)
-        made = await _list(memory.runtime.ctx, query, lambda turn: turn.text in evidence, len(evidence), group)
+        made = await _list(memory.runtime.services, query, lambda turn: turn.text in evidence, len(evidence), group)
     return [made] if made is not None and evidence else []
 
 

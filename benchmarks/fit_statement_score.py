@@ -1,11 +1,11 @@
-"""Fit the weights of ``memscope.text.telling`` on everyday scenarios: what was noted of the user, and other remarks.
+"""Fit the weights of ``languages.en.statement_score`` on everyday scenarios: noted statements against other remarks.
 
-    python benchmarks/fit_telling.py SCENARIOS... --noise FILE [--write]
+    python benchmarks/fit_statement_score.py SCENARIOS... --noise FILE [--write]
 
 Logistic regression with a penalty, over sentences: those that a scenario's facts quote count as telling (not the ones
 for an event or a local day), the user's sentences in the noise as passing. Prints the area under the ROC curve and the
 share found where one sentence in ten of the noise is, cross-validated over scenarios and turns of the noise;
-``--write`` keeps the weights of all in ``data/telling.json``.
+``--write`` keeps the weights of all in ``data/statement_score.json``.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 
 import click
 import numpy as np
-from everyday import read
+from measuring.datasets import read
 
-from memscope.text import telling
-from memscope.text.statements import is_question, sentences
+from memscope.languages.durable_facts import kinds
+from memscope.languages.en import statement_score
+from memscope.languages.statements import is_question, sentences
 from memscope.text.vectors import DIMENSIONS, sentence_vector
 
 FOLDS = 5
@@ -82,7 +83,7 @@ def area(scores: Any, wanted: Any) -> float:
 def main(scenarios: tuple[str, ...], noise: str, write: bool) -> None:
     every = {text: (wanted, group) for path in scenarios for text, wanted, group in told(read(path))}
     every |= {text: (wanted, group) for text, wanted, group in passing(read(noise))}
-    found = [telling.signs(text) for text in every]
+    found = [statement_score.signs(text, kinds(text)) for text in every]
     names = sorted(set().union(*found))
     vectors = (sentence_vector(text) for text in every)
     meaning = np.array([np.zeros(DIMENSIONS) if vector is None else vector for vector in vectors])
@@ -103,7 +104,7 @@ def main(scenarios: tuple[str, ...], noise: str, write: bool) -> None:
 
 
 def keep(names: Sequence[str], weights: Any) -> None:
-    path = Path(telling.__file__).parent / "data" / "telling.json"
+    path = Path(statement_score.__file__).parent / "data" / "statement_score.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
     every = {*stored["signs"], *stored["openings"], *stored["groups"], *names, "elided"}
     fitted = dict(zip(names, weights.tolist(), strict=False))  # those of the meaning follow
@@ -114,7 +115,7 @@ def keep(names: Sequence[str], weights: Any) -> None:
 
 
 def _laid_out(value: Any) -> str:
-    """Returns JSON with a line per entry, a list on one line."""
+    """Return JSON with a line per entry, a list on one line."""
     return json.dumps(value, indent=1) if isinstance(value, dict) else json.dumps(value)
 
 

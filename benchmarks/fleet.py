@@ -36,7 +36,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 import click
-from soak_model import ITEM, heal, server
+from soaking.model import ITEM, heal, server
 
 from memscope.errors import MemscopeError
 from memscope.records import Observation, Select, Turn
@@ -107,7 +107,7 @@ async def run_node(*what: str) -> None:
 
 
 async def start_writer(location: str, number: int, users: int) -> Process:
-    command = [sys.executable, str(HERE / "fleet_writer.py"), location, f"p{number}", str(users)]
+    command = [sys.executable, str(HERE / "fleets" / "writer.py"), location, f"p{number}", str(users)]
     writer = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert writer.stdout is not None
     await writer.stdout.readline()  # it has opened the store
@@ -117,10 +117,11 @@ async def start_writer(location: str, number: int, users: int) -> Process:
 async def start_worker(location: str, model: str, home: str) -> Process:
     """The program as it is deployed, with a home of its own."""
     settings = {"STORE": location, "CHAT__MODEL": "m", "CHAT__BASE_URL": model, "CHAT__KEY": "k"}
+    settings |= {"IDLE_S": "1"}  # no turn is to wait for others
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMSCOPE_")}
     environment |= {f"MEMSCOPE_{name}": value for name, value in settings.items()}
     environment |= {"XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home}
-    command = [sys.executable, "-m", "memscope.cli", "worker"]
+    command = [sys.executable, "-m", "memscope_cli.app", "worker"]
     return await asyncio.create_subprocess_exec(*command, env=environment, stdout=subprocess.DEVNULL)
 
 

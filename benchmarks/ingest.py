@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from datasets import Conversation, conversations
-from stalls import counted
+from measuring.datasets import Conversation, conversations
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.stores.sqlite import SQLiteStore, files
 
 USERS, TURNS = 1000, 20
-ALONE = 400
+TURNS_ONE_BY_ONE = 400
 WORDS = "I moved to a smaller flat near the river last week, and the cat still looks for the old window"
 
 
@@ -53,7 +53,7 @@ def connect(path: Path, mode: files.OpenMode) -> sqlite3.Connection:
 
 
 def sync_ms(folder: Path) -> float:
-    """Returns milliseconds of a small synced write."""
+    """Return milliseconds of a small synced write."""
     file, times = os.open(folder / "probe", os.O_RDWR | os.O_CREAT), []
     for number in range(100):
         begin = time.perf_counter()
@@ -80,9 +80,9 @@ async def together(memory: AsyncMemoryScope) -> float:
 
 async def one_by_one(memory: AsyncMemoryScope) -> float:
     begin = time.perf_counter()
-    for number in range(ALONE):
+    for number in range(TURNS_ONE_BY_ONE):
         await memory.add_turns(said(number % USERS, -number), user=f"user-{number % USERS}", session="s")
-    return ALONE / (time.perf_counter() - begin)
+    return TURNS_ONE_BY_ONE / (time.perf_counter() - begin)
 
 
 async def add_all(memory: AsyncMemoryScope, data: list[Conversation]) -> float:

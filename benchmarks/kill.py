@@ -8,6 +8,7 @@
     python benchmarks/kill.py --kills 200 --stage blocks        writers that edit one block of core memory
     python benchmarks/kill.py --kills 60 --stage upkeep         add and forget beside backup, copy, compact, sweep
     python benchmarks/kill.py --store elasticsearch ...         on a node that is killed now and then as well
+    python benchmarks/kill.py --store postgres ...              on a server that crashes now and then as well
 
 A client notes a turn once it was acknowledged, and after a crash says again what was not. The same harness then runs
 stores with one promise broken each (``mutants``); it has to catch every one of them, or it proves nothing.
@@ -28,21 +29,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
-from kill_blocks import BLOCK_MUTANTS, blocks_stage
-from kill_migrate import migrate_stage
-from kill_mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
-from kill_processes import USERS, Found, Main, check_done, kill_at_random, say, start
-from kill_reflect import REFLECT_MUTANTS, reflect_stage
-from kill_stores import STORES, Place, SQLitePlace
-from kill_upkeep import UPKEEP_MUTANTS, upkeep_stage
+from killing.blocks import BLOCK_MUTANTS, blocks_stage
+from killing.migrate import migrate_stage
+from killing.mutants import ADD_MUTANTS, CONSOLIDATE_MUTANTS, MIGRATE_MUTANTS, TRANSFER_MUTANTS, Mutant, sound
+from killing.processes import USERS, Found, Main, check_done, kill_at_random, say, start
+from killing.reflect import REFLECT_MUTANTS, reflect_stage
+from killing.stores import STORES, Place, SQLitePlace
+from killing.upkeep import UPKEEP_MUTANTS, upkeep_stage
 
 from memscope.errors import LeaseLost, MemscopeError, StoreBusy
+from memscope.languages import load_tables
 from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
 from memscope.stores import Store
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.records import observation, turn
-from memscope.text import load_tables
 from memscope.transfer import jsonl
+from memscope_testing.records import observation, turn
 
 WRITERS, WORKERS, MOVERS = 4, 2, 2
 TURNS_A_ROUND = 40  # of each user, when there is nothing left to consolidate
@@ -237,7 +238,7 @@ STAGES = {
 
 def mutants_of(store: str, stage: str) -> tuple[Mutant, ...]:
     if store == "elasticsearch" and stage != "transfer":
-        from kill_elasticsearch import MUTANTS
+        from killing.elasticsearch import MUTANTS
 
         return MUTANTS.get(stage, ())
     return STAGES[stage][1]

@@ -21,9 +21,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from memscope.text.stemmer import stem
-from memscope.text.tokens import STOP_WORDS
-from memscope.text.vectors import DIMENSIONS, NONE
+from memscope.languages.en.stemmer import stem
+from memscope.languages.en.words import STOP_WORDS
+from memscope.text.vectors import DIMENSIONS, NO_SYNONYM
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -111,7 +111,7 @@ def synonyms(tokens: list[str], rows: NDArray[np.int8]) -> NDArray[np.uint16]:
     words, names = np.flatnonzero(told), [stem(token) for token in tokens]
     unit = rows[words].astype(np.float32)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    near = np.full((len(tokens), SYNONYMS), NONE, np.uint16)
+    near = np.full((len(tokens), SYNONYMS), NO_SYNONYM, np.uint16)
     for start in range(0, len(words), 512):
         for word, cosines in zip(words[start:], unit[start : start + 512] @ unit.T, strict=False):
             close = np.flatnonzero(cosines >= CLOSE)

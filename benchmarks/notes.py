@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from datasets import ADVERSARIAL, Conversation, conversations, recall
+from measuring.datasets import ADVERSARIAL, Conversation, conversations, recall
+from measuring.recall import NOW, Asked, ask, figures, ingest, place, settings
 
 from memscope import AsyncMemoryScope
 from memscope.reconciliation.similarity import closeness
 from memscope.records import Observation, Select
-from memscope.testing.models import IdealChat
-from retrieval import NOW, Asked, ask, figures, ingest, place, settings
+from memscope_testing.models import IdealChat
 
 QUOTED = 3  # turns that an insight names
 
@@ -84,7 +84,7 @@ async def replayed(conversation: Conversation, notes: Mapping[str, Any], configu
 
 async def every_fact(memory: AsyncMemoryScope, user: str) -> dict[str, Observation]:
     """All observations, the superseded ones too."""
-    pages = memory.runtime.store.scan(Select(user, kinds=frozenset({"observation"})))
+    pages = memory.runtime.services.store.scan(Select(user, kinds=frozenset({"observation"})))
     return {one.id: one async for page in pages for one in page if isinstance(one, Observation)}
 
 
@@ -105,7 +105,7 @@ def with_named_turns(asked: Asked, facts: Mapping[str, Observation]) -> Asked:
 
 
 def recall_of_sources(asked: Sequence[Asked], k: int = 10) -> float:
-    """Returns the recall where a hit names its turn and up to ``QUOTED`` turns of each fact that it prints."""
+    """Return the recall where a hit names its turn and up to ``QUOTED`` turns of each fact that it prints."""
     shares = []
     for one in asked:
         sources = [{key for fact in hit.matched for key in fact.sources[:QUOTED]} for hit in one.hits]

@@ -3,6 +3,9 @@
     python benchmarks/peers.py [DATA --embedder URL] [--systems memscope,mem0,langgraph,chroma] > RUN
     python benchmarks/peers.py --table RUN    the README's table of that run: multiples of memscope's figures
 
+``memscope-postgres``, ``mem0-postgres`` (pgvector), ``langgraph-postgres`` (PostgresStore) start a server; the machine
+has to have PostgreSQL's package, and for the last two the extension pgvector.
+
 Each system gets an environment of its own with the newest versions that can be installed (``uv``), memscope as it is
 here, and a fresh process for each measurement; the systems take turns. Prints a row a system and one JSON object:
 
@@ -32,7 +35,7 @@ import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle, islice
@@ -41,7 +44,11 @@ from typing import Any
 
 import click
 import numpy as np
-from datasets import ADVERSARIAL, conversations
+from measuring.datasets import ADVERSARIAL, conversations
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from servers.postgres import PostgresServer
 
 CORE = Path(__file__).resolve().parents[1] / "core"
 PACKAGES: Mapping[str, Sequence[str]] = {
@@ -49,12 +56,23 @@ PACKAGES: Mapping[str, Sequence[str]] = {
     "mem0": ("mem0ai", "qdrant-client"),
     "langgraph": ("langgraph", "langgraph-checkpoint-sqlite", "sqlite-vec"),
     "chroma": ("autogen-ext[chromadb]", "autogen-core", "chromadb"),
+    "memscope-postgres": ("memscope", "memscope-postgres"),
+    "mem0-postgres": ("mem0ai", "psycopg[binary,pool]"),
+    "langgraph-postgres": ("langgraph", "langgraph-checkpoint-postgres", "psycopg[binary]"),
 }
-MODULES = {"memscope": "memscope", "mem0": "mem0", "langgraph": "langgraph.store.sqlite", "chroma": "chromadb"}
+MODULES = {
+    "memscope": "memscope",
+    "mem0": "mem0",
+    "langgraph": "langgraph.store.sqlite",
+    "chroma": "chromadb",
+    "memscope-postgres": "memscope_postgres.store",
+    "mem0-postgres": "mem0",
+    "langgraph-postgres": "langgraph.store.postgres",
+}
 DIMS = 384
 KILLS = 5
 OTHERS = 20
-ONE_AT_A_TIME = ("mem0", "chroma")
+ONE_AT_A_TIME = ("mem0", "mem0-postgres", "chroma")
 ROWS = (  # of the table: those marked as multiples of memscope's, the others as they are
     ("recall@10, percent", "recall_at_10", False),
     ("CPU of adding one turn", "add_one_cpu_ms", True),
@@ -132,8 +150,10 @@ def environment(system: str, folder: Path, base: str) -> tuple[str, dict[str, An
     installs = ["uv", "pip", "install", "--quiet", "--python", python]
     if not (made := place.exists()):
         subprocess.run(["uv", "venv", "--quiet", "--python", base, place], check=True)
-    if system == "memscope":
-        subprocess.run([*installs, "--reinstall-package", "memscope", f"{CORE}[openai]"], check=True)
+    if system.startswith("memscope"):
+        beside = [str(CORE.parent / "stores" / "postgres")] if system == "memscope-postgres" else []
+        again = ["--reinstall-package", "memscope", "--reinstall-package", "memscope-postgres"]
+        subprocess.run([*installs, *again, f"{CORE}[openai]", *beside], check=True)
     elif not made:
         subprocess.run([*installs, *PACKAGES[system]], check=True)
     names = [name.partition("[")[0] for name in PACKAGES[system]]
@@ -153,18 +173,23 @@ def _import_ms(python: str, module: str) -> int:
 class Runner:
     """Runs phases of the systems, each in a process and a folder of its own."""
 
-    def __init__(self, pythons: Mapping[str, str], url: str, work: Path) -> None:
-        self.pythons, self.url, self.work, self.made = pythons, url, work, 0
+    def __init__(self, pythons: Mapping[str, str], url: str, work: Path, postgres: PostgresServer | None) -> None:
+        self.pythons, self.url, self.work, self.postgres, self.made = pythons, url, work, postgres, 0
 
     def command(self, system: str, phase: str, given: Any, folder: Path, vectors: str = "made") -> list[str]:
         source = self.work / f"given-{phase}.json"
         source.write_text(json.dumps(given))
-        worker = str(Path(__file__).with_name("peers_worker.py"))
+        worker = str(Path(__file__).with_name("comparing") / "worker.py")
         return [self.pythons[system], worker, system, phase, str(source), str(folder), f"{self.url}/{vectors}/v1"]
 
     def folder(self) -> Path:
         self.made += 1
-        (folder := self.work / f"data-{self.made}").mkdir()
+        (folder := self.work / f"data_{self.made}").mkdir()
+        if self.postgres is not None:
+            self.postgres.sql(f"CREATE DATABASE {folder.name} OWNER memscope")
+            extension = "DO $$ BEGIN CREATE EXTENSION vector; EXCEPTION WHEN OTHERS THEN END $$"
+            self.postgres.sql(extension, database=folder.name)
+            (folder / "postgres").write_text(self.postgres.url(database=folder.name))
         return folder
 
     def run(self, system: str, phase: str, given: Any, folder: Path | None = None, vectors: str = "made") -> Any:
@@ -291,11 +316,14 @@ def main(
     if run is not None:
         return print(*table(json.loads(run.read_text().splitlines()[-1])), sep="\n")
     names = systems.split(",")
-    with tempfile.TemporaryDirectory() as work, served(embedder or "") as url:
+    with tempfile.TemporaryDirectory() as work, served(embedder or "") as url, ExitStack() as servers:
         places = Path(environments or f"{work}/environments").resolve()
         places.mkdir(exist_ok=True)
         prepared = {name: environment(name, places, base) for name in names}
-        runner = Runner({name: python for name, (python, _) in prepared.items()}, url, Path(work))
+        postgres = (
+            servers.enter_context(PostgresServer()) if any(name.endswith("-postgres") for name in names) else None
+        )
+        runner = Runner({name: python for name, (python, _) in prepared.items()}, url, Path(work), postgres)
         result = {name: known for name, (_, known) in prepared.items()}
         everything = list(conversations(data)) if data else []
         if everything and embedder:

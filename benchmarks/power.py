@@ -28,7 +28,7 @@ import click
 from memscope.errors import MemscopeError
 from memscope.records import Select, TurnInsert
 from memscope.stores.sqlite import SQLiteStore, files
-from memscope.testing.records import turn
+from memscope_testing.records import turn
 
 SECTOR = 512
 MOST_WRITES = 400  # before the power goes

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from datasets import Conversation, conversations
-from stalls import counted
+from measuring.datasets import Conversation, conversations
+from measuring.recall import Asked, ask, figures, ingest, place, settings
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.models import Message
 from memscope.prompts import visible
-from memscope.testing.models import ScriptedChat, data
-from retrieval import Asked, ask, figures, ingest, place, settings
+from memscope_testing.models import ScriptedChat, data
 
 
 class Recorded:

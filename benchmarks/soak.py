@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from soak_model import ITEM, heal, server
-from soak_worker import USERS, settings
+from soaking.model import ITEM, heal, server
+from soaking.worker import USERS, settings
 
 from memscope import AsyncMemoryScope
 from memscope.records import Observation, Turn
@@ -81,7 +81,7 @@ async def run_process(store: Path, url: str, number: int, ends: float, chance: r
     kills = 0
     while (left := ends - time.monotonic()) > 3:
         name = f"p{number}x{kills}"
-        command = [sys.executable, str(Path(__file__).with_name("soak_worker.py")), store, url, name, str(left)]
+        command = [sys.executable, str(Path(__file__).with_name("soaking") / "worker.py"), store, url, name, str(left)]
         process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 20)
         following = asyncio.create_task(follow(process, oracle))
         try:
@@ -100,11 +100,11 @@ async def settle(memory: AsyncMemoryScope) -> int:
     """Do what is left with a model that answers; returns what is still pending."""
     deadline = time.monotonic() + SETTLE_S
     while True:
-        await memory.unpark()
+        await memory.admin.unpark()
         await memory.consolidate()
         for user in range(USERS):
             await memory.reflect(user=f"user-{user}")
-        status = await memory.status()
+        status = await memory.admin.status()
         left = sum(
             status[state][stage] for state in ("pending", "failed", "parked") for stage in ("consolidate", "reflect")
         )
@@ -154,7 +154,7 @@ async def soak(minutes: float, folder: Path) -> dict[str, Any]:
             left = await settle(memory)
             found = await compare(memory, oracle)
             noticed = await compare(memory, tampered(oracle))
-            turns = (await memory.status())["turns"]
+            turns = (await memory.admin.status())["turns"]
     click.echo(f"pending in the end: {left}", err=True)
     steady = max(oracle.events["end"], key=lambda end: sum(end["calls"].values()), default={})
     return {

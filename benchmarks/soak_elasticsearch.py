@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from stalls import counted
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.errors import LeaseLost, MemscopeError
 from memscope.records import ChangeSet, Claim, Observation, Select, Turn, TurnInsert
 from memscope.stores import Store
-from memscope.testing.records import observation, turn
 from memscope_elasticsearch import ElasticsearchStore
+from memscope_testing.records import observation, turn
 
 NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT, NODES = 19270, 3

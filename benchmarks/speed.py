@@ -24,15 +24,15 @@ from typing import Any
 
 import click
 import numpy as np
-from datasets import conversations
+from measuring.datasets import conversations
+from measuring.stalls import counted
 from numpy.typing import NDArray
-from stalls import counted
 
 from memscope import AsyncMemoryScope
+from memscope.languages.en.words import STOP_WORDS
 from memscope.records import VectorSpace
+from memscope.search.units import MAX_WHOLE_CHARS, chunks
 from memscope.text.terms import terms
-from memscope.text.tokens import STOP_WORDS
-from memscope.text.units import LONG, chunks
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERIES, COLD = 80, 5
@@ -72,7 +72,7 @@ def generated(seed: int = 0) -> Iterator[str]:
     weights = [1 / (rank + 20) for rank in range(len(vocabulary))]
     while True:
         length = max(3, int(chance.lognormvariate(3.5, 0.8)))
-        yield " ".join(chance.choices(vocabulary, weights, k=length))[:LONG]
+        yield " ".join(chance.choices(vocabulary, weights, k=length))[:MAX_WHOLE_CHARS]
 
 
 def material(path: str | None) -> tuple[Iterator[str], Callable[[Sequence[str]], list[str]]]:
@@ -129,7 +129,7 @@ async def timed(memory: AsyncMemoryScope, queries: Sequence[str], user: str) -> 
 
 async def hot(memory: AsyncMemoryScope, queries: Sequence[str], user: str) -> list[float]:
     await timed(memory, queries, user)
-    while memory.runtime.store._sorting:  # type: ignore[attr-defined]
+    while memory.runtime.services.store._sorting:  # type: ignore[attr-defined]
         await asyncio.sleep(0.05)
     return await timed(memory, queries, user)
 
@@ -238,7 +238,7 @@ async def measure(size: int, users: int, texts: str | None, dims: int, folder: P
             "retrieve_ms_p95": statistics.quantiles(spent, n=20)[-1],
             "floor_ms_p50": statistics.median(floors),
             "fts5_ms_p50": statistics.median(alone(queries, matches)),
-            "index_mb": memory.runtime.store._cache.nbytes / 2**20,  # type: ignore[attr-defined]
+            "index_mb": memory.runtime.services.store._cache.nbytes / 2**20,  # type: ignore[attr-defined]
             "add_ms_p50": await add(memory, told[:50], "another"),
         }
     figures["cold_ms"] = await cold(path, dims, queries, ["user"])

@@ -1,6 +1,6 @@
 """One system of ``peers.py`` in an environment of its own: it imports nothing of ours unless it is memscope.
 
-    python peers_worker.py SYSTEM PHASE INPUT FOLDER URL
+    python comparing/worker.py SYSTEM PHASE INPUT FOLDER URL
 
 INPUT is JSON as the phase wants it, FOLDER holds the data, URL is an OpenAI-compatible endpoint for embeddings (…/v1).
 Prints one JSON object; phase ``acknowledge`` prints a line per add instead, until it is killed.
@@ -36,17 +36,27 @@ def embed(url: str, texts: Sequence[str]) -> list[list[float]]:
         return [item["embedding"] for item in json.load(answer)["data"]]
 
 
+def database(folder: Path) -> str:
+    """Return the URL of the PostgreSQL database that belongs to the folder."""
+    return (folder / "postgres").read_text()
+
+
 def spoken(turn: Turn) -> str:
     return f"{turn['speaker']}: {turn['text']}"
 
 
 class Memscope:
+    plugins: Sequence[str] = ()
+
+    def store(self, folder: Path) -> str:
+        return str(folder / "memory.db")
+
     def __init__(self, folder: Path, url: str) -> None:
         from memscope import AsyncMemoryScope
 
         embedding = {"base_url": url, "model": "embedder", "key": "none", "languages": ["en"]}
-        settings = {"embedding": embedding, "plugins": {"allow": []}}
-        self.memory = AsyncMemoryScope(str(folder / "memory.db"), settings=settings)
+        settings = {"embedding": embedding, "plugins": {"allow": list(self.plugins)}}
+        self.memory = AsyncMemoryScope(self.store(folder), settings=settings)
 
     async def open(self) -> None:
         await self.memory.__aenter__()
@@ -69,6 +79,13 @@ class Memscope:
         await self.memory.close()
 
 
+class MemscopePostgres(Memscope):
+    plugins = ("postgres",)
+
+    def store(self, folder: Path) -> str:
+        return database(folder)
+
+
 def _message(turn: Turn) -> dict[str, Any]:
     when = START + timedelta(minutes=int(turn["number"]))
     role = turn["speaker"] if turn["speaker"] in ("user", "assistant") else "person"
@@ -78,16 +95,17 @@ def _message(turn: Turn) -> dict[str, Any]:
 class Mem0:
     """mem0 as its quick start has it, but for ``infer=False``: no chat model in any system here."""
 
+    def store(self, folder: Path) -> dict[str, Any]:
+        config = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": DIMS}
+        return {"provider": "qdrant", "config": config}
+
     def __init__(self, folder: Path, url: str) -> None:
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "mem0")}
         from mem0 import Memory
 
         self.memory = Memory.from_config(
             {
-                "vector_store": {
-                    "provider": "qdrant",
-                    "config": {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": DIMS},
-                },
+                "vector_store": self.store(folder),
                 "embedder": {
                     "provider": "openai",
                     "config": {"model": "e", "openai_base_url": url, "api_key": "none", "embedding_dims": DIMS},
@@ -116,14 +134,25 @@ class Mem0:
     async def close(self) -> None: ...
 
 
+class Mem0Postgres(Mem0):
+    """The same with its pgvector."""
+
+    def store(self, folder: Path) -> dict[str, Any]:
+        config = {"connection_string": database(folder), "embedding_model_dims": DIMS}
+        return {"provider": "pgvector", "config": config}
+
+
 class LangGraph:
     """LangGraph's ``SqliteStore`` with its vector index."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def make(self, folder: Path, index: Any) -> Any:
         from langgraph.store.sqlite import SqliteStore
 
+        return SqliteStore.from_conn_string(str(folder / "store.db"), index=index)
+
+    def __init__(self, folder: Path, url: str) -> None:
         index: Any = {"dims": DIMS, "embed": lambda texts: embed(url, texts), "fields": ["text"]}
-        self.opened = SqliteStore.from_conn_string(str(folder / "store.db"), index=index)
+        self.opened = self.make(folder, index)
 
     async def open(self) -> None:
         self.store = self.opened.__enter__()
@@ -144,6 +173,15 @@ class LangGraph:
 
     async def close(self) -> None:
         self.opened.__exit__(None, None, None)
+
+
+class LangGraphPostgres(LangGraph):
+    """The same in its ``PostgresStore``, whose index is pgvector's HNSW."""
+
+    def make(self, folder: Path, index: Any) -> Any:
+        from langgraph.store.postgres import PostgresStore
+
+        return PostgresStore.from_conn_string(database(folder), index=index)
 
 
 class Chroma:
@@ -208,7 +246,15 @@ def _chroma_function(url: str) -> Any:
     return Function()
 
 
-SYSTEMS: dict[str, Any] = {"memscope": Memscope, "mem0": Mem0, "langgraph": LangGraph, "chroma": Chroma}
+SYSTEMS: dict[str, Any] = {
+    "memscope": Memscope,
+    "mem0": Mem0,
+    "langgraph": LangGraph,
+    "chroma": Chroma,
+    "memscope-postgres": MemscopePostgres,
+    "mem0-postgres": Mem0Postgres,
+    "langgraph-postgres": LangGraphPostgres,
+}
 
 
 async def recall(system: Any, given: Any, folder: Path) -> dict[str, Any]:
@@ -269,8 +315,18 @@ async def retrieve(system: Any, given: Any, folder: Path) -> dict[str, Any]:
         "retrieve_ms_p50": round(1000 * statistics.median(times), 2),
         "retrieve_cpu_ms": round(1000 * cpu / len(queries), 2),
         "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "disk_mb": round(sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6, 1),
+        "disk_mb": round(disk_bytes(type(system).__name__, folder) / 1e6, 1),
     }
+
+
+def disk_bytes(system: str, folder: Path) -> int:
+    if not system.endswith("Postgres"):
+        return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+    import psycopg
+
+    with psycopg.connect(database(folder)) as db:
+        own = "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE relkind = 'r' AND relowner != 10"
+        return int(db.execute(own).fetchone()[0])
 
 
 async def acknowledge(system: Any, given: Any, folder: Path) -> None:

@@ -19,13 +19,13 @@ from typing import Any
 
 from memscope import AsyncMemoryScope
 from memscope.errors import ModelReplyError
+from memscope.models.clients import OpenAIChat, OpenAIEmbedder
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat, OpenAIEmbedder
 from memscope.records import WorkReport
 from memscope.stores.memory import InMemoryStore
-from memscope.testing.models import IdealChat
+from memscope_testing.models import IdealChat
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from servers.faults import Script
 from servers.faults.replies import Reply
 
@@ -68,7 +68,7 @@ def at(url: str, deadline: float) -> Endpoint:
 
 @asynccontextmanager
 async def remembering(clock: Clock, **models: Any) -> AsyncIterator[AsyncMemoryScope]:
-    settings = {"idle_s": 0.02, "retry_s": 0.1}
+    settings = {"idle_s": 0.02, "retry_s": 0.1, "reflection": {"batch": len(FACTS)}}  # no fact is to wait for others
     async with AsyncMemoryScope(InMemoryStore(clock=clock), settings=settings, clock=clock, **models) as memory:
         yield memory
 
@@ -110,7 +110,7 @@ async def by_itself(memory: AsyncMemoryScope, user: str) -> tuple[str, ...]:
     report, until = WorkReport("consolidate", "m", pending=1), time.monotonic() + BACKGROUND_S
     while report.pending and time.monotonic() < until:
         await asyncio.sleep(0.01)
-        stats = await memory.runtime.store.stats(user)
+        stats = await memory.runtime.services.store.stats(user)
         left = sum(states[stage] for states in (stats.pending, stats.failed) for stage in ("consolidate", "reflect"))
         report = replace(report, pending=left, errors=stats.errors)
     return await held(memory, report, user)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from memscope import AsyncMemoryScope
+from memscope.models.clients import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 from memscope.models.endpoint import Endpoint
-from memscope.models.openai import OpenAIChat, OpenAIEmbedder, OpenAIReranker
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from servers.faults import FaultServer
 
 Call = Callable[[], Awaitable[tuple[str, ...]]]

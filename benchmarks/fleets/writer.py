@@ -14,12 +14,14 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
-
-from stalls import Stalls
 
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from measuring.stalls import Stalls
 
 CLIENTS = 4
 RETRIEVES = 0.3  # of the calls
@@ -78,7 +80,7 @@ class Writer:
 
 async def main(location: str, name: str, users: int) -> None:
     async with AsyncMemoryScope(location, settings={}) as memory:
-        await memory.status()
+        await memory.admin.status()
         tell(op="ready")
         writer, stalls = Writer(memory, name, users), Stalls()
         ticking = asyncio.create_task(stalls.tick())

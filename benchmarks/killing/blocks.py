@@ -16,15 +16,15 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from kill_mutants import AnswersFirst, Mutant, NoTransaction, use
-from kill_processes import Found, kill_at_random
-from kill_stores import Place
+from killing.mutants import AnswersFirst, Mutant, NoTransaction, use
+from killing.processes import Found, kill_at_random
+from killing.stores import Place
 
 from memscope.errors import Conflict, StoreBusy
 from memscope.records import Block
 from memscope.stores import Store, block_rules
 from memscope.stores.sqlite.small_tables import BlockTable
-from memscope.testing.records import block
+from memscope_testing.records import block
 
 WRITERS, USER = 4, "alice"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from kill_mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
+from killing.mutants import Mutant, done_then_memories, keyless, memories_then_done, no_reply_kept
 
 from memscope.records import AppendResult
 from memscope_elasticsearch import (
@@ -36,7 +36,7 @@ from memscope_elasticsearch import (
 from memscope_elasticsearch.append import GroupCommitter
 from memscope_elasticsearch.client import BulkOperation
 
-NODE = Path(__file__).parents[1] / "tests" / "servers" / "elasticsearch" / "node.py"
+NODE = Path(__file__).parents[2] / "tests" / "servers" / "elasticsearch" / "node.py"
 PORT = int(os.environ.get("MEMSCOPE_KILL_ES_PORT", "19260"))
 URL = f"http://127.0.0.1:{PORT}"
 NODE_EVERY = 25  # kills of a process to one of the node

@@ -14,17 +14,16 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from kill_mutants import Mutant
-from kill_processes import USERS, Found, kill, say, start
-from kill_stores import Place
+from killing.mutants import Mutant
+from killing.processes import USERS, Found, kill, say, start
+from killing.stores import Place
 
 from memscope.errors import StoreBusy
 from memscope.records import Scope, Search, Select, Turn, TurnInsert
 from memscope.stores import Store
-from memscope.testing.records import turn
-from memscope.text import analysis, tokens
-from memscope.text import terms as term_hashes
+from memscope.text.language import add_rules, usual_rules
 from memscope.text.terms import terms
+from memscope_testing.records import turn
 
 MIGRATORS = 2
 ASKED = 5  # turns that a process asks for, one after another, before it adds one
@@ -37,12 +36,9 @@ def word(key: str) -> str:
 
 
 def older(place: Place) -> None:
-    """This process is of an older version: its stemmer makes other terms, which no cache of its parent knows."""
+    """This process is of an older version: its stemmer makes other terms."""
     present = terms(word(""))
-    tokens.stem = lambda known: known[::-1]  # type: ignore[assignment]
-    for cached in [known for module in (tokens, term_hashes, analysis) for known in vars(module).values()]:
-        if hasattr(cached, "cache_clear"):
-            cached.cache_clear()
+    add_rules(replace(usual_rules("latin"), stem=lambda known: known[::-1]))
     assert terms(word("")) != present
     place.older()
 

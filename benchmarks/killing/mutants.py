@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memscope.records import ChangeSet, Claim, TurnInsert
+from memscope.search.units import units_version
 from memscope.stores import Store, rules
 from memscope.stores import sqlite as sqlite_store
 from memscope.stores.local import records
 from memscope.stores.local.transaction import UserTransaction
 from memscope.stores.sqlite.engine import Engine, WriteRequest, _answer
-from memscope.testing.records import turn
-from memscope.text.units import units_version
 from memscope.transfer import jsonl
+from memscope_testing.records import turn
 
 
 async def _save(store: Store, claim: Claim, change_set: ChangeSet) -> None:

@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from kill_mutants import Mutant
-from kill_stores import Place
+from killing.mutants import Mutant
+from killing.stores import Place
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import TurnInsert
 from memscope.stores import Store
-from memscope.testing.records import turn
+from memscope_testing.records import turn
 
 Main = Callable[[], Awaitable[None]]
 USERS = ("alice", "bob", "carol")

@@ -14,21 +14,21 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kill_mutants import Mutant, done_then_memories, ignore_tokens, no_reply_kept
-from kill_processes import USERS, Found, kill_at_random
-from kill_stores import Place
+from killing.mutants import Mutant, done_then_memories, ignore_tokens, no_reply_kept
+from killing.processes import USERS, Found, kill_at_random
+from killing.stores import Place
 
 from memscope.config.settings import Settings
 from memscope.errors import LeaseLost, StoreBusy
 from memscope.jobs.runner import StageJob
 from memscope.models import Message, Usage
-from memscope.pipeline import WorkerContext
 from memscope.plugins.loader import Plugins
 from memscope.records import ChangeSet, Claim, Insight, Json, Observation, Select, TurnInsert
-from memscope.reflection import STEPS, job
+from memscope.reflection import REFLECTION_STEPS, job
+from memscope.services import Services
 from memscope.stores import Store
-from memscope.testing.models import ScriptedChat, data
-from memscope.testing.records import observation, turn
+from memscope_testing.models import ScriptedChat, data
+from memscope_testing.records import observation, turn
 
 WORKERS, FACTS_A_ROUND, PATIENCE_S = 2, 20, 60.0
 SUBJECT = "things"
@@ -53,8 +53,8 @@ async def work(place: Place, mutant: Mutant) -> None:
     mutant.break_promise()
     store = await place.open()
     settings, chat = Settings(lease_s=place.lease_s), model(2 * place.lease_s)
-    ctx = WorkerContext(store, settings, lambda: datetime.now(UTC), Usage(), chat=chat)
-    stage = job(ctx, STEPS, Plugins())
+    ctx = Services(store, settings, lambda: datetime.now(UTC), Usage(), chat=chat)
+    stage = job(ctx, REFLECTION_STEPS, Plugins())
     while True:
         claims: list[Claim] = []
         with suppress(StoreBusy):
@@ -65,7 +65,7 @@ async def work(place: Place, mutant: Mutant) -> None:
         await asyncio.sleep(0.002)
 
 
-async def reflect(stage: StageJob, ctx: WorkerContext, mutant: Mutant, claim: Claim) -> None:
+async def reflect(stage: StageJob, ctx: Services, mutant: Mutant, claim: Claim) -> None:
     store, change_set = ctx.store, claim.change_set
     if change_set is None:
         change_set = await stage.make(ctx, claim)

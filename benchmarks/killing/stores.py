@@ -40,7 +40,7 @@ class Place(Protocol):
 
 # A record whose units, counters or work are not all there was written by halves. A turn has an item, unless somebody
 # consolidates: then kill.py compares turns and memories.
-_TORN = """
+TORN = """
 SELECT (SELECT count(*) FROM record r
         WHERE r.units != (SELECT count(*) FROM unit u WHERE u.user = r.user AND u.number = r.number))
      + (SELECT count(*) FROM unit u
@@ -86,13 +86,23 @@ class SQLitePlace:
     async def damage(self) -> int:
         with closing(sqlite3.connect(self.path)) as db:
             sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            return int(not sound) + int(db.execute(_TORN).fetchone()[0])
+            return int(not sound) + int(db.execute(TORN).fetchone()[0])
 
 
 def _elasticsearch(folder: Path) -> Place:
-    from kill_elasticsearch import ElasticsearchPlace
+    from killing.elasticsearch import ElasticsearchPlace
 
     return ElasticsearchPlace(folder)
 
 
-STORES: dict[str, Callable[[Path], Place]] = {"sqlite": SQLitePlace, "elasticsearch": _elasticsearch}
+def _postgres(folder: Path) -> Place:
+    from killing.postgres import PostgresPlace
+
+    return PostgresPlace(folder)
+
+
+STORES: dict[str, Callable[[Path], Place]] = {
+    "sqlite": SQLitePlace,
+    "elasticsearch": _elasticsearch,
+    "postgres": _postgres,
+}

@@ -18,9 +18,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kill_mutants import AnswersFirst, Mutant, use
-from kill_processes import USERS, Found, kill_at_random, say
-from kill_stores import Place, SQLitePlace
+from killing.mutants import AnswersFirst, Mutant, use
+from killing.processes import USERS, Found, kill_at_random, say
+from killing.stores import Place, SQLitePlace
 
 from memscope.errors import MemscopeError, StoreBusy
 from memscope.records import ForgetReport, Select
@@ -94,7 +94,7 @@ async def check(place: Place) -> Found:
         found.leaked += sum(kept[f"words of {key}"] for key in said["wiped"] | said["pending"])
         await store.compact()
         await store.close()
-    found.unfinished = len(list(place.folder.glob(f"*{unfinished.SUFFIX}*")))
+    found.unfinished = len(list(place.folder.glob(f"*{unfinished.PART_SUFFIX}*")))
     found.corrupt = await place.damage() + sum([await _is_broken(path) for path in place.folder.glob("*.backup")])
     return found
 

@@ -39,6 +39,11 @@ def conversations(path: str | Path) -> Iterator[Conversation]:
         yield from (_conversation(json.loads(line)) for line in lines if line.strip())
 
 
+def read(path: str | Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines."""
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
 def _conversation(data: Mapping[str, Any]) -> Conversation:
     return Conversation(
         id=data["id"],

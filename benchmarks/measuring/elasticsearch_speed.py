@@ -28,14 +28,14 @@ from uuid import uuid4
 
 import click
 import numpy as np
-from stalls import counted
+from measuring.stalls import counted
 
 from memscope import AsyncMemoryScope
 from memscope.records import ChangeSet, Select, TurnInsert, VectorSpace
 from memscope.stores import Store
 from memscope.stores.sqlite import SQLiteStore
-from memscope.testing.records import turn
 from memscope_elasticsearch import ElasticsearchStore, Options, parse_location
+from memscope_testing.records import turn
 
 WORDS, VOCABULARY = 60, 30_000
 SMALL = 10_000
@@ -114,7 +114,7 @@ async def fill(store: Store, said: Said, dims: int | None) -> float:
 
 async def embed(store: Store, dims: int) -> None:
     embedder = Directions(dims)
-    await store.use_space(embedder.space)
+    await store.set_vector_space(embedder.space)
     while claims := await store.claim("embed", 1000, 600):
         for claim in claims:
             vectors = await embedder.embed(claim.texts)

@@ -59,7 +59,8 @@ class Stalls:
             self.longest_collection = max(self.longest_collection, self.collected)
             if spent > STALL_S and threading.get_ident() == self.loop_thread:
                 self.number += 1
-                places = [place for place, _ in self.seen.most_common(PLACES)]
+                seen = Counter(dict(list(self.seen.items())))  # a copy made at once: the other thread may add to it
+                places = [place for place, _ in seen.most_common(PLACES)]
                 self.report(round(spent * 1000), [repr(handle), *places])
 
         asyncio.Handle._run = timed  # type: ignore[method-assign]
@@ -79,7 +80,7 @@ class Stalls:
 
 
 async def counted(work: Awaitable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the result of a benchmark with ``stalls`` of its event loop; where they were goes to stderr."""
+    """Return the result of a benchmark with ``stalls`` of its event loop; where they were goes to stderr."""
     stalls = Stalls(lambda ms, seen: print(f"stall of {ms} ms at {seen}", file=sys.stderr))
     ticking = asyncio.create_task(stalls.tick())
     try:

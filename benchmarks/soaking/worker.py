@@ -19,14 +19,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from soak_model import ITEM
-from stalls import Stalls
-
 from memscope import AsyncMemoryScope
 from memscope.errors import MemscopeError
 from memscope.records import Record, Scope, Turn, WorkReport
 from memscope.stores.sqlite import SQLiteStore
 from memscope.transfer.copy import copy
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from measuring.stalls import Stalls
+from soaking.model import ITEM
 
 USERS = 200
 LINES = 6  # operations at once
@@ -48,6 +49,7 @@ def settings(url: str) -> dict[str, Any]:
         "embedding": model,
         "lease_s": 3.0,
         "retry_s": 0.2,
+        "idle_s": 1.0,
         "index_cache_mb": CACHE_MB,
         "plugins": {"allow": []},
     }
@@ -174,35 +176,35 @@ class Process:
         """Export and import: what was forgotten in between stays so."""
         path, user = self.folder / f"{self.item(0)}.jsonl", f"user-{self.any_user()}"
         try:
-            await self.memory.export(path, user=user)
-            await self.memory.import_(path)
+            await self.memory.admin.export(path, user=user)
+            await self.memory.admin.import_(path)
         finally:
             path.unlink(missing_ok=True)
 
     async def backup(self) -> None:
         path = self.folder / f"{self.item(0)}.backup"
         try:
-            await self.memory.backup(path)
+            await self.memory.admin.backup(path)
         finally:
             path.unlink(missing_ok=True)
 
     async def copy(self) -> None:
         target = SQLiteStore(self.folder / f"copy-{self.name.partition('x')[0]}.db")
         try:
-            await copy(self.memory.runtime.store, target, user=f"user-{self.any_user()}")
+            await copy(self.memory.runtime.services.store, target, user=f"user-{self.any_user()}")
         finally:
             await target.close()
 
     async def upkeep(self) -> None:
         chosen = self.chance.random()
         if chosen < 0.5:
-            await self.memory.unpark()
+            await self.memory.admin.unpark()
         elif chosen < 0.8:
-            await self.memory.sweep(user=f"user-{self.any_user()}")
+            await self.memory.admin.sweep(user=f"user-{self.any_user()}")
         elif chosen < 0.9:
-            await self.memory.compact()
+            await self.memory.admin.compact()
         else:
-            await self.memory.status()
+            await self.memory.admin.status()
 
     async def line(self) -> None:
         weights = {
@@ -273,7 +275,7 @@ async def main(store: Path, url: str, name: str, seconds: float) -> None:
     stalls = Stalls(lambda ms, seen: tell(op="stall", ms=ms, at=seen))
     batches = Batches()
     async with AsyncMemoryScope(store, settings=settings(url), clock=clock, plugins=[batches]) as memory:
-        await memory.start()
+        await memory.admin.start()
         process = Process(memory, batches, name, store.parent)
         work = [process.line() for _ in range(LINES)] + [trouble(process, clock, store), stalls.tick()]
         tasks = [asyncio.create_task(one) for one in work]

@@ -1,0 +1,72 @@
+"""``kill.py`` on a real PostgreSQL server, which is ended without a checkpoint now and then and started again.
+
+One server serves a whole run; each store in it has a schema of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import signal
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+from killing.stores import TORN
+
+from memscope.stores import local
+from memscope.stores.local import index_changes, records
+from memscope_postgres import PostgresOptions, PostgresStore, parse_location, store, transaction
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from servers.postgres import PostgresServer
+
+KILLS_PER_RESTART = 10  # kills of a process to one of the server
+_servers: list[PostgresServer] = []
+
+
+def server() -> PostgresServer:
+    if not _servers:
+        _servers.append(PostgresServer().__enter__())
+        atexit.register(lambda: _servers[0].__exit__(None, None, None))
+    return _servers[0]
+
+
+class PostgresPlace:
+    lease_s = 0.5
+    pauses = (0.1, 0.6)
+    migrations = (0.3, 3.0)
+    old_turns = 150
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        options = parse_location(server().url())
+        self.options = PostgresOptions(options.client, f"kill_{uuid4().hex[:8]}", connections=2, deadline_s=60.0)
+
+    async def create(self) -> None:
+        await (await self.open()).close()
+
+    async def open(self) -> PostgresStore:
+        opened = PostgresStore(self.options)
+        await opened.open()
+        return opened
+
+    def older(self) -> None:
+        for module in (local, records, index_changes, transaction, store):
+            module.units_version = "older"  # type: ignore[attr-defined]
+
+    def trouble(self, number: int) -> None:
+        """After so many kills of processes, the server's turn."""
+        if number % KILLS_PER_RESTART == KILLS_PER_RESTART - 1:
+            server().stop(signal.SIGQUIT)
+            server().start()
+
+    async def damage(self) -> int:
+        """Count rows that do not fit together, as the superuser, who sees those of all users."""
+        query = re.sub(r"\buser\b", "user_id", TORN.replace("user > 0", "user IS NOT NULL"))
+        with psycopg.connect(server().url(role="admin")) as db:
+            db.execute(f"SET search_path = {self.options.schema_name}")  # type: ignore[arg-type]
+            row = db.execute(query).fetchone()  # type: ignore[arg-type]
+        return int(row[0]) if row is not None else 1

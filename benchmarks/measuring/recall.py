@@ -1,0 +1,87 @@
+"""Ingest conversations, ask their questions, and count how much of the evidence the hits hold."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from measuring.datasets import ADVERSARIAL, Conversation, Query, recall
+
+from memscope import AsyncMemoryScope
+from memscope.records import Retrieval
+from memscope.retrieval.context import line
+from memscope.text.tokens import estimate_tokens
+
+K = 20
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and its hits. ``named``: the turns that an insight names, by its id."""
+
+    question: Query
+    hits: Retrieval
+    milliseconds: float
+    named: Mapping[str, set[str]] = field(default_factory=dict)
+
+
+def settings(embedder: str | None, languages: str) -> dict[str, Any]:
+    if embedder is None:
+        return {}
+    return {"embedding": {"base_url": embedder, "model": "embedder", "key": "none", "languages": languages.split(",")}}
+
+
+@contextmanager
+def place(store: str | None) -> Iterator[str]:
+    """The store asked for, or a file that goes away."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield store or str(Path(folder) / "memory.db")
+
+
+async def ingest(memory: AsyncMemoryScope, conversation: Conversation, batch: int = 1000) -> None:
+    for start in range(0, len(conversation.turns), batch):
+        await memory.add_turns(conversation.turns[start : start + batch], user=conversation.id)
+    while not await memory.flush():
+        pass
+
+
+async def ask(memory: AsyncMemoryScope, conversation: Conversation) -> list[Asked]:
+    asked = []
+    for question in conversation.questions:
+        start = time.perf_counter()
+        hits = await memory.retrieve(question.text, user=conversation.id, k=K)
+        asked.append(Asked(question, hits, 1000 * (time.perf_counter() - start)))
+    return asked
+
+
+def figures(asked: list[Asked]) -> Mapping[str, Any]:
+    counting = [one for one in asked if one.question.category != ADVERSARIAL]
+    groups: dict[str, list[float]] = defaultdict(list)
+    for one in asked:
+        groups[one.question.category].append(_recall(one, 10))
+    return {
+        **{f"recall_at_{k}": _percent([_recall(one, k) for one in counting]) for k in (5, 10, 20)},
+        "by_category": {name: _percent(values) for name, values in sorted(groups.items())},
+        "tokens_at_10": round(
+            statistics.mean(sum(estimate_tokens(line(hit)) for hit in one.hits.hits[:10]) for one in counting)
+        ),
+        "ms_p50": round(statistics.median(one.milliseconds for one in asked), 2),
+    }
+
+
+def _recall(asked: Asked, k: int) -> float:
+    items = [{hit.turn.key} if hit.turn else asked.named.get(hit.id, set()) for hit in asked.hits]
+    return recall(items, asked.question.evidence, k)
+
+
+def _percent(shares: list[float]) -> float:
+    return round(100 * statistics.mean(shares), 1)

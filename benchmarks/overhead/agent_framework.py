@@ -1,0 +1,64 @@
+"""Agent Framework's agent with no memory, with a provider as one would write it over a list, and with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agent_framework import (
+    Agent,
+    AgentSession,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    ContextProvider,
+    FunctionInvocationLayer,
+    InMemoryHistoryProvider,
+    Message,
+    SessionContext,
+)
+
+from memscope import AsyncMemoryScope
+from memscope_agent_framework import MemoryScopeContextProvider
+
+
+class Client(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
+    """Answers at once, and keeps what it was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    async def _inner_get_response(self, *, messages: Any, **_: Any) -> ChatResponse:
+        self.shown.append("\n".join(message.text for message in messages))
+        return ChatResponse(messages=[Message("assistant", ["Understood."])])
+
+
+class ListProvider(ContextProvider):
+    """Ten remarks for every question, if finding them cost nothing."""
+
+    async def before_run(self, *, context: SessionContext, **_: Any) -> None:
+        remarks = "\n".join(f"Remark {number}." for number in range(10))
+        context.extend_messages(self.source_id, [Message("user", [remarks])])
+
+
+class Talk:
+    def __init__(self, number: int, *providers: ContextProvider) -> None:
+        self.client = Client()
+        self.agent = Agent(self.client, "You are helpful.", context_providers=[InMemoryHistoryProvider(), *providers])
+        self.session = AgentSession(session_id=f"now {number}")
+
+    async def say(self, text: str) -> None:
+        await self.agent.run(text, session=self.session)
+
+    @property
+    def shown(self) -> list[str]:
+        return self.client.shown
+
+
+def variants(core: AsyncMemoryScope) -> dict[str, Callable[[int], Talk]]:
+    return {
+        "none": lambda number: Talk(number),
+        "list_provider": lambda number: Talk(number, ListProvider("list")),
+        "memscope": lambda number: Talk(number, MemoryScopeContextProvider(user="alice", memory=core)),
+    }
